@@ -1,0 +1,329 @@
+"""The seam: what a broker's folder must provide, as protocols, and `Broker`, the value that holds it all.
+
+A folder's modules implement the protocols as plain functions (`login.py` is a LoginCodec, and so on), so a broker is
+assembled as `Broker(code="zerodha", login=login, orders=orders, ...)`. No function here awaits, reads a clock or a
+setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for a clear no (whatever the HTTP status) and
+`BadAnswer` for anything the documents do not promise.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Protocol
+
+import attrs
+import polars as pl
+
+from onebroker.brokers.events import BrokerEvent
+from onebroker.brokers.records import (
+    Candle,
+    FundsRow,
+    HoldingRow,
+    Listing,
+    OrderRow,
+    PositionRow,
+    Tick,
+    TradeRow,
+)
+from onebroker.brokers.requests import StreamAddress, WireRequest, WireResponse
+from onebroker.config.vocabulary import Outcome
+
+
+@attrs.frozen(kw_only=True)
+class Endpoints:
+    """A broker's base addresses, as its sheet names them, paths included; second hosts by name in `others`."""
+
+    rest_url: str
+    login_url: str
+    stream_url: str
+    order_stream_url: str
+    instruments_url: str
+    others: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Login:
+    """A live login as it is stored (`broker:login:<code>`): the tokens by the broker's own names."""
+
+    tokens: Mapping[str, str] = attrs.field(repr=False)
+    user_id: str
+    logged_in_at: float
+    """Epoch seconds."""
+    expires_at: float
+    """Epoch seconds after which the broker is known to refuse it."""
+
+
+@attrs.frozen(kw_only=True)
+class Access:
+    """What a builder may need besides the order or the instruments."""
+
+    endpoints: Endpoints
+    credentials: Mapping[str, str] = attrs.field(repr=False)
+    """The broker's keys of onebroker.toml (architecture 5)."""
+    login: Login | None
+
+    def token(self, name: str) -> str:
+        """Return one token of the login; raise KeyError when there is no login (a fault of ours)."""
+        if self.login is None:
+            raise KeyError("no login")
+        return self.login.tokens[name]
+
+
+LoginFlow = Generator[WireRequest, WireResponse, Login]
+"""Yields requests, is sent their answers, returns the login: a login of any number of steps without I/O."""
+StreamFlow = Generator[WireRequest, WireResponse, StreamAddress]
+"""The same for sockets whose address must be asked for first; it may yield nothing."""
+
+
+class LoginKind(StrEnum):
+    ASSISTED = "assisted"
+    """A person logs in at the broker's page and is redirected back."""
+    UNATTENDED = "unattended"
+
+
+class LoginCodec(Protocol):
+    def login_page(self, access: Access) -> str:
+        """Return the address a person opens (assisted), or "" (unattended)."""
+
+    def log_in(self, access: Access, redirect: str, now: datetime) -> LoginFlow:
+        """Exchange the redirect address (assisted; ignored when unattended) for a login.
+
+        Raises ValueError when the redirect carries no code of ours.
+        """
+
+    def renew(self, access: Access, now: datetime) -> LoginFlow | None:
+        """Renew without a person, or return None where the broker has no such way."""
+
+    def profile_request(self, access: Access) -> WireRequest:
+        """The call that truly proves a login (lesson 1)."""
+
+    def parse_profile(self, response: WireResponse) -> dict[str, object]:
+        """Return the broker's own profile body."""
+
+
+@attrs.frozen(kw_only=True)
+class OrderTicket:
+    """One order as it is sent to one broker. Quantities in units."""
+
+    listing: Listing
+    segment: str
+    """Stored form, such as `nse_equities`."""
+    transaction_type: str
+    product: str
+    order_type: str
+    validity: str
+    quantity: int
+    disclosed_quantity: int = 0
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+    after_market: bool = False
+    token: str = ""
+    """The engine's leg token, sent in the broker's tag field (order-engine 2.4)."""
+
+
+@attrs.frozen(kw_only=True)
+class OrderChange:
+    """New values of a resting order; None = as it is. `row` is the order as the book last showed it."""
+
+    row: OrderRow
+    listing: Listing
+    segment: str
+    quantity: int | None = None
+    """New total, units."""
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+    order_type: str | None = None
+    validity: str | None = None
+    disclosed_quantity: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OrderAnswer:
+    """What a broker answered to an order message."""
+
+    outcome: Outcome
+    """ACCEPTED only with an order id; REJECTED only on a clear refusal; anything else UNKNOWN (order-engine row 10)."""
+    order_id: str | None
+    status_message: str | None
+    broker_response: object
+    """Decoded JSON, or the first 300 characters of the body."""
+    session_dead: bool = False
+    rate_limited: bool = False
+
+
+class OrderCodec(Protocol):
+    def place_request(self, access: Access, ticket: OrderTicket, now: datetime) -> WireRequest: ...
+
+    def modify_request(self, access: Access, change: OrderChange, now: datetime) -> WireRequest: ...
+
+    def cancel_request(self, access: Access, row: OrderRow, now: datetime) -> WireRequest: ...
+
+    def parse_order_answer(self, response: WireResponse) -> OrderAnswer:
+        """Read the answer to a place, modify or cancel; never raises."""
+
+
+class BookCodec(Protocol):
+    """Reads may need several calls: a tuple of requests, whose answers are parsed together, in order."""
+
+    def order_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def parse_orders(self, responses: Sequence[WireResponse]) -> list[OrderRow]: ...
+
+    def trade_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def parse_trades(self, responses: Sequence[WireResponse]) -> list[TradeRow]: ...
+
+
+class PortfolioCodec(Protocol):
+    def position_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def parse_positions(self, responses: Sequence[WireResponse]) -> list[PositionRow]: ...
+
+    def holding_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def parse_holdings(self, responses: Sequence[WireResponse]) -> list[HoldingRow]: ...
+
+    def fund_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def parse_funds(self, responses: Sequence[WireResponse]) -> FundsRow: ...
+
+
+class QuoteCodec(Protocol):
+    most_per_call: int
+
+    def quote_request(self, access: Access, listings: Sequence[Listing]) -> WireRequest: ...
+
+    def parse_quotes(self, response: WireResponse, listings: Sequence[Listing]) -> dict[str, Tick]:
+        """Return ticks by broker_token, for the instruments asked for only: one about another instrument is dropped,
+        one whose identity contradicts the question raises BadAnswer (lesson 10)."""
+
+
+class CandleCodec(Protocol):
+    def candle_requests(
+        self, access: Access, listing: Listing, interval: str, first: date, last: date
+    ) -> tuple[WireRequest, ...]:
+        """Calls for candles of `interval` (spec 1 §4.8 names the broker offers, else ValueError), both days inclusive,
+        split by the broker's span per call, oldest first."""
+
+    def parse_candles(self, responses: Sequence[WireResponse]) -> list[Candle]:
+        """Oldest first."""
+
+
+class InstrumentCodec(Protocol):
+    def file_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+
+    def read_files(self, bodies: Sequence[bytes]) -> pl.DataFrame:
+        """Return the normalized frame of `brokers/listings.py`; rows that fit nothing are `uncategorised`."""
+
+
+class FeedDecoder(Protocol):
+    """One connection's decoder: fed every frame, keeps what it needs between frames."""
+
+    def receive(self, frame: bytes | str) -> list[BrokerEvent]:
+        """Decode one whole message; never raises (a bad frame is a CorruptFrame)."""
+
+
+class FeedCodec(Protocol):
+    """A broker's market-data socket, its order-update socket, or both in one."""
+
+    sockets: int
+    """Most connections at once."""
+    per_socket: int
+    """Most instruments on one connection."""
+    silence_seconds: float | None
+    """A connection silent this long during a session is dead; None = the broker promises no heartbeat (lesson 3)."""
+    ping_seconds: float | None
+    """How often `ping_message` must be sent; None = never."""
+
+    def address(self, access: Access, now: datetime) -> StreamFlow: ...
+
+    def decoder(self, listings: Mapping[str, Listing]) -> FeedDecoder:
+        """Return a fresh decoder; `listings` (by broker_token) is read live, for units per lot."""
+
+    def opening_messages(self, access: Access) -> list[bytes | str]: ...
+
+    def subscribe_messages(self, listings: Sequence[Listing]) -> list[bytes | str]: ...
+
+    def unsubscribe_messages(self, listings: Sequence[Listing]) -> list[bytes | str]: ...
+
+    def ping_message(self) -> bytes | str: ...
+
+
+@attrs.frozen(kw_only=True)
+class Windows:
+    """Most calls in any window of that length (architecture 13); None = no limit of that length."""
+
+    second: int | None = None
+    minute: int | None = None
+    half_hour: int | None = None
+    hour: int | None = None
+    day: int | None = None
+    """From 07:00 IST; for order messages this is the cap `daily_messages` (order-engine 4.6), not a window."""
+
+
+@attrs.frozen(kw_only=True)
+class Cadence:
+    """Seconds between two reads of one kind, in session and out (architecture 13)."""
+
+    orders: float
+    trades: float
+    positions: float
+    funds: float
+    holdings: float
+    closed: float = 30.0
+    closed_holdings: float = 170.0
+
+
+@attrs.frozen(kw_only=True)
+class Capabilities:
+    """What a broker can place and change. Checked in the order of order-engine 4.1."""
+
+    segments: frozenset[str]
+    """Bare segments, exchange-prefixed (`nse_equities`), for which it takes orders."""
+    order_types: Mapping[str, frozenset[str]]
+    """Calendar (`equity`, `currency`, `commodity`) -> order types."""
+    products: Mapping[str, frozenset[str]]
+    validities: frozenset[str]
+    after_market: bool
+    disclosed_quantity: bool
+    modifiable: frozenset[str]
+    """Of price, trigger_price, quantity, order_type, validity, disclosed_quantity; others answer 501."""
+    asked_by_token: bool
+    """Whether an order can be asked for by our token (order-engine 2.4)."""
+
+
+@attrs.frozen(kw_only=True)
+class Broker:
+    """One broker: its words, its codecs, its limits."""
+
+    code: str
+    name: str
+    """Display name (architecture 11)."""
+    login_kind: LoginKind
+    credential_keys: frozenset[str]
+    """Keys it needs in onebroker.toml, secrets among them."""
+    endpoints: Endpoints
+    capabilities: Capabilities
+    order_windows: Windows
+    call_windows: Windows
+    cadence: Cadence
+    profile_seconds: float | None
+    """Seconds between profile reads; None = only at login."""
+    login: LoginCodec
+    orders: OrderCodec
+    books: BookCodec
+    portfolio: PortfolioCodec
+    instruments: InstrumentCodec
+    quotes: QuoteCodec | None
+    quotes_in_service: bool
+    """Whether the REST quote fallback may use it (architecture 13)."""
+    candles: CandleCodec | None
+    feed: FeedCodec
+    order_feed: FeedCodec | None
+    """None when `feed` carries the order updates too, or when the broker has none."""
+    feed_carries_orders: bool
+
+
+Registry = Mapping[str, Broker]
+"""Broker code -> broker, in the order of the codes' priority for REST quotes (architecture 13)."""

@@ -1,0 +1,38 @@
+"""The normalized frame into which every broker's instrument file is read, one row per listing.
+
+Columns and dtypes are fixed; a codec selects exactly these and appends the columns of its file that nothing else carries,
+as text, named `raw.<column>` (additional_details shows them).
+"""
+
+import polars as pl
+
+LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
+    "exchange": pl.String,  # nse bse mcx ncdex unknown
+    "segment": pl.String,  # bare name of config.instruments.SEGMENTS
+    "symbol": pl.String,  # upper-case; null for derivatives
+    "underlying_symbol": pl.String,  # upper-case; null for securities
+    "expiry_date": pl.String,  # YYYY-MM-DD
+    "strike_price": pl.Float64,  # rupees
+    "option_type": pl.String,  # CE PE
+    "name": pl.String,
+    "isin": pl.String,
+    "lot_size": pl.Int64,  # units per lot; null = not given
+    "tick_size": pl.Float64,  # rupees; null = not given
+    "freeze_quantity": pl.Int64,  # units; null = not given (never 1)
+    "contract_units": pl.Int64,  # units in one of the broker's own order quantities
+    "broker_token": pl.String,
+    "tradingsymbol": pl.String,
+    "broker_exchange": pl.String,
+}
+
+RAW_PREFIX = "raw."
+
+
+def listing_frame(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return `frame` with exactly the listing columns (missing ones null, cast) followed by its `raw.` columns."""
+    fixed = [
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in LISTING_COLUMNS.items()
+    ]
+    raw = [pl.col(name).cast(pl.String) for name in frame.columns if name.startswith(RAW_PREFIX)]
+    return frame.select(*fixed, *raw)

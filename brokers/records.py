@@ -1,0 +1,209 @@
+"""Rows of many: what codecs decode a broker's answers into, already in our words and units.
+
+Quantities are whole units (never lots), prices rupees as parsed, times as each field says. `None` means that the broker
+did not give the figure; what that means (zero in funds, null average in positions) is decided where documents are built.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+Number = int | float
+
+
+class DepthLevel(msgspec.Struct, frozen=True, gc=False):
+    price: float
+    quantity: int
+    orders: int | None = None
+
+
+class Tick(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One market-data update of one instrument at one broker. Quantities in units."""
+
+    broker_token: str
+    last_price: float
+    average_price: float | None = None
+    open: float | None = None
+    high: float | None = None
+    low: float | None = None
+    previous_close: float | None = None
+    last_quantity: int | None = None
+    volume: int | None = None
+    buy_quantity: int | None = None
+    sell_quantity: int | None = None
+    oi: int | None = None
+    oi_day_high: int | None = None
+    oi_day_low: int | None = None
+    buy: tuple[DepthLevel, ...] | None = None
+    """Best first, empty levels dropped; None = this packet carries no depth (the mode, not an empty book)."""
+    sell: tuple[DepthLevel, ...] | None = None
+    last_trade_time: float | None = None
+    """Epoch seconds."""
+    exchange_time: float | None = None
+    """Epoch seconds."""
+
+
+class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One order of a broker's book or order stream (spec 2 §2.2, without what the engine adds)."""
+
+    order_id: str
+    status: str
+    """OrderStatus, or the broker's word upper-cased when it maps to nothing."""
+    transaction_type: str
+    product: str
+    order_type: str
+    validity: str
+    instrument_token: str
+    """The broker token by which the catalogue knows the instrument (`Listing.broker_token`)."""
+    tradingsymbol: str
+    exchange: str
+    """The broker's own code."""
+    quantity: int
+    filled_quantity: int = 0
+    pending_quantity: int = 0
+    cancelled_quantity: int = 0
+    disclosed_quantity: int = 0
+    price: float = 0.0
+    trigger_price: float = 0.0
+    average_price: float = 0.0
+    exchange_order_id: str | None = None
+    parent_order_id: str | None = None
+    status_message: str | None = None
+    order_timestamp: str | None = None
+    """ISO 8601 with the IST offset, as are all *_timestamp of orders."""
+    exchange_timestamp: str | None = None
+    tag: str | None = None
+    variety: str | None = None
+    """The broker's own word where modify and cancel need it (Kite's variety)."""
+
+
+class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One trade (spec 2 §2.3). Timestamps are passed through as the broker writes them."""
+
+    trade_id: str
+    order_id: str
+    transaction_type: str
+    product: str
+    instrument_token: str
+    tradingsymbol: str
+    exchange: str
+    quantity: int
+    price: float
+    exchange_order_id: str | None = None
+    exchange_trade_id: str | None = None
+    trade_timestamp: str | None = None
+    exchange_timestamp: str | None = None
+
+
+class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One position of one broker, in units. Values are quantity x price x multiplier-of-units, so plain rupees."""
+
+    position_key: str
+    """Names the row within its broker and view; stable over reads."""
+    view: str
+    """`net` or `day`."""
+    product: str
+    """Our Product word, or the broker's upper-cased."""
+    instrument_token: str
+    tradingsymbol: str
+    exchange: str
+    quantity: int
+    """Signed."""
+    overnight_quantity: int = 0
+    """Signed: what was carried in from the day before."""
+    buy_quantity: int = 0
+    sell_quantity: int = 0
+    buy_value: float | None = None
+    """₹ paid for buy_quantity (carried legs included in the net view)."""
+    sell_value: float | None = None
+    average_price: float | None = None
+    """None when the broker gives none or a figure known to be a stand-in; never the last price."""
+    last_price: float | None = None
+    close_price: float | None = None
+    multiplier: float = 1.0
+    """The broker's own figure, shown as is; quantity is already in units."""
+    realized: float | None = None
+    unrealized: float | None = None
+
+
+class HoldingRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One holding of one broker; buckets in units (spec 1 §2.5)."""
+
+    instrument_token: str
+    tradingsymbol: str
+    exchange: str
+    isin: str | None
+    settled_quantity: int
+    """Free and pledged units that have settled."""
+    t1_quantity: int = 0
+    margin_quantity: int = 0
+    """Margin-trading units."""
+    collateral_quantity: int = 0
+    """Pledged units; whether they are part of settled_quantity differs per broker and is resolved by the codec: here
+    they are part of it."""
+    average_price: float | None = None
+    """Average of the settled and T1 units."""
+    margin_average_price: float | None = None
+    last_price: float | None = None
+    close_price: float | None = None
+
+
+class FundsSegment(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One of `equity`, `derivatives`, `currency`, `commodity` where the broker reports it apart. Rupees."""
+
+    available_balance: float | None = None
+    margin_utilized: float | None = None
+    span_margin: float | None = None
+    exposure_margin: float | None = None
+
+
+class FundsRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A broker's funds in rupees (spec 1 §2.5); None = not reported."""
+
+    available_balance: float | None = None
+    cash_balance: float | None = None
+    collateral_value: float | None = None
+    adhoc_credit: float | None = None
+    margin_utilized: float | None = None
+    withdrawable_balance: float | None = None
+    realized: float | None = None
+    unrealized: float | None = None
+    span_margin: float | None = None
+    exposure_margin: float | None = None
+    other_margin: float | None = None
+    pay_in_today: float | None = None
+    pay_out_today: float | None = None
+    uncleared_funds: float | None = None
+    pending_withdrawal: float | None = None
+    segments: Mapping[str, FundsSegment] = {}
+    pools: Mapping[str, float] = {}
+    """Segment -> free cash; empty for a broker with one pool."""
+
+
+class Candle(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    start: float
+    """Epoch seconds of the candle's start."""
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: int | None = None
+    oi: int | None = None
+
+
+class Listing(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How one broker names one instrument: what its order, quote and stream calls need."""
+
+    broker_token: str
+    """The name used by the catalogue and on ticks, orders and positions of this broker; unique within the broker."""
+    tradingsymbol: str
+    exchange: str
+    """The broker's own exchange or segment code."""
+    lot_size: int | None = None
+    """Units per lot."""
+    tick_size: float | None = None
+    """Rupees."""
+    freeze_quantity: int | None = None
+    """Units; None = unknown, never 1."""
+    contract_units: int = 1
+    """Units in one of the broker's own order quantities: above 1 where it speaks lots (Kite's MCX and CDS)."""

@@ -1,0 +1,100 @@
+"""What codecs build and read: one HTTP request, its answer, and the address of a socket. No I/O here."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import attrs
+import msgspec
+
+
+class CallKind(StrEnum):
+    """Which budget a call counts against (architecture 5, 13)."""
+
+    ORDER = "order"
+    """Place, modify, cancel: never repeated by anybody."""
+    READ = "read"
+    QUOTE = "quote"
+    HISTORY = "history"
+    LOGIN = "login"
+    FILE = "file"
+    """Instrument dumps: large, slow, not counted."""
+
+
+@attrs.frozen(kw_only=True)
+class WireRequest:
+    """One HTTP request, complete: what leaves the process is exactly this."""
+
+    kind: CallKind
+    method: str
+    url: str
+    """Absolute, query included and encoded."""
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """Hidden in repr: they carry tokens."""
+    body: bytes = attrs.field(default=b"", repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class WireResponse:
+    """One complete HTTP answer; header names are lower-case, the body is decoded from its content encoding."""
+
+    status: int
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    body: bytes = attrs.field(default=b"", repr=False)
+
+    def json(self) -> object:
+        """Return the body as JSON; raise `BadAnswer` when it is not."""
+        try:
+            decoded: object = msgspec.json.decode(self.body)
+        except msgspec.DecodeError as error:
+            raise BadAnswer(f"HTTP {self.status} with a body that is not JSON") from error
+        return decoded
+
+
+@attrs.frozen(kw_only=True)
+class StreamAddress:
+    """Where a socket is opened: a ws:// or wss:// URL and the handshake headers."""
+
+    url: str = attrs.field(repr=False)
+    """Hidden in repr: several brokers put the token into the query."""
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+
+
+class BrokerError(Exception):
+    """What can go wrong between us and a broker; the text is fit for a caller and holds no secret."""
+
+
+class RefusalKind(StrEnum):
+    """Why a broker said no, as far as it changes what we do next."""
+
+    SESSION_DEAD = "session_dead"
+    """The login no longer counts: repaired once (architecture 5)."""
+    RATE_LIMITED = "rate_limited"
+    """Closes that broker's one-second window (order-engine 4.5)."""
+    ADDRESS_NOT_REGISTERED = "address_not_registered"
+    """The machine's public IP is not on the broker's list."""
+    UNAVAILABLE = "unavailable"
+    """The broker's own systems (5xx with its envelope, service hours)."""
+    REFUSED = "refused"
+    """Anything else: bad input, no margin, a rule."""
+
+
+class BrokerRefusal(BrokerError):
+    """A clear refusal, whatever the HTTP status it came in; `code` is the broker's own."""
+
+    def __init__(self, kind: RefusalKind, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.code = code
+
+
+class BadAnswer(BrokerError):
+    """An answer that is neither what the documents promise nor a refusal: empty, HTML, wrong shape, wrong identity."""
+
+
+class NotSent(BrokerError):
+    """No usable connection was in hand: the broker has not seen the request. An order's outcome is `rejected`."""
+
+
+class OutcomeUnknown(BrokerError):
+    """The request may have reached the broker and its answer is not known. An order's outcome is `unknown`."""

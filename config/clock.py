@@ -1,0 +1,78 @@
+"""The one source of time: wall time in India (IST) and a monotonic clock. Nothing else in onebroker asks for the time.
+
+A `Clock` is passed in, so that a tree of actors can run a trading day in a second: `Clock.following_trio`
+derives the wall time from trio's clock, and trio's MockClock then moves both.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as time_of_day
+
+import trio
+
+IST = timezone(timedelta(hours=5, minutes=30), "IST")
+"""India Standard Time; it has no daylight saving."""
+
+DAY_BOUNDARY = time_of_day(7, 0)
+"""The hour at which a broking day turns (spec 1 §3.1; order-engine 4.6)."""
+
+
+class Clock:
+    """Wall time in IST plus monotonic seconds.
+
+    `offset` shifts the wall time (the `--now` option); monotonic time is never shifted.
+    """
+
+    def __init__(self, offset: timedelta = timedelta(0), *, wall: Callable[[], float] = time.time) -> None:
+        self._offset_seconds = offset.total_seconds()
+        self._wall = wall
+
+    @classmethod
+    def starting_at(cls, moment: datetime) -> "Clock":
+        """Return a clock whose wall time is `moment` (aware) now and runs on from there."""
+        return cls(timedelta(seconds=moment.timestamp() - time.time()))
+
+    @classmethod
+    def following_trio(cls, start: datetime) -> "Clock":
+        """Return a clock that reads `start` (aware) now and moves with trio's clock. Call it inside `trio.run`."""
+        origin = trio.current_time()
+        return cls(wall=lambda: start.timestamp() + trio.current_time() - origin)
+
+    @property
+    def offset_seconds(self) -> float:
+        """Seconds by which this clock's wall time is ahead of the machine's."""
+        return self._offset_seconds
+
+    def epoch(self) -> float:
+        """Return the wall time in epoch seconds."""
+        return self._wall() + self._offset_seconds
+
+    def now(self) -> datetime:
+        """Return the wall time as an aware datetime in IST."""
+        return from_epoch(self.epoch())
+
+    def today(self) -> date:
+        """Return the India calendar day."""
+        return self.now().date()
+
+    def monotonic(self) -> float:
+        """Return monotonic seconds (trio's clock); only differences mean anything."""
+        return trio.current_time()
+
+
+def from_epoch(seconds: float) -> datetime:
+    """Return the instant `seconds` after the epoch as an aware datetime in IST."""
+    return datetime.fromtimestamp(seconds, IST)
+
+
+def latest_boundary(now: datetime) -> datetime:
+    """Return the most recent 07:00 IST at or before `now`; before 07:00 that is yesterday's (spec 1 §3.1)."""
+    local = now.astimezone(IST)
+    boundary = datetime.combine(local.date(), DAY_BOUNDARY, IST)
+    return boundary if local >= boundary else boundary - timedelta(days=1)
+
+
+def local_text(moment: datetime) -> str:
+    """Write a document's `as_of`: `YYYY-MM-DDTHH:MM:SS` in India time (spec 1 §2.5)."""
+    return moment.astimezone(IST).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,65 @@
+"""Every rounding rule: paise, prices, ticks, lots (style 10).
+
+Three zones. Wire and quotes: prices are `float` exactly as parsed, quantities `int` units. Documents: rupee sums are
+added as `int` paise (or ten-thousandths for currency) and become a JSON number at render. Engine, ticks, lots, charges:
+`Decimal` made from text or `repr(float)`, never from float arithmetic.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import Literal
+
+Rounding = Literal["up", "down", "nearest"]
+_ROUNDINGS = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "nearest": ROUND_HALF_UP}
+
+
+def exact(value: float | str | Decimal) -> Decimal:
+    """Return the decimal a number was written as (`Decimal(repr(x))` for floats)."""
+    return value if isinstance(value, Decimal) else Decimal(value if isinstance(value, str) else repr(value))
+
+
+def scaled(value: float, places: int) -> int:
+    """Return `value` in units of 10**-places, rounded half away from zero on its written decimals."""
+    return int(exact(value).scaleb(places).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def unscaled(amount: int, places: int) -> float:
+    """Return an integer of 10**-places units as the nearest float (a JSON number)."""
+    return amount / float(10**places)
+
+
+def paise(rupees: float) -> int:
+    """Return rupees as whole paise, half away from zero."""
+    return scaled(rupees, 2)
+
+
+def rupees(amount_paise: int) -> float:
+    """Return paise as rupees for a JSON number."""
+    return amount_paise / 100
+
+
+def round_half_up(value: float, places: int) -> float:
+    """Round a price or rupee figure for display; half away from zero, on the written decimals.
+
+    Infinite and NaN values are refused with ValueError: no broker figure may become one.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"not a finite number: {value}")
+    quick = round(value, places)
+    return quick if quick == value else scaled(value, places) / float(10**places)
+
+
+def is_multiple(value: Decimal, step: Decimal) -> bool:
+    """Tell whether `value` is a whole number of `step` (a tick or a lot); a step of zero or less is no rule."""
+    return step <= 0 or value % step == 0
+
+
+def snap(value: Decimal, tick: Decimal, rounding: Rounding) -> Decimal:
+    """Return `value` moved to a whole number of `tick`: `up`, `down` or `nearest` (half up)."""
+    return (value / tick).quantize(Decimal(1), _ROUNDINGS[rounding]) * tick
+
+
+def plain(value: Decimal) -> str:
+    """Write a decimal without exponent and without trailing zeros: `0.05`, `75`, `100.5`."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
