@@ -1,0 +1,1 @@
+"""Everything that owns state and runs. Imports config and brokers."""

@@ -1,0 +1,113 @@
+"""The store as every other actor sees it: reads, and writes in two lanes. Two implementations, one contract suite:
+`redis.py` over a server, `memory.py` for tests.
+
+A write is a tuple of `Op`, applied in order. Values are bytes (JSON by msgspec, or plain text); keys come from `keys.py`.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+
+
+@attrs.frozen
+class Set:
+    key: str
+    value: bytes
+    expire_seconds: int | None = None
+
+
+@attrs.frozen
+class Delete:
+    key: str
+
+
+@attrs.frozen
+class HashSet:
+    """Set fields of a hash and remove others."""
+
+    key: str
+    values: Mapping[str, bytes]
+    remove: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class SetAdd:
+    key: str
+    member: str
+
+
+@attrs.frozen
+class SetRemove:
+    key: str
+    member: str
+
+
+@attrs.frozen
+class StreamAdd:
+    """XADD with about `most` entries kept."""
+
+    key: str
+    fields: Mapping[str, bytes]
+    most: int
+
+
+@attrs.frozen
+class Expire:
+    key: str
+    seconds: int
+
+
+Op = Set | Delete | HashSet | SetAdd | SetRemove | StreamAdd | Expire
+
+
+@attrs.frozen
+class Fence:
+    """Write only if `key` holds `value`: the engine's lock (order-engine 2.4)."""
+
+    key: str
+    value: bytes
+
+
+class StoreError(Exception):
+    """The store cannot be read or written now; the text is fit for the spec's `Redis could not be read: <error>`."""
+
+
+class FencedOut(Exception):
+    """Nothing was written: the fence's key holds another value (or none)."""
+
+
+class AlreadyThere(Exception):
+    """Nothing was written: the key that had to be absent exists."""
+
+
+class Store(Protocol):
+    """Reads raise StoreError; so do acknowledged writes, and then it is not known whether they took effect unless the error
+    says `not sent`."""
+
+    async def get(self, key: str) -> bytes | None: ...
+
+    async def hash_all(self, key: str) -> dict[str, bytes]: ...
+
+    async def members(self, key: str) -> frozenset[str]: ...
+
+    async def stream_last(self, key: str, count: int) -> list[tuple[str, dict[str, bytes]]]:
+        """Return the newest `count` entries (id, fields), oldest first."""
+
+    async def commit(self, *ops: Op, fence: Fence | None = None, absent: str | None = None) -> None:
+        """Apply `ops` as one atomic script in the engine lane and return when that is acknowledged (on disk as far as the
+        server can say). Raises FencedOut, AlreadyThere, StoreError."""
+
+    async def take_lock(self, key: str, value: bytes, expire_seconds: int, *, may_replace: bytes | None) -> bool:
+        """Take or refresh a lock: set it when absent, when it already holds `value`, or when it holds a value ending in
+        `may_replace` (a lock left by our own data directory). Tell whether it is ours now."""
+
+    async def write(self, *ops: Op) -> None:
+        """Apply `ops` in the rest lane, in order with other rest writes, and return when acknowledged."""
+
+    def post(self, *ops: Op) -> None:
+        """Like `write` without waiting; while the store is away the newest value per key (or hash field) waits."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the last contact succeeded."""

@@ -1,0 +1,93 @@
+"""Every key in the store: its name, owner, content and life. No key is spelled anywhere else (architecture 4).
+
+| Key | Owner | Content | Life |
+|---|---|---|---|
+| session:token | token actor | JSON {token, last_login, expires_at} | until replaced |
+| broker:login:<code> | session actor | JSON Login | until replaced |
+| broker:profile:<code> | session actor | JSON, the broker's own profile body | until replaced |
+| broker:rows:<code>:<resource> | session actor | hash: row id -> JSON row; `:received_at`, `:status` | until replaced |
+| reference:users, :brokers, :exchanges | reference actor | JSON array | until replaced |
+| quotes:live | quote book | hash: instrument_id -> JSON | until replaced |
+| quotes:fetched:<instrument_id> | quote book | JSON | 2 days |
+| rate:<code> | session actor | JSON counts | until replaced |
+| orders:engine:lock | engine | `epoch:owner` | 30 s |
+| orders:intents | intake | stream, about 10,000 | trimmed |
+| orders:answer:<intent_id> | intake | JSON {status, body} | 300 s |
+| orders:started:<intent_id> | intake | parent id | 2 days |
+| orders:parent:<id> | parent actor | JSON parent document | 8 days after its end |
+| orders:parents:open | parent actor | set of parent ids | |
+| orders:leg:<broker>:<day>:<order_id> | parent actor | JSON {parent_id, leg_id, path, tag, …} | 8 days |
+| orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
+| orders:lockout:<date> | engine | JSON | 2 days |
+| onebroker:schema | store | version of what is stored | |
+"""
+
+from typing import Literal
+
+Resource = Literal["orders", "trades", "positions", "holdings", "funds"]
+RESOURCES: tuple[Resource, ...] = ("orders", "trades", "positions", "holdings", "funds")
+
+SESSION_TOKEN = "session:token"
+ENGINE_LOCK = "orders:engine:lock"
+INTENTS = "orders:intents"
+OPEN_PARENTS = "orders:parents:open"
+QUOTES_LIVE = "quotes:live"
+SCHEMA = "onebroker:schema"
+
+DOCUMENT_KEYS: dict[str, str] = {
+    "funds": "portfolio:funds",
+    "holdings": "portfolio:holdings",
+    "positions": "portfolio:positions",
+    "orders": "orders:book",
+    "trades": "orders:trades",
+}
+"""The names of built documents in the spec's messages; documents themselves are not stored (architecture 4)."""
+
+
+def broker_login(code: str) -> str:
+    return f"broker:login:{code}"
+
+
+def broker_profile(code: str) -> str:
+    return f"broker:profile:{code}"
+
+
+def broker_rows(code: str, resource: Resource) -> str:
+    return f"broker:rows:{code}:{resource}"
+
+
+def reference(collection: Literal["users", "brokers", "exchanges"]) -> str:
+    return f"reference:{collection}"
+
+
+def fetched_quote(instrument_id: str) -> str:
+    return f"quotes:fetched:{instrument_id}"
+
+
+def rate(code: str) -> str:
+    return f"rate:{code}"
+
+
+def answer(intent_id: str) -> str:
+    return f"orders:answer:{intent_id}"
+
+
+def started(intent_id: str) -> str:
+    return f"orders:started:{intent_id}"
+
+
+def parent(parent_id: str) -> str:
+    return f"orders:parent:{parent_id}"
+
+
+def leg(broker: str, day: str, order_id: str) -> str:
+    """`day` is the leg's session day, YYYY-MM-DD: brokers use order ids again."""
+    return f"orders:leg:{broker}:{day}:{order_id}"
+
+
+def leg_token(token: str) -> str:
+    return f"orders:token:{token}"
+
+
+def lockout(day: str) -> str:
+    return f"orders:lockout:{day}"
