@@ -1,0 +1,1 @@
+"""Documents: funds, holdings, positions, order book, trade book; one actor each, one shared loop."""

@@ -1,0 +1,39 @@
+"""What document actors hear from broker sessions."""
+
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.records import FundsRow, HoldingRow, OrderRow, PositionRow, TradeRow
+
+Rows: TypeAlias = (
+    tuple[OrderRow, ...] | tuple[TradeRow, ...] | tuple[PositionRow, ...] | tuple[HoldingRow, ...] | FundsRow
+)
+
+
+@attrs.frozen(kw_only=True)
+class Slice:
+    """All rows of one resource of one broker as last read; newest wins per (broker, resource).
+
+    The same `rows` object means that nothing changed since the slice before (only `received_at` moved on).
+    """
+
+    broker: str
+    resource: Resource
+    rows: Rows | None
+    """None with `error`: a refusal or an unreadable answer; the rows before it no longer count."""
+    received_at: float
+    """Epoch seconds at which the broker was last seen to say this."""
+    error: str | None = None
+    """Set when the last read was refused or unreadable (status `unreadable`)."""
+
+
+@attrs.frozen(kw_only=True)
+class BrokerRemoved:
+    """A broker is no longer configured; its slice is dropped."""
+
+    broker: str
+
+
+DocumentMessage: TypeAlias = Slice | BrokerRemoved

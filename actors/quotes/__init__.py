@@ -1,0 +1,1 @@
+"""The quote book: newest tick per instrument and broker, one unified quote per instrument."""

@@ -1,0 +1,1 @@
+"""Broker sessions: the only actors that talk to brokers."""
