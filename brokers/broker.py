@@ -153,6 +153,8 @@ class OrderAnswer:
 
 
 class OrderCodec(Protocol):
+    """place_request and modify_request raise `NotSendable` for what cannot be said in the broker's words."""
+
     def place_request(self, access: Access, ticket: OrderTicket, now: datetime) -> WireRequest: ...
 
     def modify_request(self, access: Access, change: OrderChange, now: datetime) -> WireRequest: ...
@@ -164,15 +166,23 @@ class OrderCodec(Protocol):
 
 
 class BookCodec(Protocol):
-    """Reads may need several calls: a tuple of requests, whose answers are parsed together, in order."""
+    """Reads may need several calls: a tuple of requests, whose answers are parsed together, in order.
+
+    `listings` (by broker_token) turns the lots of brokers that speak lots into units; see `OrderRow.contract_units` for
+    a row whose listing is not known.
+    """
 
     def order_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
 
-    def parse_orders(self, responses: Sequence[WireResponse]) -> list[OrderRow]: ...
+    def parse_orders(
+        self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]
+    ) -> list[OrderRow]: ...
 
     def trade_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
 
-    def parse_trades(self, responses: Sequence[WireResponse]) -> list[TradeRow]: ...
+    def parse_trades(
+        self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]
+    ) -> list[TradeRow]: ...
 
 
 class PortfolioCodec(Protocol):
@@ -206,8 +216,8 @@ class CandleCodec(Protocol):
         """Calls for candles of `interval` (spec 1 §4.8 names the broker offers, else ValueError), both days inclusive,
         split by the broker's span per call, oldest first."""
 
-    def parse_candles(self, responses: Sequence[WireResponse]) -> list[Candle]:
-        """Oldest first."""
+    def parse_candles(self, responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
+        """Oldest first; quantities in units, None where the listing's units per lot are not known."""
 
 
 class InstrumentCodec(Protocol):

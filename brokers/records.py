@@ -75,6 +75,9 @@ class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tag: str | None = None
     variety: str | None = None
     """The broker's own word where modify and cancel need it (Kite's variety)."""
+    contract_units: int | None = 1
+    """Units in one of the broker's own quantities, already multiplied in; None = it speaks lots and the units per lot are
+    not known: the quantities of this row are lots then."""
 
 
 class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -93,6 +96,8 @@ class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     exchange_trade_id: str | None = None
     trade_timestamp: str | None = None
     exchange_timestamp: str | None = None
+    contract_units: int | None = 1
+    """As `OrderRow.contract_units`."""
 
 
 class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -205,5 +210,6 @@ class Listing(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Rupees."""
     freeze_quantity: int | None = None
     """Units; None = unknown, never 1."""
-    contract_units: int = 1
-    """Units in one of the broker's own order quantities: above 1 where it speaks lots (Kite's MCX and CDS)."""
+    contract_units: int | None = 1
+    """Units in one of the broker's own order quantities: above 1 where it speaks lots (Kite's MCX and CDS). None = it
+    speaks lots and the units per lot are not known: its quantities cannot be read, and no order is sent."""

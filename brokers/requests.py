@@ -96,5 +96,10 @@ class NotSent(BrokerError):
     """No usable connection was in hand: the broker has not seen the request. An order's outcome is `rejected`."""
 
 
+class NotSendable(NotSent):
+    """The order cannot be said in the broker's own words (units per contract not known, part of a lot): nothing was built,
+    nothing sent. An order's outcome is `rejected`."""
+
+
 class OutcomeUnknown(BrokerError):
     """The request may have reached the broker and its answer is not known. An order's outcome is `unknown`."""

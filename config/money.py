@@ -38,6 +38,16 @@ def rupees(amount_paise: int) -> float:
     return amount_paise / 100
 
 
+def value_paise(quantity: int, price: float) -> int:
+    """Return quantity x price in whole paise, half away from zero; `price` in rupees as it is written."""
+    return int((exact(price) * quantity).scaleb(2).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def quotient(amount: int, count: int, places: int) -> float:
+    """Return amount / count rounded to `places` decimals, half away from zero, without float arithmetic before it."""
+    return float((Decimal(amount) / Decimal(count)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
 def round_half_up(value: float, places: int) -> float:
     """Round a price or rupee figure for display; half away from zero, on the written decimals.
 

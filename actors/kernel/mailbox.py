@@ -165,6 +165,9 @@ class Mailbox(Generic[M]):
         except trio.WouldBlock:
             self._full_waits += 1
             await self._room.acquire()
+        if reply is not None and reply.done:
+            self._room.release()  # the actor stopped between giving us room and our turn; the asker was told it failed
+            return
         self._queue.append((message, reply))
         self._arrived.set()
 

@@ -9,7 +9,8 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import attrs
 import trio
@@ -53,7 +54,7 @@ class Child:
     name: str
     build: Callable[[], Actor]
     policy: RestartPolicy
-    mailbox: Mailbox[object] | None = None
+    mailbox: Mailbox[Any] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -159,7 +160,7 @@ class Supervisor:
         try:
             with running.scope:
                 while True:
-                    error = await self._run_once(running, first.started)
+                    error = await self._run_once(running, partial(_begin, running, first))
                     if error is None:
                         return
                     self._crashes.note(child, error)
@@ -204,6 +205,13 @@ class Supervisor:
             if mailbox is not None:
                 mailbox.stopped()
         return None
+
+
+def _begin(running: _Running, first: "_Once") -> None:
+    # From here on only its supervisor ends this child: were a cancellation from outside to reach all children at once,
+    # the store would be gone before the engine has written its last outcome.
+    running.scope.shield = True
+    first.started()
 
 
 class _Once:

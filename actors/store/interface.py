@@ -72,6 +72,11 @@ class Fence:
 class StoreError(Exception):
     """The store cannot be read or written now; the text is fit for the spec's `Redis could not be read: <error>`."""
 
+    @property
+    def not_sent(self) -> bool:
+        """Whether it is certain that a write took no effect; otherwise it is not known."""
+        return str(self).startswith("not sent")
+
 
 class FencedOut(Exception):
     """Nothing was written: the fence's key holds another value (or none)."""

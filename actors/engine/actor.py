@@ -1,0 +1,287 @@
+"""The engine: holds the lock, reconciles after a start, takes up intents, and keeps one supervised actor per open parent.
+
+It publishes whether it takes orders (`EngineStatus`). When the lock is lost everything in it ends; the supervisor starts it
+again from the store. Structure: order-engine 2.7.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import assert_never
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.engine import answers
+from onebroker.actors.engine.choice.choose import choose, none_left
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.dry_run import dry_run
+from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.messages import (
+    BooksFresh,
+    CancelLeg,
+    EngineMessage,
+    EngineStatus,
+    LegSeen,
+    NotOurs,
+    ParentMessage,
+    Place,
+)
+from onebroker.actors.engine.parent import ParentActor
+from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
+from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, open_supervisor
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, SetRemove, StoreError, StreamAdd
+from onebroker.brokers.records import OrderRow
+from onebroker.config.converters import StructureError
+
+RECONCILE_SECONDS = 30.0
+"""How long a start waits for the books of brokers with unfinished legs (order-engine 2.5)."""
+INTENTS_KEPT = 10_000
+STARTED_KEPT_SECONDS = 2 * 86_400
+PARENT_MAILBOX = 64
+"""A parent hears newest rows per order and a few caller requests; senders of the latter wait."""
+PARENT_POLICY = RestartPolicy(restarts=2, within_seconds=60.0, first_delay_seconds=0.1, most_delay_seconds=2.0)
+"""The third fault in 60 s ends a parent as failed (order-engine row 40)."""
+
+
+@attrs.frozen
+class _Running:
+    """An open parent's mailbox and the sign of its end."""
+
+    mailbox: Mailbox[ParentMessage]
+    finished: trio.Event
+
+
+class EngineActor:
+    def __init__(
+        self,
+        *,
+        mailbox: Mailbox[EngineMessage],
+        doors: EngineDoors,
+        status: Published[EngineStatus],
+        crashes: CrashLog,
+    ) -> None:
+        self._mailbox = mailbox
+        self._doors = doors
+        self._clock = doors.clock
+        self._status = status
+        self._crashes = crashes
+        self._lock = EngineLock(doors.store, doors.clock, doors.owner)
+        self._parents: dict[str, _Running] = {}
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        self._show("the order engine is starting")
+        try:
+            await self._lock.take()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._lock.keep)
+                records = await self._open_records()
+                await self._reconciled(records)
+                for record in records:
+                    self._start_parent(nursery, record.parent_order_id, None)
+                for code, door in self._doors.sessions.items():
+                    nursery.start_soon(self._route_orders, code, door)
+                self._status.set(EngineStatus(running=True, reason=""))
+                async for message in self._mailbox:
+                    await self._handle(message, nursery)
+        finally:
+            self._show("the order engine has stopped")
+
+    def _show(self, reason: str) -> None:
+        self._status.set(EngineStatus(running=False, reason=reason))
+
+    # --- start ------------------------------------------------------------------------------------------------------
+
+    async def _open_records(self) -> list[ParentRecord]:
+        """Load every open parent, oldest first, and index its legs before any book row is looked at."""
+        records = []
+        for parent_id in await self._doors.store.members(keys.OPEN_PARENTS):
+            body = await self._doors.store.get(keys.parent(parent_id))
+            if body is None:
+                continue
+            try:
+                record = decode_parent(body)
+            except StructureError:
+                continue  # written by a later version; left alone, shown by GET parents as it is
+            for leg in record.legs:
+                self._doors.legs.note(record, leg)
+            records.append(record)
+        return sorted(records, key=lambda record: record.created_at)
+
+    async def _reconciled(self, records: list[ParentRecord]) -> None:
+        """Wait until every broker with an unfinished leg has shown a fresh book, 30 s at most."""
+        began = self._clock.monotonic()
+        waited_for = {leg.broker for record in records for leg in record.legs if not leg.state.final}
+        with trio.move_on_after(RECONCILE_SECONDS):
+            for code in waited_for & self._doors.sessions.keys():
+                view = self._doors.sessions[code].view
+                while (view.value.orders_read_started or float("-inf")) < began:
+                    await view.wait_newer(view.version)
+
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    async def _handle(self, message: EngineMessage, nursery: trio.Nursery) -> None:
+        match message:
+            case Place():
+                await self._take_up(message, nursery)
+            case CancelLeg():
+                running = self._parents.get(message.parent_id)
+                if running is None:
+                    message.reply.refuse(NotOurs(message.parent_id))
+                else:
+                    await running.mailbox.address.tell(message)
+            case _:
+                assert_never(message)
+
+    async def _take_up(self, place: Place, nursery: trio.Nursery) -> None:
+        """Refuse a stale intent, answer a dry run, or journal the intent and start its parent (architecture 5a)."""
+        late_seconds = self._clock.monotonic() - place.deadline
+        if late_seconds > self._doors.settings.stale_intent_seconds:
+            place.reply.answer(answers.stale(place.intent_id, late_seconds))
+            return
+        if place.dry_run:
+            place.reply.answer(dry_run(place, self._doors))
+            return
+        choice = choose(place.order, self._doors)
+        if not choice.candidates:
+            refusal = none_left(place.order, choice.skipped)
+            place.reply.answer(attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
+            return
+        record = self._new_parent(place)
+        if await self._journal(place, record):
+            self._start_parent(nursery, record.parent_order_id, (record, place))
+
+    def _new_parent(self, place: Place) -> ParentRecord:
+        now = self._clock.epoch()
+        return ParentRecord(
+            parent_order_id=str(uuid.uuid4()),
+            synthetic_type="simple",
+            routed_from=None,
+            state=ParentState.RECEIVED,
+            instrument_id=place.order.instrument.instrument_id,
+            intent_id=place.intent_id,
+            created_at=now,
+            updated_at=now,
+            deadline=now + place.deadline - self._clock.monotonic(),
+            body=place.order.sent,
+            parameters={"closes_position": place.order.closes_position},
+            tag=place.order.tag,
+        )
+
+    async def _journal(self, place: Place, record: ParentRecord) -> bool:
+        """Write journal, `started` and parent in one script; only then may the parent act."""
+        entry = {
+            "intent_id": place.intent_id.encode(),
+            "kind": b"place",
+            "parent_id": record.parent_order_id.encode(),
+            "body": msgspec.json.encode(record.body),
+        }
+        try:
+            await self._doors.store.commit(
+                StreamAdd(keys.INTENTS, entry, INTENTS_KEPT),
+                Set(keys.started(place.intent_id), record.parent_order_id.encode(), STARTED_KEPT_SECONDS),
+                Set(keys.parent(record.parent_order_id), encode_parent(record)),
+                SetAdd(keys.OPEN_PARENTS, record.parent_order_id),
+                fence=self._lock.fence,
+                absent=keys.started(place.intent_id),
+            )
+        except AlreadyThere:
+            place.reply.answer(answers.already_started(place.intent_id))
+        except StoreError as error:
+            place.reply.answer(answers.not_written(place.intent_id, str(error)))
+        except FencedOut:
+            place.reply.answer(answers.not_written(place.intent_id, "the order engine has lost its lock"))
+            self._lock.lose()
+        else:
+            return True
+        return False
+
+    # --- parents ----------------------------------------------------------------------------------------------------
+
+    def _start_parent(self, nursery: trio.Nursery, parent_id: str, begin: tuple[ParentRecord, Place] | None) -> None:
+        mailbox: Mailbox[ParentMessage] = open_mailbox(f"parent {parent_id}", capacity=PARENT_MAILBOX)
+        self._parents[parent_id] = running = _Running(mailbox, trio.Event())
+        nursery.start_soon(self._keep_parent, parent_id, running, begin)
+
+    async def _keep_parent(self, parent_id: str, running: _Running, begin: tuple[ParentRecord, Place] | None) -> None:
+        """Supervise one parent to its end; a fault never touches its siblings."""
+        beginnings = [begin]
+
+        def build() -> "_Finishing":
+            start = beginnings.pop() if beginnings else None
+            actor = ParentActor(
+                parent_id=parent_id, mailbox=running.mailbox, doors=self._doors, lock=self._lock, begin=start
+            )
+            return _Finishing(actor, running.finished)
+
+        child = Child(name=f"parent {parent_id}", build=build, policy=PARENT_POLICY, mailbox=running.mailbox)
+        try:
+            async with open_supervisor(self._crashes) as supervisor:
+                await supervisor.start(child)
+                await running.finished.wait()
+        except* GaveUp as gave_up:
+            await self._fail(parent_id, str(gave_up.exceptions[0]))
+        finally:
+            self._parents.pop(parent_id, None)
+
+    async def _fail(self, parent_id: str, fault: str) -> None:
+        """End a parent that kept crashing: its resting legs stay, unwatched, and the message says so (row 40)."""
+        body = await self._doors.store.get(keys.parent(parent_id))
+        if body is None:
+            return
+        record = decode_parent(body)
+        resting = sum(not leg.state.final for leg in record.legs)
+        sentence = f"the order engine gave this order up ({fault}); {resting} of its orders may still rest unwatched"
+        failed = attrs.evolve(record, state=ParentState.FAILED, status_message=sentence, updated_at=self._clock.epoch())
+        await self._doors.store.commit(
+            Set(keys.parent(parent_id), encode_parent(failed)),
+            SetRemove(keys.OPEN_PARENTS, parent_id),
+            fence=self._lock.fence,
+        )
+
+    # --- the router -------------------------------------------------------------------------------------------------
+
+    async def _route_orders(self, code: str, door: SessionDoor) -> None:
+        """Tell parents what a broker shows of their legs, newest per order; rows first, then that a whole read is in."""
+        seen: Mapping[str, OrderRow] = {}
+        fresh_told: float | None = None
+        version = -1
+        while True:
+            if version == door.view.version:
+                await door.view.wait_newer(version)
+            version = door.view.version
+            view = door.view.value
+            for order_id, row in view.orders.items():
+                if seen.get(order_id) is not row:
+                    await self._route_row(code, row)
+            seen = dict(view.orders)
+            if view.orders_read_started is not None and view.orders_read_started != fresh_told:
+                fresh_told = view.orders_read_started
+                message = BooksFresh(broker=code, began=fresh_told)
+                for running in tuple(self._parents.values()):
+                    running.mailbox.address.replace(("fresh", code), message)
+
+    async def _route_row(self, code: str, row: OrderRow) -> None:
+        legs = self._doors.legs
+        if not legs.knows(row, code):
+            await legs.learn(self._doors.store, row, code)
+        entry = legs.entry(code, row.order_id, row.tag)
+        running = self._parents.get(entry.parent_id) if entry is not None else None
+        if running is not None:
+            running.mailbox.address.replace(("order", code, row.order_id), LegSeen(broker=code, row=row))
+
+
+class _Finishing:
+    """Runs a parent and sets the sign of its end when it ends by itself."""
+
+    def __init__(self, actor: ParentActor, finished: trio.Event) -> None:
+        self._actor = actor
+        self._finished = finished
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await self._actor.run(task_status=task_status)
+        self._finished.set()

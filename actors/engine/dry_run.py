@@ -1,0 +1,94 @@
+"""Dry run of place: all checks and the choice, the request built, nothing sent, written or counted (order-engine 5.4)."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import msgspec
+
+from onebroker.actors.engine.answers import milliseconds
+from onebroker.actors.engine.choice.checks import Skipped
+from onebroker.actors.engine.choice.choose import choose, none_left
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.messages import EngineAnswer, Place
+from onebroker.actors.engine.parent import ticket
+from onebroker.actors.engine.tokens import leg_token
+from onebroker.brokers.requests import NotSendable, WireRequest
+
+_SECRET_NAMES = ("token", "key", "secret", "checksum", "pin", "totp", "password")
+
+
+def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
+    """Answer what would be sent, or the refusal the order would get."""
+    choice = choose(place.order, doors)
+    skipped = list(choice.skipped)
+    for candidate in choice.candidates:
+        code, access = candidate.broker.code, candidate.view.access
+        if access is None:
+            continue
+        token = leg_token(place.intent_id, "entry", 0)
+        try:
+            request = candidate.broker.orders.place_request(access, ticket(place, candidate, token), doors.clock.now())
+        except NotSendable as error:
+            skipped.append(Skipped(code, str(error)))
+            continue
+        body = {
+            "dry_run": True,
+            "broker": code,
+            "instrument_id": place.order.instrument.instrument_id,
+            "tag": place.order.tag,
+            "request": shown_request(request),
+            "order": _order(place),
+            "skipped": [
+                {"broker": skip.broker, "reason": skip.reason} for skip in sorted(skipped, key=lambda skip: skip.broker)
+            ],
+            "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
+            "intent_id": place.intent_id,
+        }
+        return EngineAnswer(status=200, body=body)
+    refusal = none_left(place.order, tuple(sorted(skipped, key=lambda skip: skip.broker)))
+    return EngineAnswer(status=refusal.status, body={**refusal.body, "intent_id": place.intent_id})
+
+
+def shown_request(request: WireRequest) -> dict[str, Any]:
+    """Return a request fit for a caller: method, URL and body without anything secret; headers are never shown."""
+    return {"method": request.method, "url": shown_url(request.url), "body": _shown_body(request)}
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without those query parameters that may carry a secret."""
+    parts = urlsplit(url)
+    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if not _secret(name)]
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(kept), ""))
+
+
+def _shown_body(request: WireRequest) -> object:
+    if not request.body:
+        return None
+    try:
+        decoded = msgspec.json.decode(request.body)
+    except msgspec.DecodeError:
+        decoded = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
+    return _without_secrets(decoded) if isinstance(decoded, Mapping) else decoded
+
+
+def _without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if not _secret(name)}
+
+
+def _secret(name: str) -> bool:
+    lowered = name.lower()
+    return any(word in lowered for word in _SECRET_NAMES) and lowered != "instrument_token"
+
+
+def _order(place: Place) -> dict[str, Any]:
+    order = place.order
+    return {
+        "transaction_type": order.transaction_type,
+        "product": order.product,
+        "order_type": order.order_type,
+        "validity": order.validity,
+        "quantity": order.quantity,
+        "price": order.price,
+        "trigger_price": order.trigger_price,
+    }

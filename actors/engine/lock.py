@@ -1,0 +1,74 @@
+"""The engine's lock: one engine per store (order-engine 2.4). Taken before anything, refreshed every 10 s, lost after 30."""
+
+import uuid
+
+import trio
+
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Fence, Store, StoreError
+from onebroker.config.clock import Clock
+
+LIFE_SECONDS = 30
+REFRESH_SECONDS = 10.0
+TRUSTED_SECONDS = 20.0
+"""A send needs a refresh at most this old; without one for this long the engine ends."""
+RETRY_SECONDS = 1.0
+
+
+class LockLost(Exception):
+    """Another engine holds the lock, or it could not be refreshed in time: this engine must end at once."""
+
+
+class EngineLock:
+    """Holds `orders:engine:lock` with the value `epoch:owner`; the epoch is new at each start."""
+
+    def __init__(self, store: Store, clock: Clock, owner: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._owner = owner
+        self._value = f"{uuid.uuid4()}:{owner}".encode()
+        self._refreshed = float("-inf")
+        self._lost = trio.Event()
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(keys.ENGINE_LOCK, self._value)
+
+    @property
+    def trusted_until(self) -> float:
+        """Monotonic seconds until which a send may leave."""
+        return self._refreshed + TRUSTED_SECONDS
+
+    def lose(self) -> None:
+        """A fenced write found another value: end the engine."""
+        self._lost.set()
+
+    async def take(self) -> None:
+        """Wait until the lock is ours; one left by our own data directory is taken over at once."""
+        while True:
+            if await self._refresh():
+                return
+            await trio.sleep(RETRY_SECONDS)
+
+    async def keep(self) -> None:
+        """Refresh for ever; raise LockLost when the lock is gone."""
+        while True:
+            with trio.move_on_after(REFRESH_SECONDS):
+                await self._lost.wait()
+                raise LockLost("another order engine holds the lock")
+            while not await self._refresh():
+                if self._clock.monotonic() >= self.trusted_until:
+                    raise LockLost("the lock could not be refreshed")
+                await trio.sleep(RETRY_SECONDS)
+
+    async def _refresh(self) -> bool:
+        began = self._clock.monotonic()
+        try:
+            ours = await self._store.take_lock(
+                keys.ENGINE_LOCK, self._value, LIFE_SECONDS, may_replace=f":{self._owner}".encode()
+            )
+        except StoreError:
+            return False
+        if ours:
+            self._refreshed = began
+        return ours

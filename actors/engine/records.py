@@ -1,0 +1,172 @@
+"""What the engine stores of a parent and its legs, and how it is written and read (order-engine 2.4, 5.5)."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import attrs
+import msgspec
+
+from onebroker.config.converters import structure
+
+
+class ParentState(StrEnum):
+    RECEIVED = "received"
+    ARMED = "armed"
+    WORKING = "working"
+    CANCELLING = "cancelling"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    HALTED = "halted"
+
+    @property
+    def final(self) -> bool:
+        return self not in _OPEN_PARENTS
+
+
+_OPEN_PARENTS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING, ParentState.CANCELLING})
+
+
+class LegState(StrEnum):
+    SENDING = "sending"
+    UNKNOWN = "unknown"
+    PENDING = "pending"
+    OPEN = "open"
+    CANCELLING = "cancelling"
+    COMPLETE = "complete"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    NOT_SENT = "not_sent"
+
+    @property
+    def final(self) -> bool:
+        return self not in _OPEN_LEGS
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether it is not known if the broker has it."""
+        return self in (LegState.SENDING, LegState.UNKNOWN)
+
+
+_OPEN_LEGS = frozenset({LegState.SENDING, LegState.UNKNOWN, LegState.PENDING, LegState.OPEN, LegState.CANCELLING})
+
+
+@attrs.frozen(kw_only=True)
+class LegRecord:
+    """One broker order of a parent. Quantities in units, prices in rupees, times in epoch seconds."""
+
+    leg_id: str
+    part: str
+    """Part path; `entry` for a simple order."""
+    token: str
+    broker: str
+    segment: str
+    instrument_token: str
+    tradingsymbol: str
+    transaction_type: str
+    product: str
+    order_type: str
+    validity: str
+    quantity: int
+    price: Decimal | None
+    trigger_price: Decimal | None
+    session_day: str
+    """YYYY-MM-DD; with broker and order_id it names the order (brokers use ids again)."""
+    state: LegState = LegState.SENDING
+    order_id: str | None = None
+    status_message: str | None = None
+    filled_quantity: int = 0
+    average_price: float | None = None
+    broker_response: Any = None
+    cancel_reason: str | None = None
+    """Why a cancel was written ahead: `caller`, `plan`, `late`."""
+    sent_at: float = 0.0
+    updated_at: float = 0.0
+
+
+@attrs.frozen(kw_only=True)
+class ParentRecord:
+    """One order asked of the engine (spec 2 §2.5). Times in epoch seconds."""
+
+    parent_order_id: str
+    synthetic_type: str
+    routed_from: str | None
+    state: ParentState
+    instrument_id: str
+    intent_id: str
+    created_at: float
+    updated_at: float
+    deadline: float
+    """Epoch seconds at which the caller stops waiting."""
+    body: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    tag: str | None
+    """The caller's own."""
+    status_message: str | None = None
+    over_filled_quantity: int = 0
+    legs: tuple[LegRecord, ...] = ()
+    skipped: tuple[Mapping[str, str], ...] = ()
+    answered: bool = False
+    """Whether the caller's answer was written."""
+
+    def leg(self, leg_id: str) -> LegRecord | None:
+        return next((leg for leg in self.legs if leg.leg_id == leg_id), None)
+
+    def with_leg(self, leg: LegRecord) -> "ParentRecord":
+        """Return the record with `leg` in the place of the one of the same id, or added."""
+        others = tuple(leg if held.leg_id == leg.leg_id else held for held in self.legs)
+        return attrs.evolve(self, legs=others if self.leg(leg.leg_id) else (*self.legs, leg))
+
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+def encode_parent(record: ParentRecord) -> bytes:
+    return _ENCODER.encode(attrs.asdict(record))
+
+
+def decode_parent(body: bytes) -> ParentRecord:
+    """Read a stored parent. Raises `config.converters.StructureError` when it is not one."""
+    return structure(ParentRecord, msgspec.json.decode(body), "orders:parent")
+
+
+@attrs.frozen(kw_only=True)
+class LegEntry:
+    """What `orders:leg:…` and `orders:token:…` hold: whose an order is."""
+
+    parent_id: str
+    leg_id: str
+    synthetic_type: str
+    intent_id: str
+    leg_role: str
+    tag: str | None
+    broker: str
+
+
+def encode_entry(entry: LegEntry) -> bytes:
+    return msgspec.json.encode(entry)
+
+
+def decode_entry(body: bytes) -> LegEntry | None:
+    """Return the entry, or None when it cannot be read as one."""
+    try:
+        return msgspec.json.decode(body, type=LegEntry)
+    except msgspec.MsgspecError:
+        return None
+
+
+def entry_of(record: ParentRecord, leg: LegRecord) -> LegEntry:
+    return LegEntry(
+        parent_id=record.parent_order_id,
+        leg_id=leg.leg_id,
+        synthetic_type=record.synthetic_type,
+        intent_id=record.intent_id,
+        leg_role=leg.part,
+        tag=record.tag,
+        broker=leg.broker,
+    )

@@ -1,0 +1,27 @@
+"""Leg tokens: what a broker's tag field carries so that an order can be found again (order-engine 2.4). Pure."""
+
+import hashlib
+import string
+
+PREFIX = "ob"
+DIGITS = 12
+_ALPHABET = string.digits + string.ascii_lowercase
+
+
+def leg_token(intent_id: str, path: str, number: int) -> str:
+    """Return `ob` and 12 base-36 digits: the same for the same intent, part path and running number of the leg."""
+    digest = hashlib.sha256(f"{intent_id}|{path}|{number}".encode()).digest()
+    value = int.from_bytes(digest[:16], "big")
+    digits = []
+    for _ in range(DIGITS):
+        value, digit = divmod(value, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return PREFIX + "".join(digits)
+
+
+def looks_like_token(tag: str | None) -> bool:
+    """Whether a broker's tag may be a token of ours (compared without case)."""
+    if tag is None or len(tag) != len(PREFIX) + DIGITS:
+        return False
+    lowered = tag.lower()
+    return lowered.startswith(PREFIX) and all(letter in _ALPHABET for letter in lowered)

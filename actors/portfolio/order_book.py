@@ -1,0 +1,125 @@
+"""The order book: today's orders at every broker (spec 2 §2.2, 2.4). Pure."""
+
+import math
+
+import msgspec
+
+from onebroker.actors.engine.legs import LegIndex, LegOwner
+from onebroker.actors.portfolio.books import SortKey, Tally, engine_columns
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.records import OrderRow
+from onebroker.config.money import rupees, value_paise
+from onebroker.config.vocabulary import OrderStatus, is_finished
+
+
+class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """An element of `orders`, fields in the order of spec 2 §2.2."""
+
+    broker: str
+    order_id: str
+    exchange_order_id: str | None
+    parent_order_id: str | None
+    status: str
+    status_message: str | None
+    id: str
+    """The broker's own name of the instrument, as `instrument_token`: the spec lists the two, and `tradingsymbol`, together
+    as the broker's own naming, and brokers that have only one such name would leave one of them empty otherwise."""
+    instrument_token: str
+    tradingsymbol: str
+    exchange: str
+    transaction_type: str
+    product: str
+    order_type: str
+    validity: str
+    quantity: int
+    filled_quantity: int
+    pending_quantity: int
+    cancelled_quantity: int
+    disclosed_quantity: int
+    price: float
+    trigger_price: float
+    average_price: float
+    order_timestamp: str | None
+    exchange_timestamp: str | None
+    tag: str | None
+    instrument_id: str | None
+    engine_parent_id: str | None
+    synthetic_type: str | None
+    intent_id: str | None
+    leg_role: str | None
+
+
+class OrderSummary(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+    by_status: dict[str, int]
+    """Known statuses in the spec's order, then passed-through ones by name; only those that occur."""
+    filled_value: float
+
+
+class OrderBook:
+    """The order book's own rules (books.Book)."""
+
+    resource: Resource = "orders"
+    list_name = "orders"
+
+    def key(self, row: OrderRow) -> str:
+        return row.order_id
+
+    def settle(self, before: OrderRow, new: OrderRow) -> OrderRow:
+        """A finished order never changes its status again (spec 2 §3.1); late figures of the same status are taken."""
+        return before if is_finished(before.status) and new.status != before.status else new
+
+    def owner(self, legs: LegIndex, broker: str, row: OrderRow) -> LegOwner | None:
+        return legs.owner(broker, row.order_id, row.tag)
+
+    def view(self, broker: str, row: OrderRow, instrument_id: str | None, owner: LegOwner | None) -> OrderView:
+        """Render a row; an order of ours shows the tag its caller gave in place of the engine's token."""
+        columns = engine_columns(owner)
+        return OrderView(
+            broker=broker,
+            order_id=row.order_id,
+            exchange_order_id=row.exchange_order_id,
+            parent_order_id=row.parent_order_id,
+            status=row.status,
+            status_message=row.status_message,
+            id=row.instrument_token,
+            instrument_token=row.instrument_token,
+            tradingsymbol=row.tradingsymbol,
+            exchange=row.exchange,
+            transaction_type=row.transaction_type,
+            product=row.product,
+            order_type=row.order_type,
+            validity=row.validity,
+            quantity=row.quantity,
+            filled_quantity=row.filled_quantity,
+            pending_quantity=row.pending_quantity,
+            cancelled_quantity=row.cancelled_quantity,
+            disclosed_quantity=row.disclosed_quantity,
+            price=row.price,
+            trigger_price=row.trigger_price,
+            average_price=row.average_price,
+            order_timestamp=row.order_timestamp,
+            exchange_timestamp=row.exchange_timestamp,
+            tag=row.tag if owner is None else owner.tag,
+            instrument_id=instrument_id,
+            engine_parent_id=columns.engine_parent_id,
+            synthetic_type=columns.synthetic_type,
+            intent_id=columns.intent_id,
+            leg_role=columns.leg_role,
+        )
+
+    def sort_key(self, row: OrderRow) -> SortKey:
+        return row.order_timestamp or "", row.order_id
+
+    def tally(self, row: OrderRow) -> tuple[str, str, int]:
+        known = math.isfinite(row.average_price)
+        return row.status, "filled_value", value_paise(row.filled_quantity, row.average_price) if known else 0
+
+    def summary(self, total: Tally) -> OrderSummary:
+        known = [status.value for status in OrderStatus]
+        order = known + sorted(status for status in total.counts if status not in known)
+        return OrderSummary(
+            count=total.counts.total(),
+            by_status={status: total.counts[status] for status in order if total.counts[status]},
+            filled_value=rupees(total.amounts_paise["filled_value"]),
+        )

@@ -1,0 +1,78 @@
+"""How a broker's slice stands in a document: `brokers[].status` (spec 1 §2.5, 4.10; spec 2 §2.4). Pure."""
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from onebroker.actors.portfolio.messages import Slice
+from onebroker.actors.store.keys import Resource
+from onebroker.config.clock import from_epoch, latest_boundary, local_text
+from onebroker.config.vocabulary import ReadStatus
+
+STALE_AFTER_SECONDS: dict[Resource, float] = {
+    "funds": 60.0,
+    "holdings": 180.0,
+    "positions": 60.0,
+    "orders": 60.0,
+    "trades": 60.0,
+}
+"""Older than this a broker's slice is marked stale (spec 1 §4.10 table; spec 2 §2.4: seen within a minute)."""
+
+_OF_ONE_DAY = frozenset({"orders", "trades"})
+"""Resources that are about one broking day only."""
+
+_USABLE = frozenset({ReadStatus.OK, ReadStatus.STALE})
+
+
+@attrs.frozen(kw_only=True)
+class BrokerRead:
+    """One configured broker's part in one document at one moment."""
+
+    broker: str
+    status: ReadStatus
+    slice: Slice | None
+    """None exactly when the status is `missing`."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether its rows are in the document."""
+        return self.status in _USABLE
+
+    @property
+    def as_of(self) -> str | None:
+        """When the broker was last seen, as documents write it; None when nothing is stored."""
+        return None if self.slice is None else local_text(from_epoch(self.slice.received_at))
+
+    def entry(self) -> dict[str, object]:
+        """Return its element of `brokers`: {broker, status, as_of}."""
+        return {"broker": self.broker, "status": self.status.value, "as_of": self.as_of}
+
+
+def read_brokers(
+    resource: Resource, codes: Sequence[str], slices: Mapping[str, Slice], now_epoch: float
+) -> tuple[BrokerRead, ...]:
+    """Return every configured broker in the order of the codes."""
+    return tuple(read_broker(resource, code, slices.get(code), now_epoch) for code in sorted(codes))
+
+
+def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: float) -> BrokerRead:
+    """Judge one broker's slice at `now_epoch` (epoch seconds).
+
+    An order or trade book read before the latest 07:00 is another day's: nothing is stored of today, so `missing`. A time
+    of receipt that lies in the future by more than the limit proves nothing and is `stale` too.
+    """
+    if held is None or (resource in _OF_ONE_DAY and held.received_at < _day_start(now_epoch)):
+        return BrokerRead(broker=broker, status=ReadStatus.MISSING, slice=None)
+    if held.error is not None or held.rows is None:
+        return BrokerRead(broker=broker, status=ReadStatus.UNREADABLE, slice=held)
+    recent = abs(now_epoch - held.received_at) <= STALE_AFTER_SECONDS[resource]
+    return BrokerRead(broker=broker, status=ReadStatus.OK if recent else ReadStatus.STALE, slice=held)
+
+
+def broking_day(epoch: float) -> str:
+    """Return the broking day (from 07:00, India time) an instant lies in, as YYYY-MM-DD."""
+    return latest_boundary(from_epoch(epoch)).date().isoformat()
+
+
+def _day_start(now_epoch: float) -> float:
+    return latest_boundary(from_epoch(now_epoch)).timestamp()

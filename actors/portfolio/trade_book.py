@@ -1,0 +1,108 @@
+"""The trade book: today's trades at every broker (spec 2 §2.3, 2.4). Pure."""
+
+import math
+
+import msgspec
+
+from onebroker.actors.engine.legs import LegIndex, LegOwner
+from onebroker.actors.portfolio.books import SortKey, Tally, engine_columns
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.records import TradeRow
+from onebroker.config.money import rupees, value_paise
+from onebroker.config.vocabulary import Side
+
+
+class TradeView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """An element of `trades`, fields in the order of spec 2 §2.3."""
+
+    broker: str
+    trade_id: str
+    order_id: str
+    exchange_order_id: str | None
+    exchange_trade_id: str | None
+    instrument_id: str | None
+    instrument_token: str
+    tradingsymbol: str
+    exchange: str
+    transaction_type: str
+    product: str
+    quantity: int
+    price: float
+    value: float
+    """quantity x price, rounded to paise."""
+    trade_timestamp: str | None
+    exchange_timestamp: str | None
+    engine_parent_id: str | None
+    synthetic_type: str | None
+    intent_id: str | None
+    leg_role: str | None
+
+
+class TradeSummary(msgspec.Struct, frozen=True, kw_only=True):
+    count: int
+    buy_value: float
+    sell_value: float
+    total_value: float
+
+
+class TradeBook:
+    """The trade book's own rules (books.Book)."""
+
+    resource: Resource = "trades"
+    list_name = "trades"
+
+    def key(self, row: TradeRow) -> str:
+        """A trade told twice is one trade; the figures are part of the name because a broker's trade ids alone may not be
+        unique, and a fill must not be lost to that."""
+        return f"{row.order_id}:{row.trade_id}:{row.quantity}:{row.price}"
+
+    def settle(self, before: TradeRow, new: TradeRow) -> TradeRow:
+        return new
+
+    def owner(self, legs: LegIndex, broker: str, row: TradeRow) -> LegOwner | None:
+        """A trade takes the columns of its order; it carries no tag itself."""
+        return legs.owner(broker, row.order_id, None)
+
+    def view(self, broker: str, row: TradeRow, instrument_id: str | None, owner: LegOwner | None) -> TradeView:
+        columns = engine_columns(owner)
+        return TradeView(
+            broker=broker,
+            trade_id=row.trade_id,
+            order_id=row.order_id,
+            exchange_order_id=row.exchange_order_id,
+            exchange_trade_id=row.exchange_trade_id,
+            instrument_id=instrument_id,
+            instrument_token=row.instrument_token,
+            tradingsymbol=row.tradingsymbol,
+            exchange=row.exchange,
+            transaction_type=row.transaction_type,
+            product=row.product,
+            quantity=row.quantity,
+            price=row.price,
+            value=rupees(_value(row)),
+            trade_timestamp=row.trade_timestamp,
+            exchange_timestamp=row.exchange_timestamp,
+            engine_parent_id=columns.engine_parent_id,
+            synthetic_type=columns.synthetic_type,
+            intent_id=columns.intent_id,
+            leg_role=columns.leg_role,
+        )
+
+    def sort_key(self, row: TradeRow) -> SortKey:
+        return row.trade_timestamp or "", row.trade_id
+
+    def tally(self, row: TradeRow) -> tuple[str, str, int]:
+        return row.transaction_type, row.transaction_type, _value(row)
+
+    def summary(self, total: Tally) -> TradeSummary:
+        buy, sell = total.amounts_paise[Side.BUY], total.amounts_paise[Side.SELL]
+        return TradeSummary(
+            count=total.counts.total(),
+            buy_value=rupees(buy),
+            sell_value=rupees(sell),
+            total_value=rupees(total.amounts_paise.total()),
+        )
+
+
+def _value(row: TradeRow) -> int:
+    return value_paise(row.quantity, row.price) if math.isfinite(row.price) else 0

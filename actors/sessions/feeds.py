@@ -1,0 +1,189 @@
+"""One socket of a broker: connecting with the login of the moment, heartbeat, resubscription, reconnecting with back-off.
+
+A child task of the session actor. What it hears goes out through `FeedEvents`; it keeps no state of the session's.
+"""
+
+import random
+from collections.abc import Mapping
+from typing import Protocol
+
+import trio
+
+from onebroker.actors.sessions.flows import drive
+from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
+from onebroker.actors.sessions.watch import WatchList
+from onebroker.brokers.broker import Access, FeedCodec
+from onebroker.brokers.events import BrokerEvent, CorruptFrame, SessionDead
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
+from onebroker.brokers.transport.interface import (
+    FrameStream,
+    StreamClosed,
+    StreamRefusedHandshake,
+    Transport,
+)
+from onebroker.config.clock import Clock
+
+FIRST_RETRY_SECONDS = 1.0
+MOST_RETRY_SECONDS = 60.0
+STEADY_SECONDS = 30.0
+"""A connection that lived this long starts the back-off anew."""
+SUBSCRIBE_PAUSE_SECONDS = 0.05
+"""Changes of the watch list within this time are sent together."""
+_REFUSED_LOGIN = (401, 403)
+
+
+class FeedEvents(Protocol):
+    """Where a feed reports to: its session actor. Never blocks: what may not be lost is kept by the receiver."""
+
+    def connected(self) -> None: ...
+
+    def disconnected(self, trouble: str) -> None: ...
+
+    def subscribed(self, count: int) -> None: ...
+
+    def heard(self, events: list[BrokerEvent]) -> None:
+        """One frame arrived; `events` is what it held, possibly nothing."""
+
+    def silence_matters(self) -> bool:
+        """Whether a session is open, so that silence means a dead connection (lesson 3)."""
+
+
+class Feed:
+    """Connection number `number` of one of a broker's sockets."""
+
+    def __init__(
+        self,
+        *,
+        codec: FeedCodec,
+        number: int,
+        always: bool,
+        watch: WatchList,
+        listings: Mapping[str, Listing],
+        login: LoginKeeper,
+        transport: Transport,
+        clock: Clock,
+        events: FeedEvents,
+        spread: random.Random,
+    ) -> None:
+        self._codec = codec
+        self._number = number
+        self._always = always
+        self._watch = watch
+        self._listings = listings
+        self._login = login
+        self._transport = transport
+        self._clock = clock
+        self._events = events
+        self._spread = spread
+
+    async def run(self) -> None:
+        """Keep the connection for ever; without anything to watch it stays closed unless `always`."""
+        delay = FIRST_RETRY_SECONDS
+        while True:
+            await self._until_wanted()
+            access = await self._login.wait_live()
+            began = self._clock.monotonic()
+            trouble, refused = await self._connect_once(access)
+            self._events.disconnected(trouble)
+            if refused:
+                self._login.dead(access)
+                await self._login.wait_other(access)
+            if self._clock.monotonic() - began >= STEADY_SECONDS:
+                delay = FIRST_RETRY_SECONDS
+            await trio.sleep(delay * (1 + self._spread.uniform(-0.25, 0.25)))
+            delay = min(delay * 2, MOST_RETRY_SECONDS)
+
+    async def _until_wanted(self) -> None:
+        version = self._watch.version
+        while not self._always and self._watch.size(self._number) == 0:
+            version = await self._watch.wait_newer(version)
+
+    async def _connect_once(self, access: Access) -> tuple[str, bool]:
+        """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
+        try:
+            address = await drive(self._codec.address(access, self._clock.now()), self._transport, CALL_SECONDS)
+            stream = await self._transport.connect(address, CALL_SECONDS)
+        except StreamRefusedHandshake as refusal:
+            return str(refusal), refusal.status in _REFUSED_LOGIN
+        except BrokerRefusal as refusal:
+            return refusal.message, refusal.kind is RefusalKind.SESSION_DEAD
+        except BrokerError as error:
+            return str(error), False
+        try:
+            return await self._live(stream, access)
+        finally:
+            with trio.move_on_after(2, shield=True):
+                await stream.aclose()
+
+    async def _live(self, stream: FrameStream, access: Access) -> tuple[str, bool]:
+        ended: list[tuple[str, bool]] = []
+        async with trio.open_nursery() as nursery:
+
+            async def until_end() -> None:
+                ended.append(await self._receive(stream))
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(until_end)
+            try:
+                for message in self._codec.opening_messages(access):
+                    await stream.send(message)
+                self._events.connected()
+                if self._codec.ping_seconds is not None:
+                    nursery.start_soon(self._ping, stream, self._codec.ping_seconds)
+                await self._keep_subscribed(stream)
+            except StreamClosed as closed:
+                ended.append((str(closed), False))
+                nursery.cancel_scope.cancel()
+        return ended[0]
+
+    async def _receive(self, stream: FrameStream) -> tuple[str, bool]:
+        """Read frames until the connection ends, the login is refused, or the broker has been silent too long."""
+        decoder = self._codec.decoder(self._listings)
+        while True:
+            frame: bytes | str | None = None
+            try:
+                with trio.move_on_after(self._codec.silence_seconds or float("inf")):
+                    frame = await stream.receive()
+            except StreamClosed as closed:
+                return str(closed), False
+            if frame is None:
+                if self._events.silence_matters():
+                    return "the stream went silent", False
+                continue
+            events = decoder.receive(frame)
+            self._events.heard(events)
+            for event in events:
+                if isinstance(event, SessionDead):
+                    return event.message, True
+
+    async def _ping(self, stream: FrameStream, every_seconds: float) -> None:
+        while True:
+            await trio.sleep(every_seconds)
+            try:
+                await stream.send(self._codec.ping_message())
+            except StreamClosed:
+                return
+
+    async def _keep_subscribed(self, stream: FrameStream) -> None:
+        """Bring the broker's subscriptions to the watch list, now and at each change of it."""
+        subscribed: dict[str, Listing] = {}
+        while True:
+            version = self._watch.version
+            difference = self._watch.difference(self._number, subscribed)
+            messages = self._codec.unsubscribe_messages(difference.unsubscribe) if difference.unsubscribe else []
+            if difference.subscribe:
+                messages += self._codec.subscribe_messages(difference.subscribe)
+            for message in messages:
+                await stream.send(message)
+            for listing in difference.unsubscribe:
+                del subscribed[listing.broker_token]
+            subscribed.update({listing.broker_token: listing for listing in difference.subscribe})
+            self._events.subscribed(len(subscribed))
+            await self._watch.wait_newer(version)
+            await trio.sleep(SUBSCRIBE_PAUSE_SECONDS)
+
+
+def corrupt(events: list[BrokerEvent]) -> int:
+    """Return how many of a frame's events say that it could not be decoded."""
+    return sum(isinstance(event, CorruptFrame) for event in events)

@@ -1,0 +1,82 @@
+"""From settings to the brokers in service: their access, limits and cadence with the operator's overrides. Pure."""
+
+from collections.abc import Mapping
+
+import attrs
+
+from onebroker.brokers.broker import Access, Broker, Cadence, Endpoints, Registry, Windows
+from onebroker.brokers.transport.budget import Budget
+from onebroker.config.sections import BrokerSettings, RateRow
+
+
+@attrs.frozen(kw_only=True)
+class InService:
+    """One enabled broker of the settings."""
+
+    broker: Broker
+    """With the settings' cadence."""
+    access: Access
+    """Without a login."""
+    order_windows: Windows
+    call_windows: Windows
+    exit_share: float
+    exit_reserve: int | None
+
+    def budget(self) -> Budget:
+        """Return an empty budget with this broker's limits."""
+        return Budget(
+            self.order_windows, self.call_windows, exit_share=self.exit_share, exit_reserve=self.exit_reserve
+        )
+
+
+def brokers_in_service(
+    registry: Registry, settings: Mapping[str, BrokerSettings], *, exit_share: float, day_limits: bool
+) -> dict[str, InService]:
+    """Return the enabled brokers by code, in the registry's order; without `day_limits` nothing is capped per day (the
+    demo, whose brokers have no such limits either)."""
+    return {
+        code: _in_service(registry[code], settings[code], exit_share, day_limits)
+        for code in registry
+        if code in settings and settings[code].enabled
+    }
+
+
+def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day_limits: bool) -> InService:
+    orders = _windows(broker.order_windows, settings.rate.orders)
+    calls = _windows(broker.call_windows, settings.rate.calls)
+    if settings.daily_messages is not None:
+        orders = attrs.evolve(orders, day=settings.daily_messages)
+    if not day_limits:
+        orders, calls = attrs.evolve(orders, day=None), attrs.evolve(calls, day=None)
+    return InService(
+        broker=attrs.evolve(broker, cadence=_cadence(broker.cadence, settings)),
+        access=Access(endpoints=_endpoints(broker, settings), credentials=settings.credentials, login=None),
+        order_windows=orders,
+        call_windows=calls,
+        exit_share=exit_share,
+        exit_reserve=settings.exit_reserve,
+    )
+
+
+def _windows(own: Windows, row: RateRow) -> Windows:
+    given = {name: value for name, value in attrs.asdict(row).items() if value is not None}
+    return attrs.evolve(own, **given)
+
+
+def _cadence(own: Cadence, settings: BrokerSettings) -> Cadence:
+    given = {name: value for name, value in attrs.asdict(settings.cadence).items() if value is not None}
+    return attrs.evolve(own, **given)
+
+
+def _endpoints(broker: Broker, settings: BrokerSettings) -> Endpoints:
+    """Return the settings' addresses, which are given together or not at all (checked when they are read)."""
+    if settings.rest_url is None:
+        return broker.endpoints
+    return Endpoints(
+        rest_url=settings.rest_url,
+        login_url=settings.login_url or settings.rest_url,
+        stream_url=settings.stream_url or "",
+        order_stream_url=settings.order_stream_url or "",
+        instruments_url=settings.instruments_url or "",
+        others=settings.others,
+    )

@@ -1,0 +1,147 @@
+"""What a broker session may be asked, and what it answers. From routes and commands, from engine and desk, from itself."""
+
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.broker import Login, OrderAnswer
+from onebroker.brokers.records import Listing, Tick
+from onebroker.brokers.requests import WireRequest
+from onebroker.brokers.transport.budget import Place, Priority
+from onebroker.config.vocabulary import Outcome
+
+# --- what it answers ---------------------------------------------------------------------------------------------------
+
+
+class LoginNeeded(Exception):
+    """The broker has no live login; orders skip it, reads stop (spec 2 §4.5 `<broker> has no login in Redis`)."""
+
+
+class RoomFull(Exception):
+    """The order rate budget had no room before the deadline."""
+
+
+class CapReached(Exception):
+    """The broker's daily order cap has no room for this kind of order (429)."""
+
+    def __init__(self, sent: int, cap: int, reserve: int) -> None:
+        super().__init__(f"{sent} of {cap} order messages sent today")
+        self.sent = sent
+        self.cap = cap
+        self.reserve = reserve
+
+
+@attrs.frozen(kw_only=True)
+class Permit:
+    """A place in the order budget, taken; give it back when nothing was sent."""
+
+    place: Place
+    counts: bytes
+    """The budget's counts with this message in, to be written with the leg's write-ahead (`rate:<code>`)."""
+
+
+@attrs.frozen(kw_only=True)
+class Sent:
+    """What became of one order message."""
+
+    answer: OrderAnswer
+    broker_seconds: float
+    """From handing the request to the transport to its answer."""
+    reached: bool
+    """False when no connection could be opened: the broker has not seen it."""
+
+
+def result(outcome: Outcome, why: str, *, broker_seconds: float = 0.0, reached: bool) -> Sent:
+    """Return what became of a message when the broker itself gave no answer."""
+    answer = OrderAnswer(outcome=outcome, order_id=None, status_message=why, broker_response=None)
+    return Sent(answer=answer, broker_seconds=broker_seconds, reached=reached)
+
+
+# --- from engine and desk ----------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class AskRoom:
+    """Take a place in the order budget. Refused with LoginNeeded, RoomFull, CapReached."""
+
+    priority: Priority
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    reply: Reply[Permit]
+
+
+@attrs.frozen(kw_only=True)
+class ReturnRoom:
+    """Give back a permit under which nothing was sent."""
+
+    permit: Permit
+
+
+@attrs.frozen(kw_only=True)
+class SendOrder:
+    """Send one order message once. Refused with LoginNeeded (nothing sent) only."""
+
+    request: WireRequest
+    permit: Permit
+    leave_before: float
+    """Monotonic seconds after which it must not leave any more: the engine's lock may be lost (order-engine 2.4)."""
+    timeout_seconds: float
+    reply: Reply[Sent]
+
+
+@attrs.frozen
+class ReadSoon:
+    """Read a resource as soon as the read budget allows (at most once a second)."""
+
+    resource: Resource
+
+
+# --- from routes and commands ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class ExchangeRedirect:
+    """Finish an assisted login with the address the person was sent back to. Refused with BrokerError or ValueError."""
+
+    redirect: str
+    reply: Reply[Login]
+
+
+@attrs.frozen
+class LoginStored:
+    """A login was written to the store by somebody else (the command line): look again."""
+
+
+@attrs.frozen(kw_only=True)
+class FetchQuotes:
+    """REST quotes by broker_token. Refused with LoginNeeded or BrokerError; a dead login is repaired once."""
+
+    listings: tuple[Listing, ...]
+    reply: Reply[dict[str, Tick]]
+
+
+@attrs.frozen
+class Watch:
+    """The instruments wanted on the market stream from now on (replaces the list before)."""
+
+    listings: tuple[Listing, ...]
+
+
+SessionMessage: TypeAlias = (
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Watch
+)
+
+
+# --- to the quote book -------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class TickReceived:
+    """Newest tick of one instrument at one broker; told by `replace((broker, broker_token), ...)`."""
+
+    broker: str
+    tick: Tick
+    received_at: float
+    """Epoch seconds."""

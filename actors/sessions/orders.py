@@ -1,0 +1,69 @@
+"""Order messages of one session: a place in the budget, then one send, exactly once. Child-task code of the session actor."""
+
+from collections.abc import Callable
+
+from onebroker.actors.sessions.counts import encode_counts
+from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
+from onebroker.brokers.broker import OrderAnswer
+from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, WireResponse
+from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, Moment
+from onebroker.brokers.transport.interface import Transport
+from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import Outcome
+
+RATE_LIMIT_PAUSE_SECONDS = 1.0
+"""A broker's own "too many requests" closes its window for this long (order-engine 4.5)."""
+
+
+class OrderDesk:
+    """Takes room and sends. Holds no orders."""
+
+    def __init__(
+        self, *, transport: Transport, gate: BudgetGate, clock: Clock, parse: Callable[[WireResponse], OrderAnswer]
+    ) -> None:
+        self._transport = transport
+        self._gate = gate
+        self._clock = clock
+        self._parse = parse
+
+    async def take_room(self, message: AskRoom) -> None:
+        """Answer with a permit as soon as there is room, or refuse at the deadline or the day's cap."""
+        if message.reply.done:
+            return
+        budget, now = self._gate.budget, Moment.of(self._clock)
+        if budget.daily_cap is not None and budget.daily_room(message.priority, now) == 0:
+            sent = budget.order_messages_today(now)
+            message.reply.refuse(CapReached(sent, budget.daily_cap, budget.exit_reserve))
+            return
+        try:
+            place = await self._gate.acquire(CallKind.ORDER, message.priority, message.deadline)
+        except BudgetFull:
+            message.reply.refuse(RoomFull())
+        else:
+            message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
+
+    def return_room(self, permit: Permit) -> None:
+        self._gate.give_back(permit.place)
+
+    async def send(self, message: SendOrder) -> Sent:
+        """Send once and say what is known of the outcome; never raises for what a broker or a network does."""
+        began = self._clock.monotonic()
+        if began >= message.leave_before:
+            return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
+        try:
+            response = await self._transport.send(message.request, message.timeout_seconds)
+        except NotSent as error:
+            return self._not_sent(message, began, str(error))
+        except OutcomeUnknown as error:
+            answer = OrderAnswer(
+                outcome=Outcome.UNKNOWN, order_id=None, status_message=str(error), broker_response=None
+            )
+        else:
+            answer = self._parse(response)
+        if answer.rate_limited:
+            self._gate.budget.close_for(RATE_LIMIT_PAUSE_SECONDS, Moment.of(self._clock))
+        return Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)
+
+    def _not_sent(self, message: SendOrder, began: float, why: str) -> Sent:
+        self.return_room(message.permit)
+        return result(Outcome.REJECTED, why, broker_seconds=self._clock.monotonic() - began, reached=False)

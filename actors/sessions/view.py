@@ -1,0 +1,59 @@
+"""What a session publishes of itself: its login, its orders as folded, its budget, the life of its feeds."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import attrs
+
+from onebroker.brokers.broker import Access
+from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
+from onebroker.brokers.transport.budget import BudgetRoom
+
+
+class LoginState(StrEnum):
+    STARTING = "starting"
+    LIVE = "live"
+    REPAIRING = "repairing"
+    NEEDED = "login needed"
+    """A person, or a corrected setting, is needed."""
+
+
+@attrs.frozen(kw_only=True)
+class FeedView:
+    """One socket kind of a broker."""
+
+    connected: bool = False
+    last_frame_at: float | None = None
+    """Epoch seconds of the last sign of life."""
+    reconnects: int = 0
+    corrupt_frames: int = 0
+    subscribed: int = 0
+    trouble: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionView:
+    broker: str
+    login: LoginState = LoginState.STARTING
+    trouble: str | None = None
+    """Why the login is not live, in a sentence without secrets."""
+    access: Access | None = attrs.field(default=None, repr=False)
+    """Present exactly when the login is live: what request builders need."""
+    orders: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)
+    """order_id -> the order as folded from book reads and the order stream (order-engine 2.3)."""
+    orders_read_started: float | None = None
+    """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
+    positions_read_started: float | None = None
+    positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
+    holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
+    room: BudgetRoom | None = None
+    read_errors: Mapping[str, str] = attrs.field(factory=dict)
+    """Resource -> why its last read failed; absent when it succeeded."""
+    contradictions: int = 0
+    """How often a finished order was reported open again."""
+    market_feed: FeedView = FeedView()
+    order_feed: FeedView = FeedView()
+
+    @property
+    def live(self) -> bool:
+        return self.login is LoginState.LIVE

@@ -1,0 +1,86 @@
+"""The data directory: made private, held by one service at a time, and the owner id that names it in the engine's lock."""
+
+import fcntl
+import os
+import uuid
+from pathlib import Path
+from types import TracebackType
+
+_LOCK_NAME = "lock"
+_OWNER_NAME = "engine-owner"
+
+
+class DataDirectoryBusy(Exception):
+    """Another service holds the data directory; the text says who."""
+
+    def __init__(self, directory: Path, holder: int | None) -> None:
+        who = f"process {holder}" if holder is not None else "another process"
+        super().__init__(f"the data directory {directory} is in use by {who}")
+        self.holder = holder
+
+
+class DataDirectory:
+    """A data directory held by an exclusive lock from the moment it is made until `close` (or the process's end).
+
+    Raises DataDirectoryBusy, and OSError when the directory cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = path.resolve()
+        self.path.chmod(0o700)
+        # Not inherited by child processes: an orphaned embedded server must not hold the service's lock.
+        self._lock = os.open(self.path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _read_holder(self._lock)
+            os.close(self._lock)
+            raise DataDirectoryBusy(self.path, holder) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        """Let the directory go. The lock file stays: removing it would let two services hold two files of one name."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> "DataDirectory":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def engine_owner(self) -> str:
+        """Return the random id of this directory, made at its first use (order-engine 2.4)."""
+        path = self.path / _OWNER_NAME
+        if path.exists() and (owner := path.read_text(encoding="ascii").strip()):
+            return owner
+        owner = uuid.uuid4().hex
+        _write_whole(path, f"{owner}\n".encode())
+        return owner
+
+
+def _read_holder(lock: int) -> int | None:
+    text = os.pread(lock, 32, 0).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that after a power loss it is either whole or not there."""
+    draft = path.with_name(f"{path.name}.new")
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, data)
+        os.fsync(file)
+    finally:
+        os.close(file)
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

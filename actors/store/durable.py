@@ -1,0 +1,268 @@
+"""The durable store: one SQLite file for what must outlive Redis, written also by the command line while the service runs.
+
+Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files.
+Every call opens its own connection in a worker thread: calls are rare, and nothing is shared between threads or processes
+but the file. `MemoryDurable` is its twin under the same contract suite.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+import attrs
+import msgspec
+import trio
+
+T = TypeVar("T")
+
+Collection = Literal["users", "brokers", "exchanges"]
+
+_THREADS = 2
+_BUSY_SECONDS = 5.0
+"""How long a call waits for another writer (the command line) to finish."""
+
+
+class DurableError(Exception):
+    """The durable store cannot be read or written now."""
+
+
+@attrs.frozen(kw_only=True)
+class AccessToken:
+    """The one access token of the application (spec 1 §3.1)."""
+
+    token: str | None = attrs.field(repr=False)
+    """None after a disconnect."""
+    last_login: str | None
+    """As written by the token actor."""
+    expires_at: str | None
+    """As written by the token actor; None after a disconnect."""
+
+
+@attrs.frozen(kw_only=True)
+class CatalogueFile:
+    """One mapping date of the catalogue (architecture 8)."""
+
+    mapping_date: date
+    file: str
+    """Name inside the catalogue folder; a day equal to the one before names the same file."""
+    rows: int
+    counts: Mapping[str, int]
+    """Broker code -> rows it gave."""
+    content_hash: str
+    report: bytes
+    """The build's report, JSON."""
+
+
+class Durable(Protocol):
+    """Every method raises DurableError when the store cannot be used."""
+
+    async def access_token(self) -> AccessToken | None: ...
+
+    async def put_access_token(self, token: AccessToken) -> None:
+        """Replace the access token."""
+
+    async def documents(self, collection: Collection) -> tuple[bytes, ...]:
+        """Return the documents of a collection (each a JSON object), in the order they were imported."""
+
+    async def replace_documents(self, collection: Collection, documents: Sequence[bytes]) -> None:
+        """Replace the whole collection in one transaction."""
+
+    async def catalogue_files(self) -> tuple[CatalogueFile, ...]:
+        """Return all catalogue files, the newest mapping date first."""
+
+    async def put_catalogue_file(self, file: CatalogueFile) -> None:
+        """Add the row of a mapping date, or replace it."""
+
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE access_token (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        token TEXT, last_login TEXT, expires_at TEXT
+    ) STRICT;
+    CREATE TABLE documents (
+        collection TEXT NOT NULL, position INTEGER NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (collection, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE catalogue_files (
+        mapping_date TEXT PRIMARY KEY, file TEXT NOT NULL, rows INTEGER NOT NULL,
+        counts BLOB NOT NULL, content_hash TEXT NOT NULL, report BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
+)
+"""What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
+
+
+class SqliteDurable:
+    """Implements `Durable` over the SQLite file at `path`; the file is made at the first call."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._limiter = trio.CapacityLimiter(_THREADS)
+
+    async def access_token(self) -> AccessToken | None:
+        return await self._call(_read_token)
+
+    async def put_access_token(self, token: AccessToken) -> None:
+        await self._call(lambda connection: _write_token(connection, token))
+
+    async def documents(self, collection: Collection) -> tuple[bytes, ...]:
+        return await self._call(lambda connection: _read_documents(connection, collection))
+
+    async def replace_documents(self, collection: Collection, documents: Sequence[bytes]) -> None:
+        await self._call(lambda connection: _write_documents(connection, collection, documents))
+
+    async def catalogue_files(self) -> tuple[CatalogueFile, ...]:
+        return await self._call(_read_files)
+
+    async def put_catalogue_file(self, file: CatalogueFile) -> None:
+        await self._call(lambda connection: _write_file(connection, file))
+
+    async def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            with closing(self._open()) as connection:
+                return work(connection)
+        except sqlite3.Error as error:
+            raise DurableError(f"{self._path.name}: {error}") from error
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            self._migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if _version(connection) == len(MIGRATIONS):
+            return
+        self._path.chmod(0o600)
+        with _transaction(connection):
+            version = _version(connection)  # read again: another process may have been faster
+            if version > len(MIGRATIONS):
+                raise DurableError(f"{self._path.name} was written by a newer version of onebroker")
+            for script in MIGRATIONS[version:]:
+                for statement in filter(str.strip, script.split(";")):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _read_token(connection: sqlite3.Connection) -> AccessToken | None:
+    row = connection.execute("SELECT token, last_login, expires_at FROM access_token").fetchone()
+    return AccessToken(token=row[0], last_login=row[1], expires_at=row[2]) if row is not None else None
+
+
+def _write_token(connection: sqlite3.Connection, token: AccessToken) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO access_token (only, token, last_login, expires_at) VALUES (1, ?, ?, ?)",
+        (token.token, token.last_login, token.expires_at),
+    )
+
+
+def _read_documents(connection: sqlite3.Connection, collection: Collection) -> tuple[bytes, ...]:
+    rows = connection.execute("SELECT body FROM documents WHERE collection = ? ORDER BY position", (collection,))
+    return tuple(row[0] for row in rows)
+
+
+def _write_documents(connection: sqlite3.Connection, collection: Collection, documents: Sequence[bytes]) -> None:
+    with _transaction(connection):
+        connection.execute("DELETE FROM documents WHERE collection = ?", (collection,))
+        connection.executemany(
+            "INSERT INTO documents (collection, position, body) VALUES (?, ?, ?)",
+            ((collection, position, body) for position, body in enumerate(documents)),
+        )
+
+
+def _read_files(connection: sqlite3.Connection) -> tuple[CatalogueFile, ...]:
+    rows = connection.execute(
+        "SELECT mapping_date, file, rows, counts, content_hash, report FROM catalogue_files ORDER BY mapping_date DESC"
+    )
+    return tuple(
+        CatalogueFile(
+            mapping_date=date.fromisoformat(row[0]),
+            file=row[1],
+            rows=row[2],
+            counts=msgspec.json.decode(row[3], type=dict[str, int]),
+            content_hash=row[4],
+            report=row[5],
+        )
+        for row in rows
+    )
+
+
+def _write_file(connection: sqlite3.Connection, file: CatalogueFile) -> None:
+    counts = msgspec.json.encode(dict(file.counts))
+    connection.execute(
+        "INSERT OR REPLACE INTO catalogue_files (mapping_date, file, rows, counts, content_hash, report)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (file.mapping_date.isoformat(), file.file, file.rows, counts, file.content_hash, file.report),
+    )
+
+
+class MemoryDurable:
+    """Implements `Durable` in memory, for tests under a mocked clock; `fail_with` makes every call fail until `come_back`."""
+
+    def __init__(self) -> None:
+        self._token: AccessToken | None = None
+        self._documents: dict[Collection, tuple[bytes, ...]] = {}
+        self._files: dict[date, CatalogueFile] = {}
+        self._away: DurableError | None = None
+
+    def fail_with(self, error: DurableError) -> None:
+        self._away = error
+
+    def come_back(self) -> None:
+        self._away = None
+
+    async def access_token(self) -> AccessToken | None:
+        await self._contact()
+        return self._token
+
+    async def put_access_token(self, token: AccessToken) -> None:
+        await self._contact()
+        self._token = token
+
+    async def documents(self, collection: Collection) -> tuple[bytes, ...]:
+        await self._contact()
+        return self._documents.get(collection, ())
+
+    async def replace_documents(self, collection: Collection, documents: Sequence[bytes]) -> None:
+        await self._contact()
+        self._documents[collection] = tuple(documents)
+
+    async def catalogue_files(self) -> tuple[CatalogueFile, ...]:
+        await self._contact()
+        return tuple(sorted(self._files.values(), key=lambda file: file.mapping_date, reverse=True))
+
+    async def put_catalogue_file(self, file: CatalogueFile) -> None:
+        await self._contact()
+        self._files[file.mapping_date] = file
+
+    async def _contact(self) -> None:
+        await trio.lowlevel.checkpoint()
+        if self._away is not None:
+            raise self._away

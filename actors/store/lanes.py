@@ -1,0 +1,423 @@
+"""The lanes to the server: each has its own connection, and at most one pipeline in flight (group commit).
+
+Whatever is asked of a lane while its pipeline is in flight leaves as the next one, with one hop into a worker thread for
+the whole batch. `RequestLane` carries reads and engine commits, `RestLane` everything that may wait.
+"""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+import redis
+import trio
+
+from onebroker.actors.store.address import WAITAOF_MILLISECONDS, Connect, Durability
+from onebroker.actors.store.commands import SCRIPTS, Command, command_bytes, op_commands, pieces
+from onebroker.actors.store.held import Held, op_bytes
+from onebroker.actors.store.interface import Op, StoreError
+
+_log = logging.getLogger("onebroker.store")
+
+_CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLICAS|BUSY|UNKILLABLE|NOAUTH)\b")
+"""Refusals that speak of the server, not of the command: taken as a lost store until a check succeeds again."""
+
+NEVER_CONNECTED = "not connected yet"
+_NOT_ON_DISK = "written, but the server did not confirm in time that it is on disk"
+
+
+class Link:
+    """Whether the server can be used now, shared by all lanes; kept by the store actor."""
+
+    def __init__(self) -> None:
+        self.reachable = False
+        self.reason = NEVER_CONNECTED
+        """Why not reachable."""
+        self.generation = 0
+        """Counts the times contact was made; a connection of an older one is not used again."""
+        self.connect: Connect | None = None
+        self.durability: Durability | None = None
+        self.up = trio.Event()
+        self.lost = trio.Event()
+        self.on_lost: list[Callable[[str], None]] = []
+
+    def found(self, connect: Connect, durability: Durability) -> None:
+        self.connect, self.durability = connect, durability
+        self.generation += 1
+        self.reachable = True
+        self.lost = trio.Event()
+        self.up.set()
+
+    def lose(self, reason: str) -> None:
+        """Take the server as away; everything queued fails, what was posted is kept."""
+        self.reason = reason
+        if not self.reachable:
+            return
+        _log.warning("Redis cannot be used: %s", reason)
+        self.reachable = False
+        self.up = trio.Event()
+        self.lost.set()
+        for tell in self.on_lost:
+            tell(reason)
+
+
+class Line:
+    """One connection, used by one lane at a time."""
+
+    def __init__(self, link: Link, limiter: trio.CapacityLimiter) -> None:
+        self._link = link
+        self._limiter = limiter
+        self._client: redis.Redis | None = None
+        self._generation = 0
+        self.batches = 0
+        """Pipelines sent, each one round trip."""
+
+    async def run(self, commands: Sequence[Command]) -> list[object]:
+        """Send `commands` as one pipeline; return their answers, a refusal as redis.ResponseError in its place.
+
+        Raises StoreError and takes the server as lost when contact breaks; `not sent` when nothing left.
+        """
+        if self._client is None or self._generation != self._link.generation:
+            await self._renew()
+        try:
+            answers = await trio.to_thread.run_sync(self._send, commands, limiter=self._limiter)
+        except (redis.RedisError, OSError) as error:
+            self._lost(error)
+            raise StoreError(str(error)) from error
+        self.batches += 1
+        for answer in answers:
+            if isinstance(answer, redis.ResponseError) and _CANNOT_SERVE.search(str(answer)):
+                self._lost(answer)
+                break
+        return answers
+
+    async def _renew(self) -> None:
+        connect, generation = self._link.connect, self._link.generation
+        if connect is None or not self._link.reachable:
+            raise StoreError(f"not sent: {self._link.reason}")
+        try:
+            await trio.to_thread.run_sync(self._open, connect, generation, limiter=self._limiter)
+        except (redis.RedisError, OSError) as error:
+            self._lost(error)
+            raise StoreError(f"not sent: {error}") from error
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _lost(self, error: Exception) -> None:
+        self.close()
+        self._link.lose(str(error))
+
+    def _open(self, connect: Connect, generation: int) -> None:
+        self.close()
+        client = connect()
+        try:
+            client.ping()
+        except (redis.RedisError, OSError):
+            client.close()
+            raise
+        self._client, self._generation = client, generation
+
+    def _send(self, commands: Sequence[Command]) -> list[object]:
+        answers = self._pipeline(commands)
+        missing = [place for place, answer in enumerate(answers) if isinstance(answer, redis.exceptions.NoScriptError)]
+        if missing:  # the server was restarted, or somebody flushed its scripts
+            self._pipeline([("SCRIPT LOAD", script) for script in SCRIPTS.values()])
+            for place, answer in zip(missing, self._pipeline([commands[place] for place in missing]), strict=True):
+                answers[place] = answer
+        return answers
+
+    def _pipeline(self, commands: Sequence[Command]) -> list[object]:
+        if self._client is None:
+            raise redis.ConnectionError("no connection")
+        with self._client.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py
+            answers: list[object] = pipeline.execute(raise_on_error=False)
+            return answers
+
+
+class _Request:
+    """One command under way, and its answer."""
+
+    __slots__ = ("answer", "command", "done", "error")
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.done = trio.Event()
+        self.answer: object = None
+        self.error: StoreError | None = None
+
+    def fail(self, error: StoreError) -> None:
+        self.error = error
+        self.done.set()
+
+    def finish(self, answer: object) -> None:
+        if isinstance(answer, redis.ResponseError):
+            self.fail(StoreError(str(answer)))
+        else:
+            self.answer = answer
+            self.done.set()
+
+
+class RequestLane:
+    """Commands that somebody waits for; each gets its own answer."""
+
+    def __init__(self, link: Link, line: Line, *, most_bytes: int, wait_for_disk: bool) -> None:
+        self._link = link
+        self._line = line
+        self._most_bytes = most_bytes
+        self._wait_for_disk = wait_for_disk
+        self._queue: deque[_Request] = deque()
+        self._arrived = trio.Event()
+        link.on_lost.append(self.fail_queued)
+
+    async def ask(self, command: Command) -> object:
+        """Return the server's answer. Raises StoreError. Cancelled before it left, the command never leaves."""
+        if not self._link.reachable:
+            raise StoreError(f"not sent: {self._link.reason}")
+        request = _Request(command)
+        self._queue.append(request)
+        self._arrived.set()
+        try:
+            await request.done.wait()
+        except trio.Cancelled:
+            if request in self._queue:
+                self._queue.remove(request)
+            raise
+        if request.error is not None:
+            raise request.error
+        return request.answer
+
+    def fail_queued(self, reason: str) -> None:
+        while self._queue:
+            self._queue.popleft().fail(StoreError(f"not sent: {reason}"))
+
+    async def run(self) -> None:
+        while True:
+            if not self._queue:
+                self._arrived = trio.Event()
+                await self._arrived.wait()
+            if batch := self._take():
+                await self._carry(batch)
+
+    def _take(self) -> list[_Request]:
+        batch: list[_Request] = []
+        size = 0
+        while self._queue and (not batch or size < self._most_bytes):
+            request = self._queue.popleft()
+            batch.append(request)
+            size += command_bytes(request.command)
+        return batch
+
+    async def _carry(self, batch: list[_Request]) -> None:
+        durability = self._link.durability
+        wait = self._wait_for_disk and durability is not None and durability.wait_for_disk
+        commands = [request.command for request in batch]
+        if wait:
+            commands.append(("WAITAOF", 1, 0, WAITAOF_MILLISECONDS))
+        failure = StoreError("not sent: the store is stopping")
+        try:
+            answers = await self._line.run(commands)
+        except StoreError as error:
+            failure = error
+        else:
+            if not wait or _confirmed(answers.pop()):
+                for request, answer in zip(batch, answers, strict=True):
+                    request.finish(answer)
+            failure = StoreError(_NOT_ON_DISK)
+        finally:
+            for request in batch:
+                if not request.done.is_set():
+                    request.fail(failure)
+
+
+def _confirmed(answer: object) -> bool:
+    return isinstance(answer, list) and len(answer) > 0 and answer[0] == 1
+
+
+class _Write:
+    """An acknowledged write in the rest lane, cut into pieces."""
+
+    __slots__ = ("done", "error", "left", "under_way")
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self.left = deque(pieces(ops))
+        self.under_way = 0
+        self.done = trio.Event()
+        self.error: StoreError | None = None
+
+    def fail(self, error: StoreError) -> None:
+        if not self.done.is_set():
+            self.error = error
+            self.left.clear()
+            self.done.set()
+
+
+_Piece = tuple[Op, _Write | None]
+"""An op on its way, and the write that waits for it (None = posted)."""
+
+
+class RestLane:
+    """Writes that may wait: acknowledged ones in order, posted ones conflated while they wait."""
+
+    def __init__(self, link: Link, line: Line, *, most_bytes: int, most_held_bytes: int) -> None:
+        self._link = link
+        self._line = line
+        self._most_bytes = most_bytes
+        self._most_held_bytes = most_held_bytes
+        self._queue: deque[Held | _Write] = deque()
+        self._ready: deque[Op] = deque()
+        """What was taken out of the Held in front and has not left yet."""
+        self._arrived = trio.Event()
+        self.given_up = 0
+        """Keys whose posted writes were dropped for want of room while the store was away."""
+        link.on_lost.append(self.fail_queued)
+
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(one.held_bytes for one in self._queue if isinstance(one, Held)) + sum(map(op_bytes, self._ready))
+
+    def post(self, ops: Iterable[Op]) -> None:
+        held = self._queue[-1] if self._queue else None
+        if not isinstance(held, Held):
+            held = Held(self._most_held_bytes)
+            self._queue.append(held)
+        for op in ops:
+            self._note_given_up(held.fold(op))
+        self._arrived.set()
+
+    async def write(self, ops: Sequence[Op]) -> None:
+        if not self._link.reachable:
+            raise StoreError(f"not sent: {self._link.reason}")
+        write = _Write(ops)
+        if not write.left:
+            await trio.lowlevel.checkpoint()
+            return
+        self._queue.append(write)
+        self._arrived.set()
+        await write.done.wait()
+        if write.error is not None:
+            raise write.error
+
+    def fail_queued(self, reason: str) -> None:
+        """Fail the writes that wait; keep what was posted."""
+        self._keep((), StoreError(reason))
+
+    async def run(self) -> None:
+        while True:
+            if not self._queue and not self._ready:
+                self._arrived = trio.Event()
+                await self._arrived.wait()
+            await self._link.up.wait()
+            await self._carry_one()
+
+    async def flush(self) -> None:
+        """Write everything that waits (while `run` does not run); end early when the server is away."""
+        while (self._queue or self._ready) and self._link.reachable:
+            await self._carry_one()
+
+    async def _carry_one(self) -> None:
+        batch = self._take()
+        commands = [command for op, _ in batch for command in op_commands(op)]
+        failure = StoreError("not sent: the store is stopping")
+        answers: list[object] | None = None
+        try:
+            answers = await self._line.run(commands) if commands else []
+        except StoreError as error:
+            failure = error
+        finally:
+            if answers is None:
+                self._keep(batch, failure)
+        if answers is not None:
+            self._finish(batch, answers)
+
+    def _take(self) -> list[_Piece]:
+        batch: list[_Piece] = []
+        size = 0
+        while size < self._most_bytes:
+            piece = self._next(self._most_bytes - size if batch else None)
+            if piece is None:
+                break
+            batch.append(piece)
+            size += op_bytes(piece[0])
+        return batch
+
+    def _next(self, room_bytes: int | None) -> _Piece | None:
+        """Take the piece in front if it fits into `room_bytes` (None = any size)."""
+        while self._queue or self._ready:
+            front = self._queue[0] if self._queue else None
+            if self._ready:
+                return (self._ready.popleft(), None) if _fits(self._ready[0], room_bytes) else None
+            if isinstance(front, Held):
+                if front:
+                    self._ready.extend(pieces(front.take()))
+                else:
+                    self._queue.popleft()
+            elif front is not None:
+                if front.left:
+                    if not _fits(front.left[0], room_bytes):
+                        return None
+                    front.under_way += 1
+                    return front.left.popleft(), front
+                self._queue.popleft()
+        return None
+
+    def _finish(self, batch: list[_Piece], answers: list[object]) -> None:
+        replies = iter(answers)
+        unserved: list[_Piece] = []
+        for op, write in batch:
+            refused = [str(reply) for reply in (next(replies) for _ in op_commands(op)) if _is_refusal(reply)]
+            if write is not None:
+                _finish_piece(write, refused)
+            elif refused and _CANNOT_SERVE.search(refused[0]):
+                unserved.append((op, None))
+            elif refused:
+                _log.error("Redis refused a write to %s: %s", op.key, refused[0])
+        if unserved:
+            self._keep(unserved, StoreError(self._link.reason))
+
+    def _keep(self, batch: Iterable[_Piece], failure: StoreError) -> None:
+        """Fail every write under way or waiting; put what was posted back, older below newer."""
+        held = Held(self._most_held_bytes)
+        for op, write in batch:
+            if write is None:
+                self._note_given_up(held.fold(op))
+            else:
+                write.fail(failure)
+        while self._ready:
+            self._note_given_up(held.fold(self._ready.popleft()))
+        not_sent = StoreError(f"not sent: {str(failure).removeprefix('not sent: ')}")
+        for one in self._queue:
+            if isinstance(one, _Write):
+                one.fail(failure if one.under_way else not_sent)
+                continue
+            while ops := one.take():
+                for op in ops:
+                    self._note_given_up(held.fold(op))
+        self._queue.clear()
+        if held:
+            self._queue.append(held)
+
+    def _note_given_up(self, count: int) -> None:
+        if count and not self.given_up:
+            _log.error("Redis has been away so long that posted writes are dropped, oldest first")
+        self.given_up += count
+
+
+def _finish_piece(write: _Write, refused: list[str]) -> None:
+    write.under_way -= 1
+    if refused:
+        write.fail(StoreError(refused[0]))
+    elif not write.left and write.under_way == 0:
+        write.done.set()
+
+
+def _is_refusal(reply: object) -> bool:
+    return isinstance(reply, redis.ResponseError)
+
+
+def _fits(op: Op, room_bytes: int | None) -> bool:
+    return room_bytes is None or op_bytes(op) <= room_bytes

@@ -1,0 +1,149 @@
+"""The token actor: the only writer of the access token (spec 1 §3.1).
+
+The durable store is written first and the fast copy (`session:token` in Redis) second; a fast copy that cannot be written
+is dropped. Requests are checked against the published `HeldToken`, without asking the actor.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable
+from typing import assert_never
+
+import msgspec
+import trio
+
+from onebroker.actors.kernel.mailbox import Mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.store import keys
+from onebroker.actors.store.durable import AccessToken, Durable, DurableError
+from onebroker.actors.store.interface import Delete, Set, Store, StoreError
+from onebroker.actors.token.messages import Connect, Disconnect, TokenMessage
+from onebroker.actors.token.state import NO_TOKEN, HeldToken, connected, disconnected, hold, refuse_reason
+from onebroker.config.clock import Clock
+from onebroker.config.messages import session
+from onebroker.config.refusal import Refusal
+
+FAST_COPY_SECONDS = 2.0
+"""How long a write of the fast copy may take before it counts as failed: the durable store already holds the truth."""
+
+_log = logging.getLogger("onebroker.token")
+
+
+def random_token() -> str:
+    return str(uuid.uuid4())
+
+
+class TokenActor:
+    """Owns the token record; see the module's first lines."""
+
+    def __init__(
+        self,
+        mailbox: Mailbox[TokenMessage],
+        *,
+        store: Store,
+        durable: Durable,
+        clock: Clock,
+        token_seconds: int,
+        published: Published[HeldToken | None],
+        mint: Callable[[], str] = random_token,
+    ) -> None:
+        self._mailbox = mailbox
+        self._store = store
+        self._durable = durable
+        self._clock = clock
+        self._token_seconds = token_seconds
+        self._published = published
+        self._mint = mint
+        self._row = NO_TOKEN
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self._hold(await self._load())
+        task_status.started()
+        async for message in self._mailbox:
+            match message:
+                case Connect():
+                    await self._connect(message)
+                case Disconnect():
+                    await self._disconnect(message)
+                case _:
+                    assert_never(message)
+
+    def _hold(self, row: AccessToken) -> None:
+        self._row = row
+        self._published.set(hold(row))
+
+    # Start
+
+    async def _load(self) -> AccessToken:
+        """Return the stored record. Raises DurableError when neither store can be read and the fast copy holds nothing.
+
+        The durable store decides where the two differ, because it is written first: a fast copy from before a crash, or
+        from a time when Redis could not even be told to drop it, would bring an ended session back.
+        """
+        copy = await self._read_copy()
+        try:
+            row = await self._durable.access_token() or NO_TOKEN
+        except DurableError as error:
+            if copy is None:
+                raise
+            _log.warning("the durable store could not be read (%s): the access token comes from its fast copy", error)
+            return copy
+        if copy != row:
+            await self._write_copy(row)
+        return row
+
+    async def _read_copy(self) -> AccessToken | None:
+        """Return the fast copy; None when it is missing, unreachable or unreadable."""
+        try:
+            with trio.fail_after(FAST_COPY_SECONDS):
+                stored = await self._store.get(keys.SESSION_TOKEN)
+            return None if stored is None else msgspec.json.decode(stored, type=AccessToken)
+        except (StoreError, trio.TooSlowError) as error:
+            _log.warning("the access token's fast copy could not be read: %s", error)
+        except ValueError:
+            # The text of the error could hold a part of the token.
+            _log.warning("the access token's fast copy is unreadable")
+        return None
+
+    # Transitions
+
+    async def _connect(self, message: Connect) -> None:
+        row = connected(self._row, self._clock.now(), self._token_seconds, self._mint)
+        if row is self._row:
+            message.reply.answer(row)
+            return
+        try:
+            await self._durable.put_access_token(row)
+        except DurableError as error:
+            _log.error("the access token could not be written to the durable store: %s", error)
+            message.reply.refuse(Refusal(503, session.token_not_written(str(error))))
+            return
+        self._hold(row)
+        await self._write_copy(row)
+        message.reply.answer(row)
+
+    async def _disconnect(self, message: Disconnect) -> None:
+        reason = refuse_reason(hold(self._row), message.token, self._clock.now())
+        if reason is not None:
+            message.reply.refuse(Refusal(401, reason))
+            return
+        row = disconnected(self._row)
+        try:
+            await self._durable.put_access_token(row)
+        except DurableError as error:
+            _log.error("the access token could not be removed from the durable store: %s", error)
+            message.reply.refuse(Refusal(503, session.token_not_removed(str(error))))
+            return
+        self._hold(row)
+        await self._write_copy(row)
+        message.reply.answer(None)
+
+    async def _write_copy(self, row: AccessToken) -> None:
+        """Write the fast copy, or drop it when that fails (spec 1 §3.1)."""
+        try:
+            with trio.fail_after(FAST_COPY_SECONDS):
+                await self._store.write(Set(keys.SESSION_TOKEN, msgspec.json.encode(row)))
+        except (StoreError, trio.TooSlowError) as error:
+            _log.warning("the access token's fast copy could not be written and is dropped: %s", error)
+            # Waits in the store, when it is away, until it is back.
+            self._store.post(Delete(keys.SESSION_TOKEN))

@@ -1,0 +1,260 @@
+"""Rebuild of the five documents: nothing rendered yet, every row of one broker changed, one row in ten of one broker
+changed, nothing changed.
+
+For 2 and 10 brokers with 500 orders, 500 trades, 200 positions (each in both views) and 200 holdings each; every
+broker holds the same instruments, so that positions and holdings merge across all of them. Medians in milliseconds, from
+slices to the bytes that are published.
+
+    python -m bench.bench_documents
+"""
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import date
+
+import attrs
+import msgspec
+
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.engine.legs import LegOwner
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import Assembler, document_body, finish
+from onebroker.actors.portfolio.books import BookAssembler
+from onebroker.actors.portfolio.funds import FundsAssembler
+from onebroker.actors.portfolio.holdings import HoldingsAssembler
+from onebroker.actors.portfolio.messages import Rows, Slice
+from onebroker.actors.portfolio.order_book import OrderBook
+from onebroker.actors.portfolio.positions import PositionsAssembler
+from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.trade_book import TradeBook
+from onebroker.actors.store.keys import RESOURCES, Resource
+from onebroker.brokers.records import (
+    FundsRow,
+    FundsSegment,
+    HoldingRow,
+    Listing,
+    OrderRow,
+    PositionRow,
+    Tick,
+    TradeRow,
+)
+from onebroker.config.instruments import Identity, security
+
+ORDERS, POSITIONS, HOLDINGS = 500, 200, 200
+BROKERS = (2, 10)
+ROUNDS = 15
+NOW = 1_790_000_000.0
+
+
+class _Snapshot:
+    """HOLDINGS instruments, named by every broker by their number."""
+
+    mapping_date = date(2026, 9, 21)
+
+    def __init__(self) -> None:
+        identities = [security("nse", "equities", f"STOCK{number:04d}") for number in range(HOLDINGS)]
+        self._ids = [identity.instrument_id for identity in identities]
+        self._instruments = {
+            identity.instrument_id: Instrument(
+                instrument_id=identity.instrument_id, identity=identity, name=None, isin=_isin(number),
+                lot_size=1, tick_size=0.05, freeze_quantity=None, listings={},
+            )
+            for number, identity in enumerate(identities)
+        }  # fmt: skip
+
+    def instrument(self, instrument_id: str) -> Instrument | None:
+        return self._instruments.get(instrument_id)
+
+    def find(self, identity: Identity) -> Instrument | None:
+        return self._instruments.get(identity.instrument_id)
+
+    def by_token(self, broker: str, broker_token: str) -> str | None:
+        return self._ids[int(broker_token) % HOLDINGS]
+
+    def by_isin(self, isin: str) -> tuple[str, ...]:
+        return (self._ids[int(isin[2:])],)
+
+    def listings(self, broker: str) -> Mapping[str, Listing]:
+        return {}
+
+
+class _Quotes:
+    def usable_price(self, instrument_id: str) -> float | None:
+        return 101.25
+
+    def usable_tick(self, instrument_id: str) -> Tick | None:
+        return None
+
+
+class _Legs:
+    """Every fifth order is ours."""
+
+    version = 1
+
+    def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
+        if int(order_id) % 5:
+            return None
+        return LegOwner(
+            parent_id=f"p{order_id}",
+            leg_id="1",
+            synthetic_type="plan",
+            intent_id=f"i{order_id}",
+            leg_role="root",
+            tag=tag,
+        )
+
+
+def _isin(number: int) -> str:
+    return f"IN{number:010d}"
+
+
+def _orders() -> Rows:
+    return tuple(
+        OrderRow(
+            order_id=f"{number:015d}", status="COMPLETE" if number % 3 else "OPEN", transaction_type="BUY", product="CNC",
+            order_type="LIMIT", validity="DAY", instrument_token=str(number % HOLDINGS), tradingsymbol=f"STOCK{number:04d}",
+            exchange="NSE", quantity=100, filled_quantity=100 if number % 3 else 0, price=100.5, average_price=100.45,
+            order_timestamp=f"2026-09-21T10:{number // 60 % 60:02d}:{number % 60:02d}+05:30", tag="ob1234567890ab",
+            exchange_order_id=f"11000{number:011d}", exchange_timestamp="2026-09-21T10:00:00+05:30",
+        )
+        for number in range(ORDERS)
+    )  # fmt: skip
+
+
+def _trades() -> Rows:
+    return tuple(
+        TradeRow(
+            trade_id=f"{number:08d}", order_id=f"{number:015d}", transaction_type="BUY", product="CNC",
+            instrument_token=str(number % HOLDINGS), tradingsymbol=f"STOCK{number:04d}", exchange="NSE", quantity=100,
+            price=100.45, trade_timestamp=f"10:{number // 60 % 60:02d}:{number % 60:02d}",
+        )
+        for number in range(ORDERS)
+    )  # fmt: skip
+
+
+def _positions() -> Rows:
+    return tuple(
+        PositionRow(
+            position_key=f"NSE:{number}:MIS", view=view, product="MIS", instrument_token=str(number),
+            tradingsymbol=f"STOCK{number:04d}", exchange="NSE", quantity=100, buy_quantity=150, sell_quantity=50,
+            buy_value=15067.5, sell_value=5030.0, average_price=100.45, last_price=101.2, realized=7.5, unrealized=75.0,
+        )
+        for view in ("net", "day")
+        for number in range(POSITIONS)
+    )  # fmt: skip
+
+
+def _holdings() -> Rows:
+    return tuple(
+        HoldingRow(
+            instrument_token=str(number), tradingsymbol=f"STOCK{number:04d}", exchange="NSE", isin=_isin(number),
+            settled_quantity=90, t1_quantity=10, average_price=98.2345, last_price=101.2, close_price=100.8,
+        )
+        for number in range(HOLDINGS)
+    )  # fmt: skip
+
+
+def _funds() -> Rows:
+    segment = FundsSegment(available_balance=100_000.5, margin_utilized=2_000.25)
+    return FundsRow(available_balance=100_000.5, margin_utilized=2_000.25, segments={"equity": segment})
+
+
+def _touch(rows: Rows, step: int, every: int) -> Rows:
+    """Change one row in `every`."""
+    if isinstance(rows, FundsRow):
+        return msgspec.structs.replace(rows, cash_balance=float(step * every))
+    changed = list(rows)
+    for index in range(step % every, len(changed), every):
+        row = changed[index]
+        change = (
+            {"status_message": f"step {step} of {every}"}
+            if isinstance(row, OrderRow)
+            else {"exchange": f"NSE{step}:{every}"}
+        )
+        if isinstance(row, PositionRow):
+            change = {"last_price": 101.2 + step + every / 100}
+        changed[index] = msgspec.structs.replace(row, **change)
+    return tuple(changed)
+
+
+MAKE: dict[Resource, Callable[[], Rows]] = {
+    "funds": _funds,
+    "holdings": _holdings,
+    "positions": _positions,
+    "orders": _orders,
+    "trades": _trades,
+}
+
+
+def _assembler(resource: Resource, catalogue: Published[CatalogueState]) -> Assembler:
+    match resource:
+        case "funds":
+            return FundsAssembler()
+        case "holdings":
+            return HoldingsAssembler(catalogue, _Quotes())
+        case "positions":
+            return PositionsAssembler(catalogue)
+        case "orders":
+            return BookAssembler(OrderBook(), catalogue, _Legs())
+        case "trades":
+            return BookAssembler(TradeBook(), catalogue, _Legs())
+
+
+def _build(assembler: Assembler, slices: Mapping[str, Slice]) -> int:
+    content = finish(assembler.assemble(slices))
+    reads = read_brokers(assembler.resource, tuple(slices), slices, NOW)
+    brokers = msgspec.json.encode([assembler.broker_entry(read) for read in reads])
+    return len(document_body(content, brokers, "2026-09-21T10:00:00"))
+
+
+def _timed(assembler: Assembler, slices: Mapping[str, Slice]) -> tuple[float, int]:
+    began = time.perf_counter()
+    size = _build(assembler, slices)
+    return (time.perf_counter() - began) * 1000, size
+
+
+def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueState]) -> dict[str, object]:
+    """Measure one document; milliseconds."""
+    codes = [f"broker{number}" for number in range(brokers)]
+    slices = {
+        code: Slice(broker=code, resource=resource, rows=MAKE[resource](), received_at=NOW - index / 10)
+        for index, code in enumerate(codes)
+    }
+    took: dict[str, list[float]] = {"full_ms": [], "one_broker_ms": [], "one_in_ten_ms": [], "unchanged_ms": []}
+    size = 0
+    for step in range(1, ROUNDS + 1):
+        assembler = _assembler(resource, catalogue)
+        milliseconds, size = _timed(assembler, slices)
+        took["full_ms"].append(milliseconds)
+        for name, every in (("one_broker_ms", 1), ("one_in_ten_ms", 10)):
+            held = slices[codes[0]]
+            slices = slices | {codes[0]: attrs.evolve(held, rows=_touch(held.rows or (), step, every))}
+            took[name].append(_timed(assembler, slices)[0])
+        slices = {code: attrs.evolve(held, received_at=held.received_at + 1) for code, held in slices.items()}
+        took["unchanged_ms"].append(_timed(assembler, slices)[0])
+    medians = {name: round(statistics.median(values), 3) for name, values in took.items()}
+    return {"document": resource, "brokers": brokers, "bytes": size, **medians}
+
+
+def main() -> None:
+    catalogue = Published(CatalogueState(latest=_Snapshot(), published_today=True, reason=""))
+    rows = [measure(resource, brokers, catalogue) for brokers in BROKERS for resource in RESOURCES]
+    columns = list(rows[0])
+    print("".join(f"{name:>15}" for name in columns))
+    for row in rows:
+        print("".join(f"{row[name]!s:>15}" for name in columns))
+    machine = {"python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count()}
+    print(
+        json.dumps(
+            {"benchmark": "documents", "units": "ms, median", "rounds": ROUNDS, "machine": machine, "rows": rows}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""`python -m onebroker.brokers.simulator`: the simulator alone, and the demo's child process.
+
+Prints one JSON line per broker, one with `control_url`, then `ready`. Exit 0 when it was ended, 2 for wrong use, 3 when the data
+folder is in use.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+import trio
+
+from onebroker.brokers.simulator.lookup import DIALECTS, chosen_dialects
+from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.simulation import DEFAULT_INSTRUMENTS, DEFAULT_SEED
+from onebroker.brokers.simulator.universe import SMALLEST
+from onebroker.config.calendars import always_open, calendar_from_documents
+from onebroker.config.clock import Clock
+from onebroker.config.exchange_documents import exchange_documents
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until a signal, or the end of standard input with `--until-stdin-closes`; return the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        simulator = read_options(options)
+    except ValueError as error:
+        parser.error(str(error))
+    code = 0
+    try:
+        trio.run(_run, simulator, strict_exception_groups=True)
+    except* FolderInUse as group:
+        sys.stderr.write(f"{_first(group)}\n")
+        code = 3
+    return code
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the simulator's options to a parser (also those of `onebroker simulator`)."""
+    parser.add_argument("--brokers", help=f"comma-separated codes of {', '.join(DIALECTS)}; all when not given")
+    parser.add_argument("--instruments", type=int, default=DEFAULT_INSTRUMENTS, metavar="N")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, metavar="S")
+    parser.add_argument(
+        "--port-base", type=int, metavar="P", help="first of consecutive ports; free ones when not given"
+    )
+    parser.add_argument("--data-dir", type=Path, help="where it keeps its state; a temporary folder when not given")
+    parser.add_argument("--market-hours", choices=("real", "always"), default="always")
+    parser.add_argument("--now", metavar="T", help="start at this moment, such as 2026-11-23T09:10:00+05:30")
+    parser.add_argument("--day-limits", action="store_true", help="enforce the brokers' day limits too")
+    parser.add_argument("--until-stdin-closes", action="store_true", help="end when standard input is closed")
+
+
+def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
+    """Return the options; raise ValueError saying what is wrong with them."""
+    if parsed.instruments < SMALLEST:
+        raise ValueError(f"--instruments must be at least {SMALLEST}")
+    return SimulatorOptions(
+        dialects=chosen_dialects(parsed.brokers.split(",") if parsed.brokers else None),
+        calendar=calendar_from_documents(exchange_documents()) if parsed.market_hours == "real" else always_open(),
+        clock=_clock(parsed.now),
+        instruments=parsed.instruments,
+        seed=parsed.seed,
+        port_base=parsed.port_base,
+        data_dir=parsed.data_dir,
+        day_limits=parsed.day_limits,
+        parent_pipe=sys.stdin.fileno() if parsed.until_stdin_closes else None,
+    )
+
+
+def _first(error: BaseException) -> BaseException:
+    """The exception inside groups of one."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="onebroker simulator", description="Ten simulated brokers on this machine.")
+    add_arguments(parser)
+    return parser
+
+
+def _clock(text: str | None) -> Clock:
+    if text is None:
+        return Clock()
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("--now needs an offset, such as +05:30")
+    return Clock.starting_at(moment)
+
+
+async def _run(options: SimulatorOptions) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_end_on_signal, nursery.cancel_scope)
+        await nursery.start(_run_and_end, options, nursery.cancel_scope)
+        _say("ready")
+
+
+async def _run_and_end(
+    options: SimulatorOptions, scope: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    await run_simulator(options, announce=_announce, task_status=task_status)
+    scope.cancel()
+
+
+async def _end_on_signal(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+def _announce(document: Mapping[str, object]) -> None:
+    _say(msgspec.json.encode(document).decode())
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

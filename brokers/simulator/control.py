@@ -1,0 +1,235 @@
+"""The control API: move a market, switch faults on and off, read the ledger, choose an instrument (architecture 6).
+
+POST /price {instrument, last_price, hold_seconds?} · POST /fault {broker, kind, seconds?, count?, delay_seconds?} ·
+POST /heal {broker?, kind?} · GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.exchange import DEFAULT_HOLD_SECONDS
+from onebroker.brokers.simulator.faults import ALL_BROKERS, FaultKind
+from onebroker.brokers.simulator.gateway import Answer, Outbox
+from onebroker.brokers.simulator.model import Contract, SimFunds, SimOrder, SimPosition
+from onebroker.brokers.simulator.simulation import Simulator
+from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment, identity_from_fields, prefixed_segment
+
+DEFAULT_LISTED = 50
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+class BadInput(Exception):
+    """The request cannot be obeyed; the text says why."""
+
+
+class _Price(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    last_price: Decimal
+    hold_seconds: float = DEFAULT_HOLD_SECONDS
+
+
+class _Fault(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    kind: FaultKind
+    seconds: float | None = None
+    count: int | None = None
+    delay_seconds: float | None = None
+
+
+class _Heal(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str | None = None
+    kind: FaultKind | None = None
+
+
+class Control:
+    """A `Site` (server.py) over a simulator."""
+
+    refusing = False
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
+            ("POST", "/price"): self._price,
+            ("POST", "/fault"): self._fault,
+            ("POST", "/heal"): self._heal,
+            ("GET", "/ledger"): self._ledger,
+            ("GET", "/instruments"): self._instruments,
+        }
+
+    def refuse_once(self) -> bool:
+        return False
+
+    async def handle(self, request: DialectRequest) -> Answer:
+        route = self._routes.get((request.method, request.path))
+        if route is None:
+            return _answer(404, {"error": f"there is no {request.method} {request.path}"})
+        try:
+            return _answer(200, route(request))
+        except (BadInput, msgspec.DecodeError) as error:
+            return _answer(400, {"error": str(error)})
+
+    def answer_lost(self, answer: Answer) -> None:
+        """Nothing to record: control answers no order messages."""
+
+    def open_socket(self, request: DialectRequest) -> WireResponse:
+        return _json(404, {"error": "there are no sockets here"})
+
+    def received(self, outbox: Outbox, message: bytes | str) -> None:
+        """Never called: no socket opens."""
+
+    def closed(self, outbox: Outbox) -> None:
+        """Never called: no socket opens."""
+
+    def _price(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Price)
+        contract = self._find(wanted.instrument)
+        if not 0 <= wanted.hold_seconds < float("inf"):
+            raise BadInput("hold_seconds must be a number of at least 0")
+        try:
+            self._simulator.set_price(contract.instrument_id, wanted.last_price, wanted.hold_seconds)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"instrument_id": contract.instrument_id, "last_price": wanted.last_price}
+
+    def _find(self, named: str | dict[str, str | float | None]) -> Contract:
+        if isinstance(named, str):
+            instrument_id = named
+        else:
+            bare = bare_segment(str(named.get("segment")))
+            if bare not in SEGMENT_SHAPES:
+                raise BadInput("give instrument_id, or exchange, segment and the identity fields")
+            segment = prefixed_segment(str(named.get("exchange")), bare)
+            fields = {
+                key: value.upper() if "symbol" in key and isinstance(value, str) else value
+                for key, value in named.items()
+            }
+            fields |= {"exchange": str(named.get("exchange")), "segment": segment, "shape": SEGMENT_SHAPES[bare].value}
+            try:
+                instrument_id = identity_from_fields(fields).instrument_id
+            except (KeyError, TypeError, ValueError) as error:
+                raise BadInput("give instrument_id, or exchange, segment and the identity fields") from error
+        contract = self._simulator.exchange.contract(instrument_id)
+        if contract is None:
+            raise BadInput("the instrument is not listed")
+        return contract
+
+    def _fault(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Fault)
+        self._known_broker(wanted.broker)
+        for name in ("seconds", "count", "delay_seconds"):
+            value = getattr(wanted, name)
+            if value is not None and value <= 0:
+                raise BadInput(f"{name} must be above zero")
+        self._simulator.fault(
+            wanted.broker,
+            wanted.kind,
+            seconds=wanted.seconds,
+            count=wanted.count,
+            delay_seconds=wanted.delay_seconds,
+        )
+        return {"broker": wanted.broker, "kind": wanted.kind}
+
+    def _heal(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body or b"{}", type=_Heal)
+        if wanted.broker is not None:
+            self._known_broker(wanted.broker)
+        return {"healed": self._simulator.faults.heal(wanted.broker, wanted.kind)}
+
+    def _known_broker(self, broker: str) -> None:
+        if broker != ALL_BROKERS and broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {broker} is simulated")
+
+    def _ledger(self, request: DialectRequest) -> object:
+        return ledger_document(self._simulator, _number(request, "since", 0))
+
+    def _instruments(self, request: DialectRequest) -> object:
+        shape = request.first("shape")
+        if shape is not None and shape not in tuple(Shape):
+            raise BadInput("shape must be one of security, future, option")
+        limit = _number(request, "limit", DEFAULT_LISTED)
+        listed = [each for each in self._simulator.exchange.contracts() if shape in (None, each.identity.shape)]
+        return [self._shown(contract) for contract in listed[:limit]]
+
+    def _shown(self, contract: Contract) -> dict[str, object]:
+        exchange = self._simulator.exchange
+        return {
+            **contract.identity.fields(),
+            "name": contract.name,
+            "isin": contract.isin,
+            "lot_size": contract.lot_size,
+            "tick_size": contract.tick_size,
+            "freeze_quantity": contract.freeze_quantity,
+            "last_price": exchange.last_price(contract),
+            "brokers": [code for code in exchange.brokers if exchange.account(code).traits.lists(contract)],
+        }
+
+
+def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
+    """Return the exchange's own truth; messages numbered `since` and later, everything else whole."""
+    exchange = simulator.exchange
+    accounts = [exchange.account(code) for code in exchange.brokers]
+    return {
+        "next": exchange.ledger.next,
+        "messages": exchange.ledger.messages(since),
+        "orders": [_order(order) for order in exchange.all_orders()],
+        "fills": exchange.ledger.fills(),
+        "positions": {each.code: [_position(position) for position in each.positions()] for each in accounts},
+        "holdings": {each.code: each.holdings() for each in accounts},
+        "funds": {each.code: _funds(each.funds()) for each in accounts},
+    }
+
+
+def _order(order: SimOrder) -> dict[str, object]:
+    return {
+        "broker": order.broker,
+        "order_id": order.order_id,
+        "exchange_order_id": order.exchange_order_id,
+        "tag": order.new.tag,
+        "instrument_id": order.new.instrument_id,
+        "side": order.new.side,
+        "product": order.new.product,
+        "order_type": order.order_type,
+        "validity": order.validity,
+        "status": order.status,
+        "status_message": order.status_message,
+        "quantity": order.quantity,
+        "filled_quantity": order.filled_quantity,
+        "pending_quantity": order.pending_quantity,
+        "average_price": order.average_price,
+        "price": order.price,
+        "trigger_price": order.trigger_price,
+        "after_market": order.new.after_market,
+        "modifications": order.modifications,
+        "placed_at": order.placed_at,
+        "updated_at": order.updated_at,
+    }
+
+
+def _position(position: SimPosition) -> dict[str, object]:
+    return {**attrs.asdict(position), "quantity": position.quantity}
+
+
+def _funds(funds: SimFunds) -> dict[str, object]:
+    return {**attrs.asdict(funds), "used": funds.used, "available": funds.available}
+
+
+def _number(request: DialectRequest, name: str, default: int) -> int:
+    text = request.first(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit():
+        raise BadInput(f"{name} must be a whole number of at least 0")
+    return int(text)
+
+
+def _json(status: int, document: object) -> WireResponse:
+    return WireResponse(status=status, headers={"content-type": "application/json"}, body=_encoder.encode(document))
+
+
+def _answer(status: int, document: object) -> Answer:
+    return Answer(_json(status, document))

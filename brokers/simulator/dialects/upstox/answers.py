@@ -1,0 +1,345 @@
+"""Upstox' JSON rows made from the exchange's truth."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.upstox.naming import Name, rupees
+from onebroker.brokers.simulator.model import (
+    Level,
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.clock import from_epoch
+from onebroker.config.vocabulary import Product
+
+Row = dict[str, object]
+
+RECEIVED = "put order req received"
+STATUSES: Mapping[SimStatus, str] = {
+    SimStatus.AFTER_MARKET: "after market order req received",
+    SimStatus.TRIGGER_PENDING: "trigger pending",
+    SimStatus.OPEN: "open",
+    SimStatus.COMPLETE: "complete",
+    SimStatus.CANCELLED: "cancelled",
+    SimStatus.REJECTED: "rejected",
+    SimStatus.EXPIRED: "cancelled",  # there is no word of its own
+}
+_PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
+_DEPTH_LEVELS = 5
+_FOUR_PLACES = Decimal("0.0001")
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """Return a time as Upstox writes it: Indian, naive."""
+    return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
+    """Return one order of the book; details, history and the stream have the same fields."""
+    units = name.units
+    return {
+        "exchange": name.exchange,
+        "product": _PRODUCTS[order.new.product],
+        "price": rupees(order.price),
+        "quantity": order.quantity // units,
+        "status": STATUSES[order.status],
+        "guid": None,
+        "tag": order.new.tag,
+        "instrument_token": name.key,
+        "placed_by": client_id,
+        "trading_symbol": name.tradingsymbol,
+        "tradingsymbol": name.tradingsymbol,
+        "order_type": order.order_type.value,
+        "validity": order.validity.value,
+        "trigger_price": rupees(order.trigger_price),
+        "disclosed_quantity": order.disclosed_quantity // units,
+        "transaction_type": order.new.side.value,
+        "average_price": rupees(order.average_price),
+        "filled_quantity": order.filled_quantity // units,
+        "pending_quantity": order.pending_quantity // units,
+        "status_message": order.status_message,
+        "status_message_raw": order.status_message,
+        "exchange_order_id": order.exchange_order_id or "",
+        "parent_order_id": None,
+        "order_id": order.order_id,
+        "variety": "AMO" if order.new.after_market else "SIMPLE",
+        "order_timestamp": stamp(order.placed_at),
+        "exchange_timestamp": stamp(order.exchange_at),
+        "is_amo": order.new.after_market,
+        "order_request_id": str(1 + order.modifications),
+        "order_ref_id": f"5{order.order_id}",
+    }
+
+
+def received_row(row: Row) -> Row:
+    """Return an order's row as it was when Upstox had taken it and asked nobody yet."""
+    return row | {
+        "status": RECEIVED,
+        "average_price": 0,
+        "filled_quantity": 0,
+        "pending_quantity": row["quantity"],
+        "exchange_order_id": "",
+        "exchange_timestamp": None,
+        "status_message": "",
+        "status_message_raw": None,
+    }
+
+
+def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
+    return {
+        "exchange": name.exchange,
+        "product": _PRODUCTS[fill.product],
+        "trading_symbol": name.tradingsymbol,
+        "tradingsymbol": name.tradingsymbol,
+        "instrument_token": name.key,
+        "order_type": order.order_type.value,
+        "transaction_type": fill.side.value,
+        "quantity": fill.quantity // name.units,
+        "exchange_order_id": fill.exchange_order_id,
+        "order_id": fill.order_id,
+        "exchange_timestamp": stamp(fill.at),
+        "average_price": rupees(fill.price),
+        "trade_id": fill.trade_id,
+        "order_ref_id": f"5{fill.order_id}",
+        "order_timestamp": stamp(order.placed_at),
+    }
+
+
+def position_row(position: SimPosition, name: Name, market: Market) -> Row:
+    """Return a row of the one list; what was not bought or sold today has a blank price."""
+    units = name.units
+    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
+    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
+    carried_buy_amount, carried_sell_amount = (each * position.overnight_price for each in (carried_buy, carried_sell))
+    buy_value, sell_value = carried_buy_amount + position.day_buy_value, carried_sell_amount + position.day_sell_value
+    buy_price, sell_price = _average(buy_value, bought), _average(sell_value, sold)
+    quantity = position.quantity
+    held = buy_price if quantity > 0 else sell_price
+    closed = min(bought, sold)
+    realised = (sell_price - buy_price) * closed if closed else Decimal(0)
+    unrealised = (market.last_price - held) * quantity
+    return {
+        "exchange": name.exchange,
+        "multiplier": float(units),
+        "value": rupees(sell_value - buy_value),
+        "pnl": rupees(_places(realised + unrealised)),
+        "product": _PRODUCTS[position.product],
+        "instrument_token": name.key,
+        "average_price": rupees(held) if quantity else None,
+        "buy_value": rupees(buy_value),
+        "overnight_quantity": _contracts(position.overnight_quantity, units),
+        "day_buy_value": rupees(position.day_buy_value),
+        "day_buy_price": _blank(position.day_buy_value, position.day_buy_quantity),
+        "overnight_buy_amount": rupees(carried_buy_amount),
+        "overnight_buy_quantity": carried_buy // units,
+        "day_buy_quantity": position.day_buy_quantity // units,
+        "day_sell_value": rupees(position.day_sell_value),
+        "day_sell_price": _blank(position.day_sell_value, position.day_sell_quantity),
+        "overnight_sell_amount": rupees(carried_sell_amount),
+        "overnight_sell_quantity": carried_sell // units,
+        "day_sell_quantity": position.day_sell_quantity // units,
+        "quantity": _contracts(quantity, units),
+        "last_price": rupees(market.last_price),
+        "unrealised": rupees(_places(unrealised)),
+        "realised": rupees(_places(realised)),
+        "sell_value": rupees(sell_value),
+        "trading_symbol": name.tradingsymbol,
+        "tradingsymbol": name.tradingsymbol,
+        "close_price": rupees(market.previous_close),
+        "buy_price": rupees(buy_price),
+        "sell_price": rupees(sell_price),
+    }
+
+
+def _contracts(signed_units: int, units: int) -> int:
+    return signed_units // units if signed_units >= 0 else -(-signed_units // units)
+
+
+def _places(value: Decimal) -> Decimal:
+    return value.quantize(_FOUR_PLACES)
+
+
+def _average(value: Decimal, quantity: int) -> Decimal:
+    return _places(value / quantity) if quantity else Decimal(0)
+
+
+def _blank(value: Decimal, quantity: int) -> float | str:
+    return rupees(_average(value, quantity)) if quantity else ""
+
+
+def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
+    """Upstox' quantity holds the pledged units too; T1 units are beside it."""
+    change = market.last_price - market.previous_close
+    return {
+        "isin": name.contract.isin,
+        "cnc_used_quantity": 0,
+        "collateral_type": "WC",
+        "company_name": name.contract.name.upper(),
+        "haircut": 0.2,
+        "product": "D",
+        "quantity": holding.settled_quantity + holding.collateral_quantity,
+        "trading_symbol": name.tradingsymbol,
+        "tradingsymbol": name.tradingsymbol,
+        "last_price": rupees(market.last_price),
+        "close_price": rupees(market.previous_close),
+        "pnl": rupees((market.last_price - holding.average_price) * holding.total_quantity),
+        "day_change": rupees(change),
+        "day_change_percentage": rupees(_places(change * 100 / market.previous_close)),
+        "instrument_token": name.key,
+        "average_price": rupees(holding.average_price),
+        "collateral_quantity": holding.collateral_quantity,
+        "collateral_update_quantity": 0,
+        "t1_quantity": holding.t1_quantity,
+        "exchange": name.exchange,
+    }
+
+
+def funds(funds: SimFunds) -> Row:
+    """Return the v3 tree. Every total is the sum of its lines; margins and losses are taken out of the cash."""
+    lines: Row = {
+        "mtf": 0.0,
+        "loss": {
+            "total": rupees(-funds.realized),
+            "realised": rupees(-funds.realized),
+            "unrealised": rupees(-funds.unrealized),
+        },
+        "span_exposure": rupees(funds.span + funds.exposure),
+        "cash_margin_var_elm": 0.0,
+        "premium_present": rupees(funds.option_premium),
+        "delivery_margin": {"total": rupees(funds.delivery), "equity": rupees(funds.delivery), "fo_settlement": 0.0},
+    }
+    nothing: Row = {
+        "total": 0.0,
+        "mtf": 0.0,
+        "span_exposure": 0.0,
+        "cash_margin_var_elm": 0.0,
+        "premium_present": 0.0,
+        "delivery_margin": {"total": 0.0, "equity": 0.0, "fo_settlement": 0.0},
+    }
+    used = funds.used - funds.realized
+    return {
+        "available_to_trade": {
+            "total": rupees(funds.available),
+            "cash_available_to_trade": {
+                "total": rupees(funds.opening_cash - used),
+                "cash": {
+                    "opening_balance": rupees(funds.opening_cash),
+                    "added_today": 0.0,
+                    "withdrawn_today": 0.0,
+                    "amount_from_stock_sale": 0.0,
+                    "unpaid_charges": 0,
+                },
+                "margin_used": {"total": rupees(used), **lines},
+            },
+            "pledge_available_to_trade": {
+                "margin_from_pledge": {
+                    "total": rupees(funds.collateral),
+                    "equity": rupees(funds.collateral),
+                    "mutual_funds": 0.0,
+                },
+                "margin_used": nothing,
+            },
+        },
+        "unavailable_to_trade": {
+            "cash_unavailable_to_trade": {"unsettled_profit": {"todays_profit": 0.0, "previous_days": 0.0}},
+            "pledge_unavailable_to_trade": {"equity": 0.0, "mutual_funds": 0.0},
+        },
+    }
+
+
+def old_funds(funds: SimFunds) -> Row:
+    """Return the v2 answer: since the purses were merged all of it stands under equity."""
+    equity: Row = {
+        "used_margin": rupees(funds.used),
+        "payin_amount": 0.0,
+        "span_margin": rupees(funds.span),
+        "adhoc_margin": 0.0,
+        "notional_cash": rupees(funds.opening_cash),
+        "available_margin": rupees(funds.available),
+        "exposure_margin": rupees(funds.exposure),
+    }
+    return {"equity": equity, "commodity": dict.fromkeys(equity, 0)}
+
+
+def quote_row(name: Name, market: Market) -> Row:
+    """The day's close is the last price while the market is open."""
+    units = name.units
+    return {
+        "ohlc": {
+            "open": rupees(market.open),
+            "high": rupees(market.high),
+            "low": rupees(market.low),
+            "close": rupees(market.last_price),
+        },
+        "depth": {"buy": _levels(market.buy, units), "sell": _levels(market.sell, units)},
+        "timestamp": from_epoch(market.exchange_time).isoformat(timespec="milliseconds"),
+        "instrument_token": name.key,
+        "symbol": name.tradingsymbol,
+        "last_price": rupees(market.last_price),
+        "volume": None if name.contract.is_index else market.volume // units,
+        "average_price": rupees(market.average_price),
+        "oi": float(market.oi // units),
+        "net_change": rupees(market.last_price - market.previous_close),
+        "total_buy_quantity": float(market.buy_quantity // units),
+        "total_sell_quantity": float(market.sell_quantity // units),
+        "lower_circuit_limit": rupees(market.lower_circuit),
+        "upper_circuit_limit": rupees(market.upper_circuit),
+        "last_trade_time": str(int(market.last_trade_time * 1000)),
+        "oi_day_high": float(market.oi_day_high // units),
+        "oi_day_low": float(market.oi_day_low // units),
+    }
+
+
+def new_quote_row(name: Name, market: Market) -> Row:
+    """The v3 quote: what v2 says, and the previous close by its name."""
+    return quote_row(name, market) | {
+        "prev_close_price": rupees(market.previous_close),
+        "ohlc": live_bar(name, market),
+        "previous_oi": float(market.oi // name.units),
+    }
+
+
+def ltp_row(name: Name, market: Market) -> Row:
+    return {
+        "last_price": rupees(market.last_price),
+        "instrument_token": name.key,
+        "ltq": market.last_quantity // name.units,
+        "volume": market.volume // name.units,
+        "cp": rupees(market.previous_close),
+    }
+
+
+def live_bar(name: Name, market: Market) -> Row:
+    midnight = from_epoch(market.exchange_time).replace(hour=0, minute=0, second=0, microsecond=0)
+    return {
+        "open": rupees(market.open),
+        "high": rupees(market.high),
+        "low": rupees(market.low),
+        "close": rupees(market.last_price),
+        "volume": market.volume // name.units,
+        "ts": int(midnight.timestamp()) * 1000,
+    }
+
+
+def ohlc_row(name: Name, market: Market) -> Row:
+    """The day's bar only; minute bars are the candle call's."""
+    return {
+        "last_price": rupees(market.last_price),
+        "instrument_token": name.key,
+        "prev_ohlc": None,
+        "live_ohlc": live_bar(name, market),
+    }
+
+
+def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
+    rows: list[Row] = [
+        {"quantity": level.quantity // units, "price": rupees(level.price), "orders": level.orders}
+        for level in levels[:_DEPTH_LEVELS]
+    ]
+    return rows + [{"quantity": 0, "price": 0.0, "orders": 0}] * (_DEPTH_LEVELS - len(rows))

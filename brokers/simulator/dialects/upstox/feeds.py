@@ -1,0 +1,204 @@
+"""Upstox' two sockets: the market feed (protobuf out, JSON in binary frames in) and the portfolio stream (JSON text out)."""
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any, Protocol
+
+import msgspec
+
+from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.upstox.answers import order_row, position_row, received_row
+from onebroker.brokers.simulator.dialects.upstox.naming import Name
+from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
+from onebroker.brokers.upstox.proto import FeedResponse
+from onebroker.config.clock import Clock, from_epoch
+
+REQUEST_MODES = {"ltpc": 0, "full": 1, "option_greeks": 2, "full_d30": 3}
+"""Mode of a request -> the frame's number for it."""
+MOST_INSTRUMENTS = {"ltpc": 5000, "full": 2000, "option_greeks": 3000, "full_d30": 50}
+SEGMENTS = ("NSE_EQ", "NSE_FO", "NCD_FO", "NSE_INDEX", "BSE_EQ", "BSE_FO", "BSE_INDEX", "MCX_FO")
+INITIAL_FEED, LIVE_FEED, MARKET_INFO = 0, 1, 2
+NORMAL_OPEN = 2
+
+
+class Directory(Protocol):
+    """Upstox' names, as the server keeps them."""
+
+    names: Mapping[str, Name]
+    by_key: Mapping[str, Name]
+
+
+class MarketSession:
+    """One open market socket."""
+
+    def __init__(self, account: AccountView, directory: Directory, socket: Socket, clock: Clock) -> None:
+        self._account, self._directory, self._clock = account, directory, clock
+        self.socket = socket
+        self._modes: dict[str, str] = {}
+        self._greeted = False
+
+    def received(self, message: bytes | str) -> None:
+        """Take sub, unsub and change_mode; Upstox reads binary frames only."""
+        self._greet()
+        if isinstance(message, str):
+            return
+        try:
+            request = msgspec.json.decode(message, type=dict[str, Any])
+            method, data = request["method"], request["data"]
+            mode = data.get("mode", "ltpc")
+            keys = msgspec.convert(data["instrumentKeys"], list[str])
+        except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError):
+            self._error("Invalid request")
+            return
+        if method not in ("sub", "unsub", "change_mode") or mode not in REQUEST_MODES:
+            self._error(f"Invalid method or mode: {method} {mode}")
+        elif method == "unsub":
+            for key in keys:
+                self._modes.pop(key, None)
+        else:
+            self._follow(keys, mode, only_held=method == "change_mode")
+
+    def _follow(self, keys: list[str], mode: str, *, only_held: bool) -> None:
+        known = [key for key in keys if key in self._directory.by_key]
+        wanted = [key for key in known if not only_held or key in self._modes]
+        alike = {key for key, held in self._modes.items() if held == mode} | set(wanted)
+        if len(alike) > MOST_INSTRUMENTS[mode]:
+            self._error(f"Subscription limit of {MOST_INSTRUMENTS[mode]} instruments exceeded")
+            return
+        self._modes.update(dict.fromkeys(wanted, mode))
+        self._send(INITIAL_FEED, wanted)
+
+    def markets_moved(self, instrument_ids: frozenset[str]) -> None:
+        names = self._directory.names
+        keys = [names[each].key for each in sorted(instrument_ids & names.keys())]
+        self._send(LIVE_FEED, [key for key in keys if key in self._modes])
+
+    def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
+        """Orders are on the other socket."""
+
+    def beat(self) -> None:
+        """Between ticks there are websocket pings only, which are the host's."""
+        self._greet()
+
+    def _greet(self) -> None:
+        if not self._greeted:
+            self._greeted = True
+            self.socket.send(market_info(self._milliseconds()))
+
+    def _send(self, kind: int, keys: Iterable[str]) -> None:
+        by_key = self._directory.by_key
+        names = [by_key[key] for key in keys if key in by_key]
+        if not names:
+            return
+        self._greet()
+        frame = FeedResponse(type=kind, currentTs=self._milliseconds())
+        for name in names:
+            market = self._account.market(name.contract.instrument_id)
+            fill_feed(frame.feeds[name.key], name, market, self._modes[name.key])
+        self.socket.send(frame.SerializeToString())
+
+    def _milliseconds(self) -> int:
+        return int(self._clock.epoch() * 1000)
+
+    def _error(self, text: str) -> None:
+        self.socket.send(_text({"status": "failed", "error": text}))
+
+
+def market_info(now_milliseconds: int) -> bytes:
+    """Return the first frame of a connection: the state of every segment."""
+    frame = FeedResponse(type=MARKET_INFO, currentTs=now_milliseconds)
+    for segment in SEGMENTS:
+        frame.marketInfo.segmentStatus[segment] = NORMAL_OPEN
+    return bytes(frame.SerializeToString())
+
+
+def fill_feed(feed: Any, name: Name, market: Market, mode: str) -> None:
+    """Write one instrument's part of a frame in a mode."""
+    feed.requestMode = REQUEST_MODES[mode]
+    units = name.units
+    if mode == "ltpc":
+        _last_trade(feed.ltpc, market, units)
+    elif mode == "option_greeks":
+        part = feed.firstLevelWithGreeks
+        _last_trade(part.ltpc, market, units)
+        _quote(part.firstDepth, market.buy, market.sell, 0, units)
+        part.vtt, part.oi = market.volume // units, float(market.oi // units)
+    elif name.contract.is_index:
+        _last_trade(feed.fullFeed.indexFF.ltpc, market, units)
+        _day_bar(feed.fullFeed.indexFF.marketOHLC, market, units)
+    else:
+        part = feed.fullFeed.marketFF
+        _last_trade(part.ltpc, market, units)
+        _day_bar(part.marketOHLC, market, units)
+        for place in range(5):
+            _quote(part.marketLevel.bidAskQuote.add(), market.buy, market.sell, place, units)
+        part.atp, part.vtt = float(market.average_price), market.volume // units
+        part.oi = float(market.oi // units)
+        part.tbq, part.tsq = float(market.buy_quantity // units), float(market.sell_quantity // units)
+
+
+def _last_trade(part: Any, market: Market, units: int) -> None:
+    part.ltp, part.cp = float(market.last_price), float(market.previous_close)
+    part.ltt, part.ltq = int(market.last_trade_time * 1000), market.last_quantity // units
+
+
+def _quote(part: Any, buy: tuple[Level, ...], sell: tuple[Level, ...], place: int, units: int) -> None:
+    for bid in buy[place : place + 1]:
+        part.bidQ, part.bidP = bid.quantity // units, float(bid.price)
+    for ask in sell[place : place + 1]:
+        part.askQ, part.askP = ask.quantity // units, float(ask.price)
+
+
+def _day_bar(part: Any, market: Market, units: int) -> None:
+    midnight = from_epoch(market.exchange_time).replace(hour=0, minute=0, second=0, microsecond=0)
+    part.ohlc.add(
+        interval="1d", open=float(market.open), high=float(market.high), low=float(market.low),
+        close=float(market.last_price), vol=market.volume // units, ts=int(midnight.timestamp()) * 1000,
+    )  # fmt: skip
+
+
+class PortfolioSession:
+    """One open portfolio socket; `kinds` are the update types asked for."""
+
+    def __init__(self, account: AccountView, directory: Directory, socket: Socket, kinds: Set[str]) -> None:
+        self._account, self._directory, self._kinds = account, directory, kinds
+        self.socket = socket
+        self._seen = {order.order_id for order in account.orders()}
+
+    def received(self, message: bytes | str) -> None:
+        """It takes no messages."""
+
+    def markets_moved(self, instrument_ids: frozenset[str]) -> None:
+        """Prices are on the other socket."""
+
+    def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
+        name = self._directory.names[order.new.instrument_id]
+        client = self._account.client_id
+        if "order" in self._kinds:
+            row = order_row(order, name, client)
+            if order.order_id not in self._seen:
+                self._seen.add(order.order_id)
+                self._update("order", received_row(row), name)
+            self._update("order", row, name)
+        if fill is not None and "position" in self._kinds:
+            self._positions(name)
+
+    def beat(self) -> None:
+        """Between updates there are websocket pings only, which are the host's."""
+
+    def _positions(self, name: Name) -> None:
+        instrument_id = name.contract.instrument_id
+        for position in self._account.positions():
+            if position.instrument_id == instrument_id:
+                row = position_row(position, name, self._account.market(instrument_id))
+                for absent in ("last_price", "pnl", "unrealised", "realised", "value"):
+                    del row[absent]
+                self._update("position", row | {"exchange": name.segment}, name)
+
+    def _update(self, kind: str, row: dict[str, object], name: Name) -> None:
+        client = self._account.client_id
+        head: dict[str, object] = {"update_type": kind, "user_id": client, "userId": client, "instrument_key": name.key}
+        self.socket.send(_text(head | row))
+
+
+def _text(message: Mapping[str, object]) -> str:
+    return msgspec.json.encode(message).decode()

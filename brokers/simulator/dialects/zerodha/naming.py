@@ -1,0 +1,136 @@
+"""How Kite names the exchange's contracts: exchange codes, trading symbols, instrument tokens, the instrument file."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.brokers.simulator.model import Contract
+from onebroker.config.instruments import Shape, strike_text
+
+HEADER = (
+    "instrument_token", "exchange_token", "tradingsymbol", "name", "last_price", "expiry", "strike", "tick_size",
+    "lot_size", "instrument_type", "segment", "exchange",
+)  # fmt: skip
+
+INDEX_SEGMENT_ID = 9
+_CASH = {"nse": ("NSE", 1), "bse": ("BSE", 4)}
+_DERIVATIVES = {
+    ("nse", "equity"): ("NFO", 2),
+    ("bse", "equity"): ("BFO", 5),
+    ("nse", "currency"): ("CDS", 3),
+    ("bse", "currency"): ("BCD", 6),
+    ("mcx", "commodity"): ("MCX", 7),
+    ("nse", "commodity"): ("NCO", 12),
+}
+"""(exchange, calendar) -> Kite's exchange code and segment id, the low byte of an instrument token."""
+
+_PLAIN_SERIES = ("", "EQ")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKLY_MONTHS = "123456789OND"
+
+
+@attrs.frozen(kw_only=True)
+class Name:
+    """One contract as Kite calls it."""
+
+    contract: Contract
+    exchange: str
+    segment: str
+    segment_id: int
+    tradingsymbol: str
+    instrument_type: str
+
+    @property
+    def token(self) -> int:
+        return self.contract.exchange_token * 256 + self.segment_id
+
+    @property
+    def quote_name(self) -> str:
+        return f"{self.exchange}:{self.tradingsymbol}"
+
+    @property
+    def units(self) -> int:
+        """Units in one of Kite's quantities: lots on the currency and commodity exchanges, units elsewhere."""
+        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+
+    @property
+    def tradable(self) -> bool:
+        return not self.contract.is_index
+
+
+def name_of(contract: Contract) -> Name | None:
+    """Return Kite's name of a contract, or None for one it does not list (ncdex)."""
+    identity = contract.identity
+    if identity.shape is Shape.SECURITY:
+        return _security(contract)
+    place = _DERIVATIVES.get((identity.exchange, contract.calendar))
+    if place is None:
+        return None
+    exchange, segment_id = place
+    future = identity.shape is Shape.FUTURE
+    return Name(
+        contract=contract,
+        exchange=exchange,
+        segment=f"{exchange}-{'FUT' if future else 'OPT'}",
+        segment_id=segment_id,
+        tradingsymbol=_derivative_symbol(contract),
+        instrument_type="FUT" if future else str(identity.option_type),
+    )
+
+
+def instrument_file(names: Iterable[Name]) -> bytes:
+    """Return the CSV of these instruments."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(_file_row(name) for name in names)
+    return out.getvalue().encode()
+
+
+def _security(contract: Contract) -> Name | None:
+    place = _CASH.get(contract.identity.exchange)
+    if place is None:
+        return None
+    exchange, segment_id = place
+    symbol = str(contract.identity.symbol)
+    if exchange == "NSE" and contract.series not in _PLAIN_SERIES:
+        symbol = f"{symbol}-{contract.series}"
+    return Name(
+        contract=contract,
+        exchange=exchange,
+        segment="INDICES" if contract.is_index else exchange,
+        segment_id=INDEX_SEGMENT_ID if contract.is_index else segment_id,
+        tradingsymbol=symbol,
+        instrument_type="EQ",
+    )
+
+
+def _derivative_symbol(contract: Contract) -> str:
+    identity = contract.identity
+    expiry = date.fromisoformat(str(identity.expiry_date))
+    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
+    if identity.shape is Shape.FUTURE:
+        return f"{identity.underlying_symbol}{year}{month}FUT"
+    # Equity options may expire weekly; the last such day of a month carries the month's name.
+    weekly = contract.calendar == "equity" and (expiry + timedelta(days=7)).month == expiry.month
+    when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
+    return f"{identity.underlying_symbol}{year}{when}{strike_text(identity.strike_price or 0.0)}{identity.option_type}"
+
+
+def _file_row(name: Name) -> Sequence[object]:
+    contract, identity = name.contract, name.contract.identity
+    called = contract.name.upper() if identity.shape is Shape.SECURITY else identity.underlying_symbol
+    return (
+        name.token, contract.exchange_token, name.tradingsymbol, called, 0.0, identity.expiry_date or "",
+        identity.strike_price or 0, float(contract.tick_size), contract.lot_size // name.units, name.instrument_type,
+        name.segment, name.exchange,
+    )  # fmt: skip
+
+
+def rupees(value: Decimal | None) -> float:
+    """Return a price or sum as Kite's JSON number; None is zero."""
+    return float(value or 0)

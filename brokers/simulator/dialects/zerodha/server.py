@@ -1,0 +1,460 @@
+"""Kite's REST routes over one account, and the door to its ticker."""
+
+import hashlib
+import hmac
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from urllib.parse import parse_qsl, urlencode
+
+import attrs
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.zerodha import answers, forms
+from onebroker.brokers.simulator.dialects.zerodha.naming import Name, instrument_file, name_of
+from onebroker.brokers.simulator.dialects.zerodha.ticker import TickerSession
+from onebroker.brokers.simulator.dialects.zerodha.tokens import Tokens
+from onebroker.brokers.simulator.model import Contract, Market, RefusalReason, SimOrder, SimRefusal
+from onebroker.config.clock import IST, Clock, from_epoch
+from onebroker.config.vocabulary import OrderType, Product
+
+INTERVALS = {
+    "minute": ("1minute", 60), "3minute": ("3minute", 100), "5minute": ("5minute", 100), "10minute": ("10minute", 100),
+    "15minute": ("15minute", 200), "30minute": ("30minute", 200), "60minute": ("60minute", 400), "day": ("day", 2000),
+}  # fmt: skip
+"""Kite's interval -> the exchange's, and the most days of one call."""
+
+_REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
+    RefusalReason.UNKNOWN_INSTRUMENT: (400, "InputException"),
+    RefusalReason.NOT_TRADABLE: (400, "InputException"),
+    RefusalReason.BAD_QUANTITY: (400, "InputException"),
+    RefusalReason.BAD_LOT: (400, "InputException"),
+    RefusalReason.BAD_TICK: (400, "InputException"),
+    RefusalReason.BAD_PRICE: (400, "InputException"),
+    RefusalReason.FREEZE: (400, "OrderException"),
+    RefusalReason.PRICE_BAND: (400, "OrderException"),
+    RefusalReason.MARKET_CLOSED: (400, "OrderException"),
+    RefusalReason.NO_MARGIN: (400, "MarginException"),
+    RefusalReason.NO_HOLDING: (400, "HoldingException"),
+    RefusalReason.UNKNOWN_ORDER: (400, "OrderException"),
+    RefusalReason.ORDER_FINISHED: (400, "OrderException"),
+    RefusalReason.FORCED: (400, "OrderException"),
+}
+
+_QUOTE_KINDS: Mapping[str, tuple[Callable[[Name, Market], answers.Row], int]] = {
+    "": (answers.quote_row, 500),
+    "/ohlc": (answers.ohlc_row, 1000),
+    "/ltp": (answers.ltp_row, 1000),
+}
+"""Tail of /quote -> its rows and the most instruments of one call."""
+
+
+class Refused(Exception):
+    """A call answered with Kite's error envelope."""
+
+    def __init__(self, status: int, error_type: str, message: str) -> None:
+        super().__init__(message)
+        self.answer = _error(status, error_type, message)
+
+
+@attrs.frozen
+class _Route:
+    method: str
+    pattern: "re.Pattern[str]"
+    handler: Callable[..., WireResponse]
+    open: bool = False
+    """Answered without a login."""
+
+
+class ZerodhaDialect:
+    """Kite Connect for one account."""
+
+    code = "zerodha"
+
+    def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
+        self._account = account
+        self._clock = clock
+        self._tokens = Tokens(store, clock, seed)
+        key, secret = (hashlib.sha256(f"zerodha|{word}|{seed}".encode()).hexdigest() for word in ("key", "secret"))
+        self.credentials: Mapping[str, str] = {"api_key": key[:16], "api_secret": secret[:32]}
+        self._sessions: weakref.WeakSet[TickerSession] = weakref.WeakSet()
+        self._listed: Sequence[Contract] = ()
+        self._names: dict[str, Name] = {}
+        self._by_token: dict[int, Name] = {}
+        self._by_quote_name: dict[str, Name] = {}
+        self._routes = self._table()
+
+    # the host's side ------------------------------------------------------------------------------------------------
+
+    def addresses(self, base: str) -> Mapping[str, str]:
+        stream = "ws" + base.removeprefix("http")
+        return {
+            "rest_url": base,
+            "login_url": f"{base}/connect/login",
+            "stream_url": stream,
+            "order_stream_url": stream,
+            "instruments_url": f"{base}/instruments",
+        }
+
+    def session(self) -> Mapping[str, str]:
+        return {
+            "access_token": self._tokens.newest_access(),
+            "refresh_token": self._tokens.newest_refresh(),
+            "request_token": self._tokens.mint_one_time(long=True),
+        }
+
+    def handle(self, request: DialectRequest) -> WireResponse:
+        allowed = False
+        for route in self._routes:
+            match = route.pattern.fullmatch(request.path)
+            if match is None:
+                continue
+            allowed = True
+            if route.method != request.method:
+                continue
+            try:
+                if not route.open:
+                    self._check_login(request)
+                return route.handler(request, *match.groups())
+            except Refused as refused:
+                return refused.answer
+            except forms.BadField as bad:
+                return _error(400, "InputException", bad.message)
+            except SimRefusal as refusal:
+                status, error_type = _REFUSALS[refusal.reason]
+                return _error(status, error_type, refusal.message)
+        return _error(405 if allowed else 404, "GeneralException", "Route not found")
+
+    def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
+        key, token = request.first("api_key"), request.first("access_token")
+        if request.path not in ("", "/"):
+            return _error(404, "GeneralException", "Route not found")
+        if key != self.credentials["api_key"] or not self._tokens.is_live(token or ""):
+            return _error(403, "TokenException", "Incorrect `api_key` or `access_token`.")
+        session = TickerSession(self._account, self, socket, self.credentials["api_secret"])
+        self._sessions.add(session)
+        return session
+
+    def expire_session(self) -> None:
+        self._tokens.expire_all()
+        for session in list(self._sessions):
+            session.socket.close(1008, "access_token expired")
+        self._sessions.clear()
+
+    def refusal_in_200(self) -> WireResponse:
+        return _error(200, "InputException", "The request was refused.")
+
+    def rate_limited(self) -> WireResponse:
+        return _error(429, "NetworkException", "Too many requests")
+
+    # names ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> Mapping[str, Name]:
+        """Kite's names by instrument_id."""
+        self._refresh()
+        return self._names
+
+    @property
+    def by_token(self) -> Mapping[int, Name]:
+        self._refresh()
+        return self._by_token
+
+    def _refresh(self) -> None:
+        """Name what is listed again when the exchange's list changed (a new day)."""
+        listed = self._account.contracts()
+        if listed is self._listed:
+            return
+        self._listed = listed
+        names = [name for name in map(name_of, listed) if name is not None]
+        self._names = {name.contract.instrument_id: name for name in names}
+        self._by_token = {name.token: name for name in names}
+        self._by_quote_name = {name.quote_name: name for name in names}
+
+    # routes ---------------------------------------------------------------------------------------------------------
+
+    def _table(self) -> Sequence[_Route]:
+        """First match answers; what is fixed stands before what has a placeholder."""
+
+        def route(method: str, pattern: str, handler: Callable[..., WireResponse], *, is_open: bool = False) -> _Route:
+            return _Route(method, re.compile(pattern), handler, is_open)
+
+        return (
+            route("GET", "/connect/login", self._login_page, is_open=True),
+            route("GET", "/connect/finish", self._login_finished, is_open=True),
+            route("POST", "/session/token", self._session_token, is_open=True),
+            route("DELETE", "/session/token", self._logout, is_open=True),
+            route("POST", "/session/refresh_token", self._refresh_token, is_open=True),
+            route("GET", "/instruments(?:/([A-Z]+))?", self._instruments, is_open=True),
+            route("GET", "/instruments/historical/(\\d+)/(\\w+)", self._historical),
+            route("GET", "/user/profile", self._profile),
+            route("GET", "/user/margins(?:/(\\w+))?", self._margins),
+            route("GET", "/portfolio/positions", self._positions),
+            route("GET", "/portfolio/holdings", self._holdings),
+            route("GET", "/quote(|/ohlc|/ltp)", self._quote),
+            route("GET", "/trades", self._trades),
+            route("GET", "/orders", self._orders),
+            route("GET", "/orders/(\\w+)", self._order_history),
+            route("GET", "/orders/(\\w+)/trades", self._order_trades),
+            route("POST", "/orders/(\\w+)", self._place),
+            route("PUT", "/orders/(\\w+)/(\\w+)", self._modify),
+            route("DELETE", "/orders/(\\w+)/(\\w+)", self._cancel),
+        )
+
+    def _check_login(self, request: DialectRequest) -> None:
+        word, _, pair = request.headers.get("authorization", "").partition(" ")
+        key, _, token = pair.partition(":")
+        if word != "token" or key != self.credentials["api_key"] or not self._tokens.is_live(token):
+            raise Refused(403, "TokenException", "Incorrect `api_key` or `access_token`.")
+
+    # login ----------------------------------------------------------------------------------------------------------
+
+    def _login_page(self, request: DialectRequest) -> WireResponse:
+        """Stand in for the page where a person logs in: straight on to the app's registered address, which is the
+        simulator's own unless the call names another."""
+        if request.first("api_key") != self.credentials["api_key"]:
+            raise Refused(400, "InputException", "Invalid `api_key`.")
+        target = request.first("redirect_url") or f"{request.base}/connect/finish"
+        query = {"action": "login", "type": "login", "status": "success", "request_token": self._tokens.mint_one_time()}
+        joint = "&" if "?" in target else "?"
+        return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
+
+    def _login_finished(self, request: DialectRequest) -> WireResponse:
+        text = b"Logged in. Hand the address of this page to onebroker login.\n"
+        return WireResponse(status=200, headers={"content-type": "text/plain; charset=utf-8"}, body=text)
+
+    def _session_token(self, request: DialectRequest) -> WireResponse:
+        form = _form(request)
+        self._check_sum(form, "request_token")
+        if not self._tokens.take_one_time(form.get("request_token", "")):
+            raise Refused(403, "TokenException", "Token is invalid or has expired.")
+        return _success(self._session_answer())
+
+    def _refresh_token(self, request: DialectRequest) -> WireResponse:
+        form = _form(request)
+        self._check_sum(form, "refresh_token")
+        if not self._tokens.take_refresh(form.get("refresh_token", "")):
+            raise Refused(403, "TokenException", "Token is invalid or has expired.")
+        return _success({**self._session_answer(), "refresh_token": self._tokens.mint_refresh()})
+
+    def _check_sum(self, form: Mapping[str, str], name: str) -> None:
+        key, secret = self.credentials["api_key"], self.credentials["api_secret"]
+        if form.get("api_key") != key:
+            raise Refused(403, "TokenException", "Invalid `api_key`.")
+        good = hashlib.sha256(f"{key}{form.get(name, '')}{secret}".encode()).hexdigest()
+        if not hmac.compare_digest(good, form.get("checksum", "").encode("ascii", "replace").decode()):
+            raise Refused(403, "TokenException", "Invalid `checksum`.")
+
+    def _session_answer(self) -> dict[str, object]:
+        access_token = self._tokens.mint_access()
+        return {
+            **self._profile_fields(),
+            "api_key": self.credentials["api_key"],
+            "access_token": access_token,
+            "public_token": hashlib.sha256(access_token.encode()).hexdigest()[:32],
+            "enctoken": "",
+            "refresh_token": "",  # only a few exempted platforms get one
+            "silo": "",
+            "login_time": answers.stamp(self._clock.now()),
+        }
+
+    def _logout(self, request: DialectRequest) -> WireResponse:
+        if request.first("api_key") != self.credentials["api_key"]:
+            raise Refused(403, "TokenException", "Invalid `api_key`.")
+        self._tokens.forget(request.first("access_token") or request.first("refresh_token") or "")
+        return _success(True)
+
+    def _profile(self, request: DialectRequest) -> WireResponse:
+        return _success(self._profile_fields())
+
+    def _profile_fields(self) -> dict[str, object]:
+        return {
+            "user_id": self._account.client_id,
+            "user_type": "individual",
+            "email": f"{self._account.client_id.lower()}@example.com",
+            "user_name": self._account.client_name,
+            "user_shortname": self._account.client_name.split(" ")[0],
+            "broker": "ZERODHA",
+            "exchanges": ["NSE", "NFO", "CDS", "BSE", "BFO", "MCX"],
+            "products": [Product.CNC, Product.NRML, Product.MIS],
+            "order_types": list(OrderType),
+            "avatar_url": None,
+            "meta": {"demat_consent": "physical"},
+        }
+
+    # account --------------------------------------------------------------------------------------------------------
+
+    def _margins(self, request: DialectRequest, segment: str | None) -> WireResponse:
+        purses = answers.margins(self._account.funds())
+        if segment is None:
+            return _success(purses)
+        if segment not in purses:
+            raise Refused(400, "InputException", "Invalid `segment`.")
+        return _success(purses[segment])
+
+    def _positions(self, request: DialectRequest) -> WireResponse:
+        names = self.names
+        rows = [
+            (each, names[each.instrument_id], self._account.market(each.instrument_id))
+            for each in self._account.positions()
+            if each.instrument_id in names  # what has expired is settled and shown no more
+        ]
+        return _success(
+            {
+                "net": [answers.position_row(each, name, market, day_only=False) for each, name, market in rows],
+                "day": [
+                    answers.position_row(each, name, market, day_only=True)
+                    for each, name, market in rows
+                    if each.day_buy_quantity or each.day_sell_quantity
+                ],
+            }
+        )
+
+    def _holdings(self, request: DialectRequest) -> WireResponse:
+        held = self._account.holdings()
+        return _success(
+            [
+                answers.holding_row(each, self.names[each.instrument_id], self._account.market(each.instrument_id))
+                for each in held
+            ]
+        )
+
+    def _orders(self, request: DialectRequest) -> WireResponse:
+        return _success([self._order_row(order) for order in self._account.orders()])
+
+    def _order_history(self, request: DialectRequest, order_id: str) -> WireResponse:
+        """The states an order went through, after the one every order begins with."""
+        self._known(order_id)
+        rows = [self._order_row(order) for order in self._account.order_history(order_id)]
+        first = {
+            **rows[0], "status": "PUT ORDER REQ RECEIVED", "exchange_order_id": None, "exchange_timestamp": None,
+            "exchange_update_timestamp": None, "filled_quantity": 0, "pending_quantity": rows[0]["quantity"],
+            "cancelled_quantity": 0, "average_price": 0, "status_message": None, "status_message_raw": None,
+        }  # fmt: skip
+        return _success([first, *rows])
+
+    def _trades(self, request: DialectRequest) -> WireResponse:
+        return _success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in self._account.fills()])
+
+    def _order_trades(self, request: DialectRequest, order_id: str) -> WireResponse:
+        self._known(order_id)
+        fills = [fill for fill in self._account.fills() if fill.order_id == order_id]
+        return _success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in fills])
+
+    def _order_row(self, order: SimOrder) -> answers.Row:
+        return answers.order_row(order, self.names[order.new.instrument_id], self._account.client_id)
+
+    def _known(self, order_id: str) -> SimOrder:
+        """Return an order as it stands, also one that a late book does not show yet."""
+        states = self._account.order_history(order_id)
+        if not states:
+            raise Refused(400, "OrderException", "Couldn't find that `order_id`.")
+        return states[-1]
+
+    # orders ---------------------------------------------------------------------------------------------------------
+
+    def _place(self, request: DialectRequest, variety: str) -> WireResponse:
+        form = _form(request)
+        self._check_variety(variety)
+        name = self._tradable(f"{form.get('exchange', '')}:{form.get('tradingsymbol', '')}")
+        order = self._account.place(forms.new_order(form, name, variety))
+        return _success({"order_id": order.order_id})
+
+    def _modify(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
+        self._check_variety(variety)
+        order = self._known(order_id)
+        wanted = forms.changes(_form(request), self.names[order.new.instrument_id])
+        return _success({"order_id": self._account.modify(order_id, **wanted).order_id})
+
+    def _cancel(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
+        self._check_variety(variety)
+        self._known(order_id)
+        return _success({"order_id": self._account.cancel(order_id).order_id})
+
+    def _check_variety(self, variety: str) -> None:
+        if variety not in forms.VARIETIES:
+            raise Refused(400, "InputException", "Invalid `variety`.")
+
+    def _tradable(self, quote_name: str) -> Name:
+        self._refresh()
+        name = self._by_quote_name.get(quote_name)
+        if name is None or not name.tradable:
+            message = "The instrument you are placing an order for has either expired or does not exist."
+            raise Refused(400, "InputException", message)
+        return name
+
+    # market data ----------------------------------------------------------------------------------------------------
+
+    def _instruments(self, request: DialectRequest, exchange: str | None) -> WireResponse:
+        names = [name for name in self.names.values() if exchange in (None, name.exchange)]
+        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=instrument_file(names))
+
+    def _quote(self, request: DialectRequest, kind: str) -> WireResponse:
+        """What is not known is left out of the answer."""
+        row, most = _QUOTE_KINDS[kind]
+        asked = [value for key, value in request.query if key == "i"]
+        if not asked:
+            raise Refused(400, "InputException", "Missing or empty field `i`")
+        if len(asked) > most:
+            raise Refused(400, "InputException", f"Invalid `i`. At most {most} instruments are allowed.")
+        by_token = self.by_token
+        rows = {}
+        for text in asked:
+            name = by_token.get(int(text)) if text.isdecimal() else self._by_quote_name.get(text)
+            if name is not None:
+                rows[text] = row(name, self._account.market(name.contract.instrument_id))
+        return _success(rows)
+
+    def _historical(self, request: DialectRequest, token: str, interval: str) -> WireResponse:
+        name = self.by_token.get(int(token))
+        if name is None:
+            raise Refused(400, "InputException", "invalid token")
+        if interval not in INTERVALS:
+            raise Refused(400, "InputException", "Invalid `interval`.")
+        ours, most_days = INTERVALS[interval]
+        first, last = _moment(request, "from"), _moment(request, "to")
+        if (last.date() - first.date()).days >= most_days:
+            raise Refused(400, "InputException", f"interval exceeds max limit: {most_days} days")
+        with_oi = request.first("oi") == "1"
+        candles = self._account.candles(name.contract.instrument_id, ours, first.date(), last.date())
+        rows = [
+            [f"{from_epoch(start):%Y-%m-%dT%H:%M:%S%z}", open_, high, low, close, volume // name.units]
+            + ([oi // name.units] if with_oi else [])
+            for start, open_, high, low, close, volume, oi in candles
+            if first.timestamp() <= start <= last.timestamp()
+        ]
+        return _success({"candles": rows})
+
+
+def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> ZerodhaDialect:
+    """Return Kite's server for one account."""
+    return ZerodhaDialect(account, tokens, clock, seed)
+
+
+def _form(request: DialectRequest) -> dict[str, str]:
+    return dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def _moment(request: DialectRequest, field: str) -> datetime:
+    text = request.first(field) or ""
+    for layout in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
+        try:
+            return datetime.strptime(text, layout).replace(tzinfo=IST)
+        except ValueError:
+            continue
+    raise Refused(400, "InputException", f"invalid {field} date")
+
+
+def _success(data: object) -> WireResponse:
+    return _json(200, {"status": "success", "data": data})
+
+
+def _error(status: int, error_type: str, message: str) -> WireResponse:
+    return _json(status, {"status": "error", "message": message, "data": None, "error_type": error_type})
+
+
+def _json(status: int, body: object) -> WireResponse:
+    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))

@@ -1,0 +1,21 @@
+"""Which dialects exist: broker code -> what builds its server. A new broker's dialect is one line here."""
+
+from collections.abc import Iterable, Mapping
+
+from onebroker.brokers.simulator.dialect import DialectFactory
+from onebroker.brokers.simulator.dialects import upstox, zerodha
+
+DIALECTS: Mapping[str, DialectFactory] = {
+    "zerodha": zerodha.build,
+    "upstox": upstox.build,
+}
+
+
+def chosen_dialects(codes: Iterable[str] | None) -> dict[str, DialectFactory]:
+    """Return the dialects of the codes, all of them for None; raise ValueError naming a code that has none."""
+    if codes is None:
+        return dict(DIALECTS)
+    wanted = list(codes)
+    if unknown := [code for code in wanted if code not in DIALECTS]:
+        raise ValueError(f"no simulated broker is called {unknown[0]}; there are {', '.join(DIALECTS)}")
+    return {code: DIALECTS[code] for code in wanted}

@@ -1,0 +1,278 @@
+"""What the exchange publishes: last prices inside the circuit band, the day's figures, depth, candles, and the maker's quotes.
+
+Everything is worked out when asked for (`walks.py`), so contracts nobody looks at cost nothing. Orders are not known here but
+through the book they rest in.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.brokers.simulator.hours import MarketDay, Phase, TradingHours
+from onebroker.brokers.simulator.matching import Book, MakerLevel
+from onebroker.brokers.simulator.model import Contract, Level, Market
+from onebroker.brokers.simulator.walks import Prices, scramble, step_of
+from onebroker.config.calendars import Calendar
+from onebroker.config.instruments import Shape, price_places
+from onebroker.config.vocabulary import Side
+
+DEPTH_LEVELS = 5
+_NARROWEST_BAND_TICKS = 40
+_OPTION_BAND_OF_STRIKE = 0.1
+"""An option's band follows its underlying's: a percentage of its own small premium would hold it at the limit."""
+_SAMPLE_SECONDS = 1800.0
+_TICKS_PER_SPREAD = 20_000
+_RUPEES_A_LEVEL = 250_000
+_VOLUME_LEVELS_A_DAY = 4_000
+
+CandleRow = tuple[float, float, float, float, float, int, int]
+"""(epoch start, open, high, low, close, volume, oi)."""
+
+INTERVAL_MINUTES = {
+    f"{minutes}minute": minutes for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
+}
+"""Spec 1 §4.8; `day` is beside them."""
+
+
+@attrs.define(slots=True)
+class _DayFigures:
+    """Open, high, low and average of one contract's day, in ticks, as far as it was looked at."""
+
+    reading: MarketDay
+    lower: int
+    upper: int
+    previous: int
+    open: int = 0
+    high: int = 0
+    low: int = 0
+    total: int = 0
+    samples: int = 0
+    sampled_to: float = 0.0
+
+    def add(self, ticks: int) -> None:
+        self.high = max(self.high, ticks) if self.samples else ticks
+        self.low = min(self.low, ticks) if self.samples else ticks
+        self.total += ticks
+        self.samples += 1
+
+
+class MarketBoard:
+    """Prices and published markets of every contract. Times are epoch seconds."""
+
+    def __init__(self, prices: Prices, calendar: Calendar) -> None:
+        self._prices = prices
+        self._calendar = calendar
+        self._hours = TradingHours(calendar)
+        self._figures: dict[str, _DayFigures] = {}
+
+    @property
+    def hours(self) -> TradingHours:
+        return self._hours
+
+    def reading(self, contract: Contract, epoch: float) -> MarketDay:
+        """Return where the contract's exchange stands in its day."""
+        return self._hours.at(contract.identity.exchange, contract.calendar, epoch)
+
+    def is_open(self, contract: Contract, epoch: float) -> bool:
+        """Tell whether the contract trades continuously now."""
+        return self.reading(contract, epoch).phase is Phase.OPEN
+
+    def last_ticks(self, contract: Contract, epoch: float) -> int:
+        """Return the last price in ticks, inside the circuit band; the last close outside hours."""
+        day = self._day(contract, epoch)
+        return self._within(day, contract, day.reading.price_time(epoch))
+
+    def last_price(self, contract: Contract, epoch: float) -> Decimal:
+        """Return the last price in rupees."""
+        return self.last_ticks(contract, epoch) * contract.tick_size
+
+    def close_price(self, contract: Contract, epoch: float) -> Decimal:
+        """Return the closing price of the trading day that is over at `epoch`, in rupees."""
+        reading = self.reading(contract, epoch)
+        over = reading.closes if epoch >= reading.closes else reading.previous_close
+        return self._prices.ticks(contract, over) * contract.tick_size
+
+    def circuits(self, contract: Contract, epoch: float) -> tuple[int, int]:
+        """Return the lowest and highest price in ticks that orders may carry today."""
+        day = self._day(contract, epoch)
+        return day.lower, day.upper
+
+    def forget(self, instrument_ids: frozenset[str]) -> None:
+        """Work the day's figures out again: a price was set by hand."""
+        for instrument_id in instrument_ids:
+            self._figures.pop(instrument_id, None)
+
+    # the market maker ------------------------------------------------------------------------------------------------
+
+    def maker_quotes(
+        self, contract: Contract, epoch: float, priority: int
+    ) -> tuple[list[MakerLevel], list[MakerLevel]]:
+        """Return five levels a side around the last price; none where the circuit band ends."""
+        last = self.last_ticks(contract, epoch)
+        lower, upper = self.circuits(contract, epoch)
+        spacing = max(1, last // _TICKS_PER_SPREAD)
+        buy, sell = (
+            [
+                MakerLevel(ticks, self._level_units(contract, last, epoch, sign * n), priority, 1 + n)
+                for n in range(1, DEPTH_LEVELS + 1)
+                if lower <= (ticks := last + sign * n * spacing) <= upper
+            ]
+            for sign in (-1, 1)
+        )
+        return buy, sell
+
+    def flow_units(self, contract: Contract, epoch: float) -> int:
+        """Return the units that the market's own flow trades at the last price in one step."""
+        return self._level_units(contract, self.last_ticks(contract, epoch), epoch, 0)
+
+    def auction_units(self, contract: Contract, epoch: float) -> int:
+        """Return the units a side that the market maker offers in the opening auction."""
+        return 10 * self.flow_units(contract, epoch)
+
+    def _level_units(self, contract: Contract, last: int, epoch: float, level: int) -> int:
+        bits = scramble(contract.exchange_token * 0x9E3779B97F4A7C15 + step_of(epoch) * 64 + level + 32 & (1 << 64) - 1)
+        return contract.lot_size * max(1, self._typical_lots(contract, last) * (50 + bits % 151) // 100)
+
+    @staticmethod
+    def _typical_lots(contract: Contract, last: int) -> int:
+        rupees_a_lot = max(1, int(last * contract.tick_size) * contract.lot_size)
+        if contract.identity.shape is Shape.OPTION:
+            return 20
+        return max(2, _RUPEES_A_LEVEL // rupees_a_lot)
+
+    # published -------------------------------------------------------------------------------------------------------
+
+    def market(self, contract: Contract, epoch: float, book: Book | None, traded_units: int) -> Market:
+        """Return the published market; `book` is None while there is none (closed, pre-open, index)."""
+        day = self._day(contract, epoch)
+        at = day.reading.price_time(epoch)
+        last = self._within(day, contract, at)
+        self._sample(day, contract, at, last)
+        volume = 0 if contract.is_index else self._volume(contract, day.reading, at) + traded_units
+        oi = self._oi(contract, at)
+        sides = {side: self._levels(contract, book, side) for side in Side}
+        average = Decimal(day.total) / day.samples * contract.tick_size
+        tick = contract.tick_size
+        return Market(
+            last_price=last * tick,
+            last_quantity=0 if contract.is_index else self.flow_units(contract, at) or contract.lot_size,
+            last_trade_time=at,
+            exchange_time=at,
+            average_price=Decimal(0)
+            if contract.is_index
+            else average.quantize(Decimal(1).scaleb(-price_places(contract.identity.segment))),
+            open=day.open * tick,
+            high=day.high * tick,
+            low=day.low * tick,
+            previous_close=day.previous * tick,
+            volume=volume,
+            buy_quantity=3 * sum(level.quantity for level in sides[Side.BUY]),
+            sell_quantity=3 * sum(level.quantity for level in sides[Side.SELL]),
+            oi=oi,
+            oi_day_high=oi + oi // 50,
+            oi_day_low=oi - oi // 50,
+            upper_circuit=day.upper * tick,
+            lower_circuit=day.lower * tick,
+            buy=sides[Side.BUY],
+            sell=sides[Side.SELL],
+        )
+
+    def candles(self, contract: Contract, interval: str, first: date, last: date, epoch: float) -> list[CandleRow]:
+        """Return candles of the India days `first` to `last`, oldest first, up to `epoch`."""
+        rows: list[CandleRow] = []
+        day = first
+        while day <= last:
+            rows.extend(self._day_candles(contract, interval, day, epoch))
+            day += timedelta(days=1)
+        return rows
+
+    def _day_candles(self, contract: Contract, interval: str, day: date, epoch: float) -> Iterator[CandleRow]:
+        sessions = self._calendar.sessions(contract.identity.exchange, contract.calendar, day)
+        if not sessions or sessions[0].opens.timestamp() > epoch:
+            return
+        opens, closes = sessions[0].opens.timestamp(), min(sessions[-1].closes.timestamp(), epoch)
+        if interval == "day":
+            midnight = opens - (opens + 19800) % 86400
+            yield self._candle(contract, midnight, opens, max(opens, closes), 12)
+            return
+        length = INTERVAL_MINUTES[interval] * 60.0
+        start = opens
+        while start < closes:
+            yield self._candle(contract, start, start, min(start + length, closes), 3)
+            start += length
+
+    def _candle(self, contract: Contract, label: float, start: float, end: float, parts: int) -> CandleRow:
+        width = max(0.0, end - 0.5 - start) / parts
+        tick = float(contract.tick_size)
+        places = price_places(contract.identity.segment)
+        prices = [self._prices.ticks(contract, start + n * width) * tick for n in range(parts + 1)]
+        rounded = [round(price, places) for price in prices]
+        share = (end - start) / 86400
+        volume = 0 if contract.is_index else int(self._day_volume(contract) * share) // contract.lot_size
+        return (
+            label, rounded[0], max(rounded), min(rounded), rounded[-1], volume * contract.lot_size,
+            self._oi(contract, end),
+        )  # fmt: skip
+
+    # figures ---------------------------------------------------------------------------------------------------------
+
+    def _day(self, contract: Contract, epoch: float) -> _DayFigures:
+        reading = self.reading(contract, epoch)
+        known = self._figures.get(contract.instrument_id)
+        if known is not None and known.reading.day == reading.day and known.reading.opens == reading.opens:
+            known.reading = reading
+            return known
+        previous = self._prices.ticks(contract, reading.previous_close)
+        width = max(_narrowest_band(contract), int(previous * contract.band_percent / 100))
+        day = _DayFigures(reading, max(1, previous - width), previous + width, previous)
+        self._figures[contract.instrument_id] = day
+        return day
+
+    def _within(self, day: _DayFigures, contract: Contract, at: float) -> int:
+        return min(max(self._prices.ticks(contract, at), day.lower), day.upper)
+
+    def _sample(self, day: _DayFigures, contract: Contract, at: float, last: int) -> None:
+        opens = day.reading.opens
+        if at < opens:  # the pre-open shows the last close
+            day.open = day.high = day.low = day.total = last
+            day.samples, day.sampled_to = 1, 0.0
+            return
+        if day.sampled_to < opens:
+            day.samples = day.total = 0
+            day.open = self._within(day, contract, opens)
+            day.add(day.open)
+            day.sampled_to = opens
+        while day.sampled_to + _SAMPLE_SECONDS <= at:
+            day.sampled_to += _SAMPLE_SECONDS
+            day.add(self._within(day, contract, day.sampled_to))
+        day.add(last)
+
+    @staticmethod
+    def _levels(contract: Contract, book: Book | None, side: Side) -> tuple[Level, ...]:
+        if book is None:
+            return ()
+        rows = book.depth(side, DEPTH_LEVELS)
+        return tuple(Level(ticks * contract.tick_size, units, orders) for ticks, units, orders in rows)
+
+    def _day_volume(self, contract: Contract) -> int:
+        last = int(contract.base_price / contract.tick_size)
+        return contract.lot_size * self._typical_lots(contract, last) * _VOLUME_LEVELS_A_DAY
+
+    def _volume(self, contract: Contract, reading: MarketDay, at: float) -> int:
+        if at < reading.opens or reading.closes <= reading.opens:
+            return 0
+        done = (at - reading.opens) / (reading.closes - reading.opens)
+        return int(self._day_volume(contract) * done) // contract.lot_size * contract.lot_size
+
+    def _oi(self, contract: Contract, at: float) -> int:
+        if contract.identity.shape is Shape.SECURITY:
+            return 0
+        wave = scramble(contract.exchange_token + int(at // 600)) % 500
+        return contract.lot_size * (10_000 + contract.exchange_token % 40_000 + wave)
+
+
+def _narrowest_band(contract: Contract) -> int:
+    strike = contract.identity.strike_price or 0.0
+    return max(_NARROWEST_BAND_TICKS, int(strike * _OPTION_BAND_OF_STRIKE / float(contract.tick_size)))

@@ -1,0 +1,155 @@
+"""One contract's order book: price-time priority between the accounts' orders and a market maker's five levels.
+
+Pure: prices are whole ticks, quantities units; what a trade means for orders and accounts is `exchange.py`'s.
+The market maker's quotes are replaced at every step and stand behind what rested before them at the same price.
+"""
+
+from bisect import insort
+from collections.abc import Iterator
+
+import attrs
+
+from onebroker.config.vocabulary import Side
+
+OrderRef = tuple[str, str]
+"""(broker, order_id)."""
+
+
+@attrs.define(slots=True)
+class Resting:
+    """An account's order in the book."""
+
+    ref: OrderRef
+    side: Side
+    ticks: int
+    quantity: int
+    """Units left."""
+    priority: int
+    """Lower is earlier."""
+    shown: int = 0
+    """The disclosed quantity; 0 shows everything."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Sorts the better price first, then the earlier order."""
+        return (-self.side.sign * self.ticks, self.priority)
+
+
+@attrs.define(slots=True)
+class MakerLevel:
+    """One price level of the market maker."""
+
+    ticks: int
+    quantity: int
+    priority: int
+    orders: int = 1
+
+
+@attrs.frozen
+class Match:
+    """Units that changed hands: with an account's resting order, or with the market maker (None)."""
+
+    ticks: int
+    quantity: int
+    resting: OrderRef | None
+
+
+class Book:
+    """Both sides of one contract."""
+
+    def __init__(self) -> None:
+        self._resting: dict[Side, list[Resting]] = {Side.BUY: [], Side.SELL: []}
+        self._maker: dict[Side, list[MakerLevel]] = {Side.BUY: [], Side.SELL: []}
+        self._by_ref: dict[OrderRef, Resting] = {}
+
+    @property
+    def has_orders(self) -> bool:
+        return bool(self._by_ref)
+
+    def add(self, resting: Resting) -> None:
+        """Put an order into the book; it must not cross (match it first)."""
+        insort(self._resting[resting.side], resting, key=lambda each: each.rank)
+        self._by_ref[resting.ref] = resting
+
+    def remove(self, ref: OrderRef) -> None:
+        """Take an order out; unknown ones are none in the book."""
+        resting = self._by_ref.pop(ref, None)
+        if resting is not None:
+            self._resting[resting.side].remove(resting)
+
+    def quote(self, buy: list[MakerLevel], sell: list[MakerLevel]) -> None:
+        """Replace the market maker's quotes; best first."""
+        self._maker = {Side.BUY: buy, Side.SELL: sell}
+
+    def take(self, side: Side, limit: int | None, quantity: int) -> list[Match]:
+        """Match an incoming order against the other side, best price first; `limit` None takes any price."""
+        matches: list[Match] = []
+        while quantity > 0:
+            best = self._best(side.opposite)
+            if best is None or (limit is not None and side.sign * (best.ticks - limit) > 0):
+                break
+            units = min(quantity, best.quantity)
+            matches.append(Match(best.ticks, units, best.ref if isinstance(best, Resting) else None))
+            self._reduce(side.opposite, best, units)
+            quantity -= units
+        return matches
+
+    def meet_maker(self) -> list[Match]:
+        """Trade orders that the market maker's new quotes cross, at the orders' own prices (they were there first)."""
+        matches: list[Match] = []
+        for side in Side:
+            while self._resting[side] and self._maker[side.opposite]:
+                resting, level = self._resting[side][0], self._maker[side.opposite][0]
+                if side.sign * (level.ticks - resting.ticks) > 0:
+                    break
+                units = min(resting.quantity, level.quantity)
+                matches.append(Match(resting.ticks, units, resting.ref))
+                self._reduce(side, resting, units)
+                self._reduce(side.opposite, level, units)
+        return matches
+
+    def flow(self, last_ticks: int, quantity: int) -> list[Match]:
+        """Trade up to `quantity` units of the market's own flow with orders the last price has reached."""
+        matches: list[Match] = []
+        for side in Side:
+            left = quantity
+            while left > 0 and self._resting[side] and side.sign * (self._resting[side][0].ticks - last_ticks) >= 0:
+                resting = self._resting[side][0]
+                units = min(left, resting.quantity)
+                matches.append(Match(resting.ticks, units, resting.ref))
+                self._reduce(side, resting, units)
+                left -= units
+        return matches
+
+    def depth(self, side: Side, levels: int) -> list[tuple[int, int, int]]:
+        """Return (ticks, shown units, orders) of the best price levels."""
+        rows: dict[int, list[int]] = {}
+        for resting in self._resting[side]:
+            row = rows.setdefault(resting.ticks, [0, 0])
+            row[0] += min(resting.quantity, resting.shown or resting.quantity)
+            row[1] += 1
+        for level in self._maker[side]:
+            row = rows.setdefault(level.ticks, [0, 0])
+            row[0] += level.quantity
+            row[1] += level.orders
+        ranked = sorted(rows.items(), key=lambda item: -side.sign * item[0])
+        return [(ticks, units, orders) for ticks, (units, orders) in ranked[:levels]]
+
+    def resting(self) -> Iterator[Resting]:
+        """Iterate over the accounts' orders in the book."""
+        return iter(self._by_ref.values())
+
+    def _best(self, side: Side) -> Resting | MakerLevel | None:
+        mine = self._resting[side][0] if self._resting[side] else None
+        level = self._maker[side][0] if self._maker[side] else None
+        if mine is None or level is None:
+            return mine or level
+        return mine if mine.rank < (-side.sign * level.ticks, level.priority) else level
+
+    def _reduce(self, side: Side, each: Resting | MakerLevel, units: int) -> None:
+        each.quantity -= units
+        if each.quantity == 0:
+            if isinstance(each, Resting):
+                self.remove(each.ref)
+            else:
+                self._maker[side].remove(each)

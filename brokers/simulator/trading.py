@@ -1,0 +1,522 @@
+"""What happens to orders: taken, queued, triggered, matched, changed, cancelled, expired, squared off.
+
+The rules of one order's life; accounts keep the results, `matching.py` the books, `changes.py` makes them durable.
+Everything here runs inside a transaction that `exchange.py` opened.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.brokers.simulator.accounts import Account, OrderEntry
+from onebroker.brokers.simulator.changes import Changes
+from onebroker.brokers.simulator.faults import FaultKind, Faults
+from onebroker.brokers.simulator.hours import Phase
+from onebroker.brokers.simulator.journal import Row
+from onebroker.brokers.simulator.ledger import Ledger, LedgerFill
+from onebroker.brokers.simulator.market import MarketBoard
+from onebroker.brokers.simulator.matching import Book, Match, OrderRef, Resting
+from onebroker.brokers.simulator.model import (
+    Contract,
+    NewOrder,
+    RefusalReason,
+    SimFill,
+    SimOrder,
+    SimRefusal,
+    SimStatus,
+)
+from onebroker.brokers.simulator.risk import refuse, refuse_terms, rejection, shortfall
+from onebroker.brokers.simulator.universe import Universe
+from onebroker.brokers.simulator.walks import Prices, step_of
+from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+ORDER, STATE, ACCOUNT_FILL = "order", "state", "account_fill"
+"""Kinds of journal rows."""
+MODIFIABLE = frozenset({"quantity", "price", "trigger_price", "order_type", "validity", "disclosed_quantity"})
+_MARKET = "market"
+
+
+@attrs.define
+class World:
+    """What is listed and priced; replaced when the day turns."""
+
+    universe: Universe
+    prices: Prices
+    board: MarketBoard
+
+
+class Trading:
+    """Books, waiting stop orders and queued orders of all contracts."""
+
+    def __init__(
+        self, world: World, accounts: dict[str, Account], clock: Clock, faults: Faults, changes: Changes, ledger: Ledger
+    ) -> None:
+        self._world, self._accounts = world, accounts
+        self._clock, self._faults, self._changes, self._ledger = clock, faults, changes, ledger
+        self._books: dict[str, Book] = {}
+        self._refreshed: dict[str, int] = {}
+        self._stops: dict[str, list[OrderRef]] = {}
+        self._queue: set[OrderRef] = set()
+        self._expiries: list[tuple[float, OrderRef]] = []
+        self.listeners: dict[str, list[Callable[[SimOrder, SimFill | None], None]]] = {}
+
+    # messages of accounts ---------------------------------------------------------------------------------------------
+
+    def place(self, account: Account, new: NewOrder) -> SimOrder:
+        """Take a new order; see `AccountView.place`."""
+        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS):
+            raise SimRefusal(RefusalReason.FORCED, "order entry is blocked")
+        contract = account.contract(new.instrument_id)
+        if contract is None:
+            raise SimRefusal(RefusalReason.UNKNOWN_INSTRUMENT, "the instrument is not listed")
+        refuse(contract, new)
+        if new.product is Product.CNC and new.side is Side.SELL and account.sellable(new.instrument_id) < new.quantity:
+            raise SimRefusal(RefusalReason.NO_HOLDING, "not enough holdings to sell")
+        epoch = self._clock.epoch()
+        phase = self._world.board.reading(contract, epoch).phase
+        if phase is Phase.CLOSED and not new.after_market:
+            raise SimRefusal(RefusalReason.MARKET_CLOSED, "the market is closed; place an after market order")
+        entry = self._new_entry(account, contract, new, epoch)
+        no = self._objection(account, contract, entry.order, already=Decimal(0))
+        if no is not None:
+            self._put(account, entry, status=SimStatus.REJECTED, message=no.message)
+        elif phase is Phase.CLOSED:
+            self._put(account, entry, status=SimStatus.AFTER_MARKET)
+            self._queue.add((account.code, entry.order.order_id))
+        elif phase is Phase.PRE_OPEN:
+            self._put(account, entry, status=SimStatus.OPEN)
+            self._queue.add((account.code, entry.order.order_id))
+        else:
+            self._put(account, entry, status=_working_status(entry))
+            self._work(account, contract, entry)
+        heapq.heappush(self._expiries, (entry.expires_at, (account.code, entry.order.order_id)))
+        return entry.order
+
+    def modify(self, account: Account, order_id: str, changes: dict[str, object]) -> SimOrder:
+        """Change a working order; see `AccountView.modify`."""
+        if unknown := changes.keys() - MODIFIABLE:
+            raise TypeError(f"an order has no {', '.join(sorted(unknown))} to modify")
+        entry, contract = self._working(account, order_id)
+        before = entry.order
+        after: SimOrder = attrs.evolve(before, **changes)  # type: ignore[arg-type]  # names checked above, values below
+        after = attrs.evolve(
+            after,
+            price=after.price if after.order_type.takes_price else None,
+            trigger_price=after.trigger_price if after.order_type.takes_trigger else None,
+        )
+        refuse_terms(
+            contract,
+            after.order_type,
+            after.quantity,
+            after.disclosed_quantity,
+            price=after.price,
+            trigger_price=after.trigger_price,
+        )
+        self._refuse_change(account, contract, before, after)
+        self._leave(account, order_id, contract)
+        if not _keeps_priority(before, after):
+            entry.priority = self._next_priority()
+        entry.order = attrs.evolve(after, modifications=before.modifications + 1)
+        entry.triggered = entry.triggered and after.order_type.takes_trigger
+        entry.resting_price = None
+        queued = (account.code, order_id) in self._queue
+        self._put(account, entry, status=before.status if queued else _working_status(entry))
+        if not queued:
+            self._work(account, contract, entry)
+        return entry.order
+
+    def cancel(self, account: Account, order_id: str) -> SimOrder:
+        """Cancel a working order; see `AccountView.cancel`."""
+        if self._faults.strike(account.code, FaultKind.REJECT_CANCELS):
+            raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
+        entry, contract = self._working(account, order_id)
+        self._leave(account, order_id, contract)
+        self._queue.discard((account.code, order_id))
+        self._put(account, entry, status=SimStatus.CANCELLED)
+        return entry.order
+
+    # the market's time ------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Let the market act on what is working: expiries, the opening, new quotes, triggers."""
+        epoch = self._clock.epoch()
+        self._expire(epoch)
+        self._open(epoch)
+        for instrument_id in self.working_contracts():
+            contract = self._world.universe.by_id.get(instrument_id)
+            if contract is not None:
+                self.refresh(contract, epoch)
+
+    def working_contracts(self) -> set[str]:
+        """Return the contracts with orders in the book or waiting for a trigger."""
+        waiting = {instrument_id for instrument_id, refs in self._stops.items() if refs}
+        return waiting | {instrument_id for instrument_id, book in self._books.items() if book.has_orders}
+
+    def refresh(self, contract: Contract, epoch: float, *, again: bool = False) -> Book | None:
+        """Bring a contract's book to the present step and return it; None while it does not trade continuously."""
+        board = self._world.board
+        if contract.is_index or not board.is_open(contract, epoch):
+            return None
+        instrument_id = contract.instrument_id
+        book = self._books.setdefault(instrument_id, Book())
+        step = step_of(epoch)
+        if self._refreshed.get(instrument_id) == step and not again:
+            return book
+        self._refreshed[instrument_id] = step
+        book.quote(*board.maker_quotes(contract, epoch, self._next_priority()))
+        if book.has_orders:
+            last = board.last_ticks(contract, epoch)
+            self._settle_all(contract, book.meet_maker())
+            self._settle_all(contract, book.flow(last, board.flow_units(contract, epoch)))
+        self._trigger(contract, epoch)
+        return book
+
+    def adopt(self, account: Account, entry: OrderEntry) -> None:
+        """Take a stored order up again after a restart: back into queue, stops or book."""
+        order = entry.order
+        if order.status.finished:
+            return
+        ref = (account.code, order.order_id)
+        heapq.heappush(self._expiries, (entry.expires_at, ref))
+        contract = self._world.universe.by_id[order.new.instrument_id]
+        if order.status is SimStatus.AFTER_MARKET or entry.live_from > self._clock.epoch():
+            self._queue.add(ref)
+        elif order.status is SimStatus.TRIGGER_PENDING:
+            self._stops.setdefault(contract.instrument_id, []).append(ref)
+        else:
+            self._rest(contract, account, entry)
+
+    def trade_at(
+        self,
+        account: Account,
+        contract: Contract,
+        side: Side,
+        product: Product,
+        quantity: int,
+        price: Decimal,
+        why: str,
+    ) -> None:
+        """Enter a market order of the account that trades at once with the market maker: square-offs and the seed."""
+        new = NewOrder(
+            instrument_id=contract.instrument_id, side=side, product=product, order_type=OrderType.MARKET,
+            validity=Validity.DAY, quantity=quantity,
+        )  # fmt: skip
+        entry = self._new_entry(account, contract, new, self._clock.epoch())
+        self._put(account, entry, status=SimStatus.OPEN, message=why)
+        self._settle(account, entry, quantity, price, self._next_trade(), _MARKET)
+
+    def cancel_all(self, account: Account, instrument_id: str, why: str) -> None:
+        """Expire the working orders of an account in a contract."""
+        contract = self._world.universe.by_id[instrument_id]
+        for entry in account.entries():
+            if entry.order.new.instrument_id == instrument_id and not entry.order.status.finished:
+                self._end(account, contract, entry, SimStatus.CANCELLED, why)
+
+    def close_contract(self, instrument_id: str) -> None:
+        """Forget the book of a contract that is listed no more."""
+        for kept in (self._books, self._refreshed, self._stops):
+            kept.pop(instrument_id, None)
+
+    # taking -----------------------------------------------------------------------------------------------------------
+
+    def _new_entry(self, account: Account, contract: Contract, new: NewOrder, epoch: float) -> OrderEntry:
+        live_from, expires_at = self._world.board.hours.order_life(contract.identity.exchange, contract.calendar, epoch)
+        now = self._clock.now()
+        order = SimOrder(
+            order_id=account.next_order_id(),
+            exchange_order_id=None,
+            broker=account.code,
+            new=new,
+            status=SimStatus.OPEN,
+            status_message=None,
+            quantity=new.quantity,
+            price=new.price if new.order_type.takes_price else None,
+            trigger_price=new.trigger_price if new.order_type.takes_trigger else None,
+            order_type=new.order_type,
+            validity=new.validity,
+            disclosed_quantity=new.disclosed_quantity,
+            filled_quantity=0,
+            filled_value=Decimal(0),
+            placed_at=now,
+            updated_at=now,
+            exchange_at=None,
+        )
+        return OrderEntry(
+            order=order,
+            day=account.state.day,
+            priority=self._next_priority(),
+            live_from=live_from,
+            expires_at=expires_at,
+        )
+
+    def _objection(self, account: Account, contract: Contract, order: SimOrder, already: Decimal) -> SimRefusal | None:
+        """Freeze, band and margin; `already` are the rupees the order blocks now."""
+        epoch = self._clock.epoch()
+        no = rejection(contract, order, self._world.board.circuits(contract, epoch))
+        if no is not None:
+            return no
+        price = order.price or order.trigger_price or self._world.board.last_price(contract, epoch)
+        needed = account.required(contract, order, price) - already
+        return shortfall(needed, account.funds().available)
+
+    def _refuse_change(self, account: Account, contract: Contract, before: SimOrder, after: SimOrder) -> None:
+        if after.quantity <= before.filled_quantity:
+            raise SimRefusal(RefusalReason.BAD_QUANTITY, "quantity must be above what is already filled")
+        new = after.new
+        if new.product is Product.CNC and new.side is Side.SELL:
+            free = account.sellable(new.instrument_id, apart_from=before.order_id)
+            if free < after.quantity - after.filled_quantity:
+                raise SimRefusal(RefusalReason.NO_HOLDING, "not enough holdings to sell")
+        no = self._objection(account, contract, after, already=account.blocked_by(before.order_id))
+        if no is not None:
+            raise no
+
+    def _working(self, account: Account, order_id: str) -> tuple[OrderEntry, Contract]:
+        entry = account.entry(order_id)
+        contract = self._world.universe.by_id.get(entry.order.new.instrument_id)
+        if contract is not None and not entry.order.status.finished:
+            self.refresh(contract, self._clock.epoch())  # it may have been filled since the last step
+        if contract is None or entry.order.status.finished:
+            raise SimRefusal(RefusalReason.ORDER_FINISHED, f"order {order_id} is already {entry.order.status.value}")
+        return entry, contract
+
+    # working ----------------------------------------------------------------------------------------------------------
+
+    def _work(self, account: Account, contract: Contract, entry: OrderEntry) -> None:
+        epoch = self._clock.epoch()
+        book = self.refresh(contract, epoch)
+        if entry.order.status is SimStatus.TRIGGER_PENDING:
+            self._stops.setdefault(contract.instrument_id, []).append((account.code, entry.order.order_id))
+            self._trigger(contract, epoch)
+        elif book is not None:
+            self._match(account, contract, entry, book)
+
+    def _match(self, account: Account, contract: Contract, entry: OrderEntry, book: Book) -> None:
+        order = entry.order
+        limit = None if order.price is None else int(order.price / contract.tick_size)
+        last_price = None
+        for match in book.take(order.new.side, limit, order.quantity - order.filled_quantity):
+            self._exchange(account, contract, entry, match)
+            last_price = match.ticks * contract.tick_size
+        if entry.order.status.finished:
+            return
+        if entry.order.validity is Validity.IOC:
+            self._put(account, entry, status=SimStatus.CANCELLED, message="the unmatched part of an IOC order")
+            return
+        if order.price is None:  # what a market order finds no counterparty for waits as a limit order
+            entry.resting_price = last_price or self._world.board.last_price(contract, self._clock.epoch())
+            self._keep(account, entry)
+        self._rest(contract, account, entry)
+
+    def _rest(self, contract: Contract, account: Account, entry: OrderEntry) -> None:
+        order = entry.order
+        price = order.price or entry.resting_price or self._world.board.last_price(contract, self._clock.epoch())
+        book = self._books.setdefault(contract.instrument_id, Book())
+        book.add(
+            Resting(
+                ref=(account.code, order.order_id),
+                side=order.new.side,
+                ticks=int(price / contract.tick_size),
+                quantity=order.quantity - order.filled_quantity,
+                priority=entry.priority,
+                shown=order.disclosed_quantity,
+            )
+        )
+
+    def _trigger(self, contract: Contract, epoch: float) -> None:
+        refs = self._stops.get(contract.instrument_id)
+        if not refs:
+            return
+        last = self._world.board.last_price(contract, epoch)
+        for ref in tuple(refs):
+            account = self._accounts[ref[0]]
+            entry = account.entry(ref[1])
+            order = entry.order
+            if order.trigger_price is None or order.new.side.sign * (last - order.trigger_price) < 0:
+                continue
+            refs.remove(ref)
+            entry.triggered = True
+            self._put(account, entry, status=SimStatus.OPEN)
+            self._match(account, contract, entry, self._books[contract.instrument_id])
+
+    def _leave(self, account: Account, order_id: str, contract: Contract) -> None:
+        ref = (account.code, order_id)
+        book = self._books.get(contract.instrument_id)
+        if book is not None:
+            book.remove(ref)
+        stops = self._stops.get(contract.instrument_id, [])
+        if ref in stops:
+            stops.remove(ref)
+
+    def _end(self, account: Account, contract: Contract, entry: OrderEntry, status: SimStatus, why: str | None) -> None:
+        self._leave(account, entry.order.order_id, contract)
+        self._queue.discard((account.code, entry.order.order_id))
+        self._put(account, entry, status=status, message=why)
+
+    def _expire(self, epoch: float) -> None:
+        while self._expiries and self._expiries[0][0] <= epoch:
+            _, (code, order_id) = heapq.heappop(self._expiries)
+            account = self._accounts.get(code)
+            entry = None if account is None else account.known(order_id)
+            if account is None or entry is None or entry.order.status.finished or entry.expires_at > epoch:
+                continue
+            contract = self._world.universe.by_id[entry.order.new.instrument_id]
+            self._end(account, contract, entry, SimStatus.EXPIRED, "the session is over")
+
+    # the opening ------------------------------------------------------------------------------------------------------
+
+    def _open(self, epoch: float) -> None:
+        due: dict[str, list[OrderEntry]] = {}
+        for code, order_id in sorted(self._queue):
+            entry = self._accounts[code].entry(order_id)
+            contract = self._world.universe.by_id[entry.order.new.instrument_id]
+            if entry.live_from <= epoch and self._world.board.is_open(contract, epoch):
+                due.setdefault(contract.instrument_id, []).append(entry)
+        for instrument_id, entries in due.items():
+            entries.sort(key=lambda entry: entry.priority)
+            self._auction(self._world.universe.by_id[instrument_id], entries, epoch)
+
+    def _auction(self, contract: Contract, entries: list[OrderEntry], epoch: float) -> None:
+        """Trade queued orders at the opening price, with each other and then with the market maker; the rest go to the book."""
+        for entry in entries:
+            account = self._accounts[entry.order.broker]
+            self._queue.discard((account.code, entry.order.order_id))
+            self._put(account, entry, status=_working_status(entry))
+        price = self._world.board.last_price(contract, epoch)
+        ready = {side: [each for each in entries if _meets(each.order, side, price)] for side in Side}
+        self._cross(ready[Side.BUY], ready[Side.SELL], price)
+        for side in Side:
+            left = self._world.board.auction_units(contract, epoch)
+            for entry in ready[side]:
+                units = min(left, entry.order.pending_quantity)
+                if units > 0:
+                    self._settle(self._accounts[entry.order.broker], entry, units, price, self._next_trade(), _MARKET)
+                    left -= units
+        for entry in entries:
+            if not entry.order.status.finished:
+                self._work(self._accounts[entry.order.broker], contract, entry)
+
+    def _cross(self, buys: list[OrderEntry], sells: list[OrderEntry], price: Decimal) -> None:
+        for buy in buys:
+            for sell in sells:
+                units = min(buy.order.pending_quantity, sell.order.pending_quantity)
+                if units > 0:
+                    self._both(buy, sell, units, price)
+
+    # trades -----------------------------------------------------------------------------------------------------------
+
+    def _settle_all(self, contract: Contract, matches: Iterable[Match]) -> None:
+        for match in matches:
+            if match.resting is not None:
+                account = self._accounts[match.resting[0]]
+                entry = account.entry(match.resting[1])
+                price = match.ticks * contract.tick_size
+                self._settle(account, entry, match.quantity, price, self._next_trade(), _MARKET)
+
+    def _exchange(self, account: Account, contract: Contract, entry: OrderEntry, match: Match) -> None:
+        price = match.ticks * contract.tick_size
+        if match.resting is None:
+            self._settle(account, entry, match.quantity, price, self._next_trade(), _MARKET)
+        else:
+            other = self._accounts[match.resting[0]].entry(match.resting[1])
+            self._both(other, entry, match.quantity, price)
+
+    def _both(self, one: OrderEntry, other: OrderEntry, quantity: int, price: Decimal) -> None:
+        trade_id = self._next_trade()
+        for mine, theirs in ((one, other), (other, one)):
+            name = f"{theirs.order.broker}:{theirs.order.order_id}"
+            self._settle(self._accounts[mine.order.broker], mine, quantity, price, trade_id, name)
+
+    def _settle(
+        self, account: Account, entry: OrderEntry, quantity: int, price: Decimal, trade_id: str, counterparty: str
+    ) -> None:
+        order = entry.order
+        now = self._clock.now()
+        fill = SimFill(
+            trade_id=trade_id, order_id=order.order_id, exchange_order_id=str(order.exchange_order_id),
+            broker=account.code, instrument_id=order.new.instrument_id, side=order.new.side, product=order.new.product,
+            quantity=quantity, price=price, at=now,
+        )  # fmt: skip
+        filled = order.filled_quantity + quantity
+        entry.order = attrs.evolve(order, filled_quantity=filled, filled_value=order.filled_value + price * quantity)
+        account.book_fill(fill)
+        self._ledger_fill(fill, counterparty)
+        status = SimStatus.COMPLETE if filled == order.quantity else SimStatus.OPEN
+        self._put(account, entry, status=status, message=order.status_message, fill=fill)
+
+    def _ledger_fill(self, fill: SimFill, counterparty: str) -> None:
+        row = LedgerFill(
+            trade_id=fill.trade_id, broker=fill.broker, order_id=fill.order_id, instrument_id=fill.instrument_id,
+            side=fill.side, product=fill.product, quantity=fill.quantity, price=fill.price, at=fill.at.isoformat(),
+            counterparty=counterparty,
+        )  # fmt: skip
+        self._changes.keep(self._ledger.add_fill(row))
+        key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
+        self._changes.keep(Row(ACCOUNT_FILL, key, msgspec.json.encode(fill)))
+
+    # keeping ----------------------------------------------------------------------------------------------------------
+
+    def _put(
+        self,
+        account: Account,
+        entry: OrderEntry,
+        *,
+        status: SimStatus,
+        message: str | None = None,
+        fill: SimFill | None = None,
+    ) -> None:
+        now = self._clock.now()
+        order = attrs.evolve(entry.order, status=status, status_message=message, updated_at=now)
+        if status in (SimStatus.OPEN, SimStatus.TRIGGER_PENDING) and order.exchange_order_id is None:
+            order = attrs.evolve(order, exchange_order_id=self._next_exchange_order(), exchange_at=now)
+        elif order.exchange_order_id is not None:
+            order = attrs.evolve(order, exchange_at=now)
+        entry.order = order
+        number = account.put(entry)
+        self._keep(account, entry)
+        state = Row(STATE, f"{account.code}|{order.order_id}|{number}", msgspec.json.encode(order))
+        self._changes.keep(state)
+        self._changes.announce(lambda: self._tell(account.code, order, fill))
+
+    def _keep(self, account: Account, entry: OrderEntry) -> None:
+        self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
+        self._changes.keep_account(account)
+
+    def _tell(self, code: str, order: SimOrder, fill: SimFill | None) -> None:
+        for listener in tuple(self.listeners.get(code, ())):
+            listener(order, fill)
+
+    def _next_priority(self) -> int:
+        self._changes.counters.priority += 1
+        return self._changes.counters.priority
+
+    def _next_trade(self) -> str:
+        self._changes.counters.trade += 1
+        return str(10_000_000 + self._changes.counters.trade)
+
+    def _next_exchange_order(self) -> str:
+        self._changes.counters.exchange_order += 1
+        return f"11{self._changes.counters.exchange_order:014d}"
+
+
+def _working_status(entry: OrderEntry) -> SimStatus:
+    waits = entry.order.order_type.takes_trigger and not entry.triggered
+    return SimStatus.TRIGGER_PENDING if waits else SimStatus.OPEN
+
+
+def _keeps_priority(before: SimOrder, after: SimOrder) -> bool:
+    same = (before.price, before.trigger_price, before.order_type) == (
+        after.price, after.trigger_price, after.order_type,
+    )  # fmt: skip
+    return same and after.quantity <= before.quantity
+
+
+def _meets(order: SimOrder, side: Side, price: Decimal) -> bool:
+    """Whether a queued order takes part in the auction on a side at a price."""
+    if order.new.side is not side or order.status is not SimStatus.OPEN:
+        return False
+    return order.price is None or side.sign * (order.price - price) >= 0

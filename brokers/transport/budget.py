@@ -1,0 +1,388 @@
+"""A broker's rate budget: how many messages may still be sent, counted by send time (architecture 5; order-engine 4.5, 4.6).
+
+No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
+what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
+every other call against the call windows only; files do not count. In each window the last share is kept for exits.
+
+`Budget` is pure: it is told the time. `BudgetGate`, below it, is the queue in front of one budget.
+"""
+
+import math
+from bisect import insort
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from enum import IntEnum
+
+import attrs
+import trio
+
+from onebroker.brokers.broker import Windows
+from onebroker.brokers.requests import CallKind
+from onebroker.brokers.transport.ledger import MARGIN_SECONDS, Ledger, kept_for_exits
+from onebroker.config.clock import Clock, latest_boundary
+
+KEPT_MINUTES = 61
+"""Per-minute counts reach back over the longest window and the minute that is running."""
+
+
+class Priority(IntEnum):
+    """What a message is for, in the order in which waiting ones are served (order-engine 4.5)."""
+
+    CANCEL = 0
+    EXIT = 1
+    """Exits, their moves and reductions, position closes, flatten."""
+    TIGHTEN = 2
+    """A modify that tightens a stop."""
+    ENTRY = 3
+    MOVE = 4
+    """Any other modify."""
+    READ = 5
+    """Everything that is not an order message."""
+
+
+FROM_RESERVE = frozenset({Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN})
+"""Who may use the share kept for exits."""
+
+
+class BudgetFull(Exception):
+    """There was no room before the deadline, or too many were waiting already."""
+
+
+class DailyCapReached(BudgetFull):
+    """The daily cap of order messages has no room for this priority (order-engine 4.6); waiting does not help."""
+
+    def __init__(self, sent: int, cap: int, reserve: int) -> None:
+        super().__init__(f"{sent} of {cap} order messages sent today")
+        self.sent = sent
+        self.cap = cap
+        self.reserve = reserve
+
+
+@attrs.frozen(kw_only=True)
+class Moment:
+    """One instant on both clocks."""
+
+    monotonic: float
+    """Seconds; rolling windows are measured on it."""
+    wall: datetime
+    """Aware; the day turns on it, at 07:00 IST."""
+
+    @classmethod
+    def of(cls, clock: Clock) -> "Moment":
+        """Return the instant that is now."""
+        return cls(monotonic=clock.monotonic(), wall=clock.now())
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """One message counted; handed back with `give_back` when its connection never opened."""
+
+    kind: CallKind
+    at: Moment
+
+
+@attrs.frozen(kw_only=True)
+class MinuteCount:
+    """How many messages were sent in one minute of wall time."""
+
+    minute: int
+    """Epoch seconds // 60."""
+    orders: int
+    calls: int
+    """All calls, order messages among them."""
+
+
+@attrs.frozen(kw_only=True)
+class BudgetCounts:
+    """What is stored so that a restart keeps the counts."""
+
+    dumped_at: float
+    """Epoch seconds."""
+    minutes: tuple[MinuteCount, ...]
+    """The last hour, oldest first."""
+    day: str
+    """`YYYY-MM-DD`, the India date of the 07:00 the day began at."""
+    day_orders: int
+    day_calls: int
+
+
+@attrs.frozen(kw_only=True)
+class BudgetRoom:
+    """What others see: messages that could be sent at once, and the day's count of order messages."""
+
+    entry_room: int | None
+    """Order messages outside the reserve; None = no limit."""
+    exit_room: int | None
+    """Order messages with the reserve; None = no limit."""
+    order_windows: Mapping[str, int]
+    """Window name -> order messages left in it, the reserve included."""
+    call_windows: Mapping[str, int]
+    """The same for all calls; with `day` where calls a day are capped."""
+    closed_seconds: float
+    """How long the broker's own refusal still closes the budget."""
+    order_messages_today: int
+    daily_cap: int | None
+    exit_reserve: int
+
+
+class Budget:
+    """The rate budget of one broker."""
+
+    def __init__(
+        self,
+        order_windows: Windows,
+        call_windows: Windows,
+        *,
+        exit_share: float = 0.2,
+        exit_reserve: int | None = None,
+    ) -> None:
+        """`order_windows.day` is the daily cap of order messages (never waited for), `call_windows.day` a window from
+        07:00 IST. `exit_reserve` is of the daily cap; None = a tenth of it, at least 1."""
+        self._orders = Ledger(order_windows, exit_share)
+        self._calls = Ledger(call_windows, exit_share)
+        self._exit_share = exit_share
+        self._call_cap = call_windows.day
+        self.daily_cap = order_windows.day
+        self.exit_reserve = max(1, (self.daily_cap or 0) // 10) if exit_reserve is None else exit_reserve
+        self._closed_until = -math.inf
+        self._minutes: dict[int, list[int]] = {}  # epoch minute -> [orders, calls]
+        self._day: date | None = None
+        self._day_orders = 0
+        self._day_calls = 0
+
+    def room(self, kind: CallKind, priority: Priority, now: Moment) -> bool:
+        """Whether a message may leave now. The daily cap of order messages is asked with `daily_room`."""
+        return self.wait_seconds(kind, priority, now) <= 0
+
+    def wait_seconds(self, kind: CallKind, priority: Priority, now: Moment) -> float:
+        """Return the least wait until there is room, as counted now; 0 = now, infinity = never."""
+        if kind is CallKind.FILE:
+            return 0.0
+        reserve_too = priority in FROM_RESERVE
+        waits = [self._calls.wait_seconds(now.monotonic, reserve_too=reserve_too)]
+        if self._closed_until > now.monotonic:
+            waits.append(self._closed_until - now.monotonic + MARGIN_SECONDS)
+        if kind is CallKind.ORDER:
+            waits.append(self._orders.wait_seconds(now.monotonic, reserve_too=reserve_too))
+        if self._call_cap is not None and self._day_call_room(self._call_cap, now, reserve_too) <= 0:
+            waits.append((latest_boundary(now.wall) + timedelta(days=1) - now.wall).total_seconds() + MARGIN_SECONDS)
+        return max(0.0, *waits)
+
+    def take(self, kind: CallKind, priority: Priority, now: Moment) -> Place:
+        """Count a message that leaves now, so call it right before sending.
+
+        Raises `DailyCapReached` when the day has no room for it, `BudgetFull` when the windows have none now.
+        """
+        if kind is CallKind.ORDER and self.daily_cap is not None and self.daily_room(priority, now) == 0:
+            raise DailyCapReached(self._day_orders, self.daily_cap, self.exit_reserve)
+        if not self.room(kind, priority, now):
+            raise BudgetFull
+        place = Place(kind=kind, at=now)
+        self._count(place, 1)
+        return place
+
+    def give_back(self, place: Place) -> None:
+        """Uncount a message whose connection never opened (`NotSent`)."""
+        self._count(place, -1)
+
+    def close_for(self, seconds: float, now: Moment) -> None:
+        """Send nothing for `seconds`: the broker itself said "too many requests"."""
+        self._closed_until = max(self._closed_until, now.monotonic + seconds)
+
+    def order_messages_today(self, now: Moment) -> int:
+        """Return the order messages counted since 07:00 IST."""
+        self._turn_day(now)
+        return self._day_orders
+
+    def daily_room(self, priority: Priority, now: Moment) -> int | None:
+        """Return how many order messages of this priority the daily cap still allows; None = any number.
+
+        Cancels are never refused for the cap; exits may use the whole of it, the rest all but the reserve.
+        """
+        if self.daily_cap is None or priority is Priority.CANCEL:
+            return None
+        kept = 0 if priority in FROM_RESERVE else self.exit_reserve
+        return max(0, self.daily_cap - kept - self.order_messages_today(now))
+
+    def published(self, now: Moment) -> BudgetRoom:
+        """Return the room left, for those who choose a broker and for health."""
+        closed_seconds = max(0.0, self._closed_until - now.monotonic)
+        return BudgetRoom(
+            entry_room=0 if closed_seconds else self._least_room(now, reserve_too=False),
+            exit_room=0 if closed_seconds else self._least_room(now, reserve_too=True),
+            order_windows=self._orders.room(now.monotonic, reserve_too=True),
+            call_windows=self._call_room(now, reserve_too=True),
+            closed_seconds=closed_seconds,
+            order_messages_today=self.order_messages_today(now),
+            daily_cap=self.daily_cap,
+            exit_reserve=self.exit_reserve,
+        )
+
+    def dump(self, now: Moment) -> BudgetCounts:
+        """Return the counts of the last hour by minute, and the day's."""
+        self._turn_day(now)
+        minute = _minute(now)
+        return BudgetCounts(
+            dumped_at=now.wall.timestamp(),
+            minutes=tuple(
+                MinuteCount(minute=key, orders=orders, calls=calls)
+                for key, (orders, calls) in sorted(self._minutes.items())
+                if key > minute - KEPT_MINUTES
+            ),
+            day=_day(now).isoformat(),
+            day_orders=self._day_orders,
+            day_calls=self._day_calls,
+        )
+
+    def load(self, counts: BudgetCounts, now: Moment) -> None:
+        """Add what was counted before a restart. Each minute's messages then stand at that minute's end (or at the dump,
+        when that was earlier): later than they were sent, so never more is allowed than without the restart."""
+        self._turn_day(now)
+        if counts.day == _day(now).isoformat():
+            self._day_orders += counts.day_orders
+            self._day_calls += counts.day_calls
+        now_epoch = now.wall.timestamp()
+        for row in counts.minutes:
+            stands_at = min((row.minute + 1) * 60.0, counts.dumped_at + MARGIN_SECONDS, now_epoch)
+            at = min(now.monotonic, now.monotonic - (now_epoch - stands_at) + MARGIN_SECONDS)
+            self._orders.add(at, row.orders)
+            self._calls.add(at, row.calls)
+            held = self._minutes.setdefault(row.minute, [0, 0])
+            held[0] += row.orders
+            held[1] += row.calls
+
+    def _count(self, place: Place, change: int) -> None:
+        """Count a message (`change` 1) or uncount it (-1) everywhere it counts."""
+        if place.kind is CallKind.FILE:
+            return
+        self._turn_day(place.at)
+        is_order = place.kind is CallKind.ORDER
+        for ledger in (self._calls, self._orders) if is_order else (self._calls,):
+            if change > 0:
+                ledger.add(place.at.monotonic)
+            else:
+                ledger.remove(place.at.monotonic)
+        if self._day == _day(place.at):
+            self._day_calls = max(0, self._day_calls + change)
+            self._day_orders = max(0, self._day_orders + (change if is_order else 0))
+        self._count_minute(_minute(place.at), change if is_order else 0, change)
+
+    def _count_minute(self, minute: int, orders: int, calls: int) -> None:
+        held = self._minutes.setdefault(minute, [0, 0])
+        held[0] = max(0, held[0] + orders)
+        held[1] = max(0, held[1] + calls)
+        if len(self._minutes) > 2 * KEPT_MINUTES:
+            newest = max(self._minutes)
+            self._minutes = {key: row for key, row in self._minutes.items() if key > newest - KEPT_MINUTES}
+
+    def _turn_day(self, now: Moment) -> None:
+        day = _day(now)
+        if self._day is None or day > self._day:
+            self._day, self._day_orders, self._day_calls = day, 0, 0
+
+    def _day_call_room(self, cap: int, now: Moment, reserve_too: bool) -> int:
+        self._turn_day(now)
+        return cap - (0 if reserve_too else kept_for_exits(cap, self._exit_share)) - self._day_calls
+
+    def _call_room(self, now: Moment, *, reserve_too: bool) -> dict[str, int]:
+        room = self._calls.room(now.monotonic, reserve_too=reserve_too)
+        if self._call_cap is not None:
+            room["day"] = max(0, self._day_call_room(self._call_cap, now, reserve_too))
+        return room
+
+    def _least_room(self, now: Moment, *, reserve_too: bool) -> int | None:
+        orders = self._orders.room(now.monotonic, reserve_too=reserve_too)
+        return min([*orders.values(), *self._call_room(now, reserve_too=reserve_too).values()], default=None)
+
+
+def _day(now: Moment) -> date:
+    return latest_boundary(now.wall).date()
+
+
+def _minute(now: Moment) -> int:
+    return math.floor(now.wall.timestamp() / 60)
+
+
+@attrs.define(eq=False)
+class _Waiting:
+    kind: CallKind
+    priority: Priority
+    number: int
+    """Of arrival; first come, first served within a priority."""
+    place: Place | None = None
+    refusal: DailyCapReached | None = None
+    called: trio.Event = attrs.field(factory=trio.Event)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return (self.priority, self.number)
+
+
+class BudgetGate:
+    """The bounded queue in front of one budget: by priority, then first come, first served."""
+
+    def __init__(self, budget: Budget, clock: Clock, *, most_waiting: int) -> None:
+        self.budget = budget
+        self._clock = clock
+        self._most_waiting = most_waiting
+        self._waiting: list[_Waiting] = []
+        self._arrivals = 0
+
+    async def acquire(self, kind: CallKind, priority: Priority, deadline: float) -> Place:
+        """Wait for room until `deadline` (monotonic seconds), take it and return it.
+
+        Raises `BudgetFull` at the deadline, or at once when `most_waiting` wait already; `DailyCapReached` as soon as
+        the day has no room for it.
+        """
+        if len(self._waiting) >= self._most_waiting:
+            raise BudgetFull
+        self._arrivals += 1
+        mine = _Waiting(kind=kind, priority=priority, number=self._arrivals)
+        insort(self._waiting, mine, key=lambda waiting: waiting.rank)
+        try:
+            await self._wait_turn(mine, deadline)
+        except BaseException:
+            if mine.place is not None:  # taken for us while we were being cancelled
+                self.give_back(mine.place)
+            raise
+        finally:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+        if mine.place is None:
+            raise mine.refusal or BudgetFull
+        return mine.place
+
+    def give_back(self, place: Place) -> None:
+        """Uncount a message whose connection never opened, and let the next one through."""
+        self.budget.give_back(place)
+        self._serve()
+
+    def close_for(self, seconds: float) -> None:
+        """Let nothing through for `seconds`: the broker itself said "too many requests"."""
+        self.budget.close_for(seconds, Moment.of(self._clock))
+
+    async def _wait_turn(self, mine: _Waiting, deadline: float) -> None:
+        await trio.lowlevel.checkpoint()
+        while True:
+            self._serve()
+            now = Moment.of(self._clock)
+            if mine.place is not None or mine.refusal is not None or now.monotonic >= deadline:
+                return
+            # Only those ahead can make it later than this; they call `_serve` when their own time has come.
+            wait = max(self.budget.wait_seconds(mine.kind, mine.priority, now), MARGIN_SECONDS)
+            with trio.move_on_after(min(wait, deadline - now.monotonic)):
+                await mine.called.wait()
+
+    def _serve(self) -> None:
+        """Give room to all who can have it, the first in rank first. Whoever finds none never holds up those behind it
+        that count against other windows."""
+        now = Moment.of(self._clock)
+        for waiting in tuple(self._waiting):
+            if not self.budget.room(waiting.kind, waiting.priority, now):
+                continue
+            try:
+                waiting.place = self.budget.take(waiting.kind, waiting.priority, now)
+            except DailyCapReached as refusal:
+                waiting.refusal = refusal
+            self._waiting.remove(waiting)
+            waiting.called.set()

@@ -1,0 +1,63 @@
+"""The door to a broker's servers: one HTTP request with its answer, and sockets of whole messages. No broker known here.
+
+Who talks to a broker holds a `Transport`; tests hand over one that answers in-process.
+"""
+
+from typing import Protocol
+
+from onebroker.brokers.requests import BrokerError, StreamAddress, WireRequest, WireResponse
+
+
+class StreamRefusedHandshake(BrokerError):
+    """The broker answered a socket's opening with an HTTP status instead of opening it; such as 401, 403 or 429."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        super().__init__(f"the stream was refused with HTTP {status}")
+        self.status = status
+        self.body = body
+        """Decoded from its content encoding; empty when the answer had none."""
+
+
+class StreamClosed(BrokerError):
+    """The socket is closed, by the broker, by us or by a cut connection; nothing more comes."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"the stream is closed ({code} {reason})".replace(" )", ")"))
+        self.code = code
+        """RFC 6455 section 7.4.1; 1006 when the connection went without a close frame."""
+        self.reason = reason
+        """The broker's own words, often empty."""
+
+
+class FrameStream(Protocol):
+    """One open socket. One task receives; any task may send. Pings of the broker are answered unseen."""
+
+    async def send(self, frame: bytes | str) -> None:
+        """Send one whole message: text for `str`, binary for `bytes`. Raise `StreamClosed` when it is closed."""
+
+    async def receive(self) -> bytes | str:
+        """Return the next whole message; wait for it without limit. Raise `StreamClosed` when none can come."""
+
+    async def aclose(self) -> None:
+        """Close the socket within a few seconds; closing twice is allowed."""
+
+
+class Transport(Protocol):
+    """HTTP requests and sockets to brokers (`network.open_transport` makes the real one)."""
+
+    async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
+        """Send `request` once and return its whole answer, whatever its status; redirects are answers too.
+
+        Nothing is ever repeated here. Raises `NotSent` (the broker cannot have seen it) or `OutcomeUnknown` (it may
+        have) and nothing else; `timeout_seconds` spans everything, the wait for a free connection included.
+        `trio.Cancelled` passes through, and the connection it was on is not used again.
+        """
+
+    async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
+        """Open a socket, redirects of the handshake followed, within `timeout_seconds`.
+
+        Raises `StreamRefusedHandshake` when the broker answered no, `NotSent` when there is no connection.
+        """
+
+    async def aclose(self) -> None:
+        """Close all pooled connections and open sockets; afterwards `send` and `connect` raise `NotSent`."""

@@ -1,0 +1,76 @@
+"""Send times of one sort of message against rolling windows (order-engine 4.5): the counting under `budget.py`.
+
+Exact, not by buckets: a time is kept until the longest window has passed it, so at most that window's limit of times is
+kept. Nothing here knows priorities, days or brokers.
+"""
+
+import math
+from bisect import bisect_left, bisect_right, insort
+
+from onebroker.brokers.broker import Windows
+
+WINDOW_SECONDS = {"second": 1.0, "minute": 60.0, "half_hour": 1800.0, "hour": 3600.0}
+"""Fields of `Windows` that are rolling windows, and their lengths."""
+
+MARGIN_SECONDS = 0.001
+"""Added to every wait, so that rounding of floats never ends it a moment too early."""
+
+
+class Ledger:
+    """Send times of one sort of message (orders, or all calls) against its windows."""
+
+    def __init__(self, windows: Windows, exit_share: float) -> None:
+        self._limits = {
+            name: limit for name in WINDOW_SECONDS if (limit := getattr(windows, name)) is not None
+        }  # window name -> limit
+        self._exit_share = exit_share
+        self._longest = max((WINDOW_SECONDS[name] for name in self._limits), default=0.0)
+        self._times: list[float] = []  # ascending
+
+    def add(self, at: float, count: int = 1) -> None:
+        """Count `count` messages sent at `at`."""
+        if not self._limits:
+            return
+        for _ in range(count):
+            insort(self._times, at)
+
+    def remove(self, at: float) -> None:
+        """Uncount one message sent at `at`; nothing happens when it is forgotten already."""
+        place = bisect_left(self._times, at)
+        if place < len(self._times) and self._times[place] == at:
+            del self._times[place]
+
+    def room(self, now: float, *, reserve_too: bool) -> dict[str, int]:
+        """Return what is left in each window, never below 0."""
+        self._forget(now)
+        return {
+            name: max(0, self._usable(limit, reserve_too) - self._count(now, WINDOW_SECONDS[name]))
+            for name, limit in self._limits.items()
+        }
+
+    def wait_seconds(self, now: float, *, reserve_too: bool) -> float:
+        """Return how long until every window has room for one more; 0 = now."""
+        self._forget(now)
+        wait = 0.0
+        for name, limit in self._limits.items():
+            usable, length = self._usable(limit, reserve_too), WINDOW_SECONDS[name]
+            if usable <= 0:
+                return math.inf
+            if self._count(now, length) >= usable:
+                wait = max(wait, self._times[-usable] + length - now + MARGIN_SECONDS)
+        return wait
+
+    def _usable(self, limit: int, reserve_too: bool) -> int:
+        return limit if reserve_too else limit - kept_for_exits(limit, self._exit_share)
+
+    def _count(self, now: float, length: float) -> int:
+        # The window reaches back to, but not over, now - length: two messages exactly that far apart never share one.
+        return len(self._times) - bisect_right(self._times, now - length)
+
+    def _forget(self, now: float) -> None:
+        del self._times[: bisect_right(self._times, now - self._longest)]
+
+
+def kept_for_exits(limit: int, share: float) -> int:
+    """Return how many of a window's messages are kept for exits: the share rounded up, at least 1, never all of them."""
+    return max(0, min(limit - 1, max(1, math.ceil(limit * share - 1e-9))))

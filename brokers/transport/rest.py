@@ -1,0 +1,244 @@
+"""HTTP requests to brokers over asks: the only module that imports it. Each request leaves at most once.
+
+asks opens connections, does TLS and keeps the pool. Its own request loop is not used: it repeats a request after a
+broken answer or a redirect and turns an odd cookie in a good answer into an error, which for an order means sent twice or
+its outcome lost. What the connection is asked and what it answers is read by `answers.Exchange` instead.
+
+The rule of architecture 12: once a usable connection is in hand the request counts as *reached*. Any failure before that
+is `NotSent`, any failure after it is `OutcomeUnknown`; which exception it was decides nothing.
+"""
+
+import math
+import select
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+from urllib.parse import SplitResult, urlsplit
+
+import asks
+import attrs
+import trio
+from anyio import EndOfStream
+from anyio.abc import SocketAttribute
+from anyio.streams.tls import TLSAttribute
+
+from onebroker.brokers.requests import BrokerError, CallKind, NotSent, OutcomeUnknown, WireRequest, WireResponse
+from onebroker.brokers.transport.answers import BrokenAnswer, Exchange
+from onebroker.config.clock import Clock
+
+
+class _NeverRaised(Exception):
+    pass
+
+
+# asks 3.0.0 needs anyio 3, whose trio backend (loaded at the first connection) derives from a name that current trio
+# no longer has. A class that nothing raises is right: trio raises the built-in groups, which pass through unchanged.
+vars(trio).setdefault("MultiError", _NeverRaised)
+
+ORDER_IDLE_SECONDS = 5.0
+"""An order message never goes on a connection idle for longer (order-engine 2.7)."""
+CLOSE_SECONDS = 2.0
+
+
+@attrs.frozen(kw_only=True)
+class RestLimits:
+    """Bounds of one server (scheme, host, port)."""
+
+    connections: int = 16
+    """Most sockets open at once, idle ones included."""
+    order_connections: int = 8
+    """Of these, how many only order messages may use, so that slow reads never hold up an order."""
+    waiting: int = 256
+    """Most requests waiting for a connection, orders and others each; one more is refused at once."""
+    answer_bytes: int = 256 * 1024 * 1024
+    """Largest decoded body; instrument files are tens of megabytes."""
+
+    def __attrs_post_init__(self) -> None:
+        if not 0 < self.order_connections < self.connections:
+            raise ValueError("order_connections must be above 0 and below connections")
+
+
+class _Connection(Protocol):
+    """What we use of an open connection of asks: an anyio stream on which asks sets `host` and `port`, and we the rest."""
+
+    idle_since: float
+
+    async def send(self, item: bytes) -> None: ...
+
+    async def receive(self) -> bytes: ...
+
+    async def aclose(self) -> None: ...
+
+    def extra(self, attribute: object, default: object = ...) -> object: ...
+
+
+class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
+    """The connections to one server: asks' pool, with our rules for taking out of it and putting back."""
+
+    def __init__(self, clock: Clock, ssl_context: ssl.SSLContext | None, limits: RestLimits) -> None:
+        super().__init__(ssl_context=ssl_context, connections=limits.connections, persist_cookies=None)
+        self._clock = clock
+        self._limits = limits
+        self._closed = False
+        self._order_places = trio.CapacityLimiter(limits.order_connections)
+        self._other_places = trio.CapacityLimiter(limits.connections - limits.order_connections)
+
+    @asynccontextmanager
+    async def place(self, kind: CallKind) -> AsyncIterator[None]:
+        """Hold one of the places for a connection, first come first served; raise `NotSent` when too many wait."""
+        places = self._order_places if kind is CallKind.ORDER else self._other_places
+        if places.statistics().tasks_waiting >= self._limits.waiting:
+            raise NotSent(f"{self._limits.waiting} requests are already waiting for a connection")
+        async with places:
+            yield
+
+    async def _grab_connection(self, url: str, most_idle_seconds: float = math.inf) -> _Connection:
+        """Return a usable connection: the one used last that is alive and not idle too long, else a new one."""
+        now = self._clock.monotonic()
+        for connection in [pooled for pooled in self._conn_pool if _is_dead(pooled)]:
+            self._conn_pool.remove(connection)
+            await close_connection(connection)
+        for connection in self._conn_pool:  # the one used last stands first
+            if now - connection.idle_since <= most_idle_seconds:
+                self._conn_pool.remove(connection)
+                return connection  # type: ignore[no-any-return]  # asks has no types
+        in_use = self._order_places.borrowed_tokens + self._other_places.borrowed_tokens
+        while self._conn_pool and in_use + len(self._conn_pool) > self._limits.connections:
+            await close_connection(self._conn_pool.pop())
+        return await self._make_connection(url)  # type: ignore[no-any-return]  # asks has no types
+
+    async def return_to_pool(self, sock: _Connection) -> None:
+        """Keep a connection for the next request."""
+        if self._closed:
+            await close_connection(sock)
+            return
+        sock.idle_since = self._clock.monotonic()
+        self._conn_pool.appendleft(sock)
+
+    async def close(self) -> None:
+        """Close what is idle now, and what is in use when it comes back."""
+        self._closed = True
+        while self._conn_pool:
+            await close_connection(self._conn_pool.pop())
+
+
+@attrs.define
+class _Progress:
+    reached: bool = False
+
+
+class RestTransport:
+    """Sends requests; see `interface.Transport` for what `send` promises."""
+
+    def __init__(self, clock: Clock, ssl_context: ssl.SSLContext, limits: RestLimits | None = None) -> None:
+        self._clock = clock
+        self._ssl_context = ssl_context
+        self._limits = limits or RestLimits()
+        self._sessions: dict[str, _Session] = {}
+        self._closed = False
+
+    async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
+        """Send `request` once; raise `NotSent` or `OutcomeUnknown`."""
+        progress = _Progress()
+        try:
+            with trio.fail_after(timeout_seconds):
+                return await self._exchange(request, progress)
+        except BrokerError:
+            raise
+        except Exception as error:
+            text = f"{_server_of(request.url)}: {_reason(error, timeout_seconds)}"
+            raise (OutcomeUnknown if progress.reached else NotSent)(text) from error
+
+    async def aclose(self) -> None:
+        """Close the pooled connections; requests under way end as they would have."""
+        self._closed = True
+        for session in self._sessions.values():
+            await session.close()
+
+    async def _exchange(self, request: WireRequest, progress: _Progress) -> WireResponse:
+        address = urlsplit(request.url)
+        exchange = Exchange(self._limits.answer_bytes)
+        data = exchange.request_bytes(request, address)
+        session, server = self._session(address)
+        most_idle_seconds = ORDER_IDLE_SECONDS if request.kind is CallKind.ORDER else math.inf
+        async with session.place(request.kind):
+            connection = await session._grab_connection(server, most_idle_seconds)
+            progress.reached = True
+            try:
+                answer = await _converse(connection, exchange, data)
+            finally:
+                # Also when cancelled: a connection with half an exchange on it is never used again.
+                if exchange.reusable:
+                    await session.return_to_pool(connection)
+                else:
+                    await close_connection(connection)
+        return answer
+
+    def _session(self, address: SplitResult) -> tuple[_Session, str]:
+        if self._closed:
+            raise NotSent("the service is stopping")
+        if address.scheme not in {"http", "https"} or not address.hostname:
+            raise ValueError("the address is not an http one")
+        server = f"{address.scheme}://{address.netloc.rpartition('@')[2].lower()}"
+        session = self._sessions.get(server)
+        if session is None:
+            context = self._ssl_context if address.scheme == "https" else None
+            session = self._sessions[server] = _Session(self._clock, context, self._limits)
+        return session, server
+
+
+async def _converse(connection: _Connection, exchange: Exchange, data: bytes) -> WireResponse:
+    await connection.send(data)
+    while True:
+        try:
+            received = await connection.receive()
+        except EndOfStream:
+            received = b""
+        answer = exchange.receive(received)
+        if answer is not None:
+            return answer
+
+
+async def close_connection(connection: _Connection) -> None:
+    """Close without the peer's help, also while being cancelled."""
+    with trio.move_on_after(CLOSE_SECONDS, shield=True):
+        await connection.aclose()
+
+
+def _is_dead(connection: _Connection) -> bool:
+    """Whether an idle connection has anything to read: the peer's close, or bytes nobody asked for."""
+    raw_socket = connection.extra(SocketAttribute.raw_socket)
+    descriptor: int = raw_socket.fileno()  # type: ignore[attr-defined]  # a socket.socket
+    if descriptor < 0:
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if poll.poll(0):
+        return True
+    # A TLS close that came together with the last answer is already in our memory, not in the socket.
+    ssl_object = connection.extra(TLSAttribute.ssl_object, None)
+    unread = getattr(connection, "_read_bio", None)
+    return ssl_object is not None and (ssl_object.pending() > 0 or (unread is not None and unread.pending > 0))  # type: ignore[attr-defined]  # an ssl.SSLObject
+
+
+def _server_of(url: str) -> str:
+    """Host and port only: paths and queries may hold tokens."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or "the broker"
+    except ValueError:
+        return "the broker"
+
+
+def _reason(error: Exception, timeout_seconds: float) -> str:
+    match error:
+        case trio.TooSlowError():
+            return f"no answer within {timeout_seconds:g} s"
+        case BrokenAnswer() | ValueError() if not isinstance(error, ssl.SSLError | UnicodeError):
+            return str(error)
+        case ssl.SSLError():
+            return f"TLS failed ({error.reason or type(error).__name__})"
+        case OSError():
+            return "no connection"
+        case _:
+            return f"the connection broke ({type(error).__name__})"

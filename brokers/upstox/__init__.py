@@ -1,0 +1,1 @@
+"""Upstox: Developer API v2 and v3."""

@@ -1,0 +1,40 @@
+"""Upstox as one value: `UPSTOX`."""
+
+from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.upstox import (
+    books,
+    candles,
+    feed,
+    instruments,
+    login,
+    order_feed,
+    orders,
+    portfolio,
+    quotes,
+    wire,
+)
+from onebroker.brokers.upstox.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+
+UPSTOX = Broker(
+    code="upstox",
+    name="Upstox",
+    login_kind=LoginKind.ASSISTED,
+    credential_keys=frozenset({"api_key", "api_secret", "redirect_url"}),
+    endpoints=wire.ENDPOINTS,
+    capabilities=CAPABILITIES,
+    order_windows=wire.ORDER_WINDOWS,
+    call_windows=wire.CALL_WINDOWS,
+    cadence=CADENCE,
+    profile_seconds=PROFILE_SECONDS,
+    login=login,
+    orders=orders,
+    books=books,
+    portfolio=portfolio,
+    instruments=instruments,
+    quotes=quotes,
+    quotes_in_service=True,
+    candles=candles,
+    feed=feed,
+    order_feed=order_feed,
+    feed_carries_orders=False,
+)

@@ -1,0 +1,96 @@
+"""Upstox' login: a person logs in at the broker's page, its one-time code is exchanged for the day's access token.
+
+Source: documentation pages "Authorize", "Get Token" and "Get Profile", read 2026-11-20.
+"""
+
+from datetime import datetime, time, timedelta
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from onebroker.brokers.broker import Access, Login, LoginFlow
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+from onebroker.brokers.upstox import wire
+from onebroker.brokers.upstox.values import required, row_of, text
+from onebroker.config.clock import IST
+
+EXPIRY = time(3, 30)
+"""Every access token dies at the next 03:30 IST, whenever it was made."""
+
+
+def login_page(access: Access) -> str:
+    """Return the page a person opens; it redirects to the app's registered address with a code."""
+    query = urlencode(
+        {
+            "response_type": "code",
+            "client_id": access.credentials["api_key"],
+            "redirect_uri": access.credentials["redirect_url"],
+        }
+    )
+    return f"{access.endpoints.login_url}?{query}"
+
+
+def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
+    """Exchange the redirect's code (usable once) for a login. Raises ValueError when the redirect carries none."""
+    return _exchange(access, _code(redirect), now)
+
+
+def renew(access: Access, now: datetime) -> LoginFlow | None:
+    """Return None: Upstox has no way to renew; a person logs in again."""
+    return None
+
+
+def profile_request(access: Access) -> WireRequest:
+    """The profile is answered only under a live access token."""
+    return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
+
+
+def parse_profile(response: WireResponse) -> dict[str, object]:
+    return row_of(wire.data(response))
+
+
+def expiry_after(now: datetime) -> datetime:
+    """Return the 03:30 IST that ends a token made at `now`."""
+    local = now.astimezone(IST)
+    today = datetime.combine(local.date(), EXPIRY, IST)
+    return today if local < today else today + timedelta(days=1)
+
+
+def _code(redirect: str) -> str:
+    code = parse_qs(urlsplit(redirect.strip()).query).get("code", [""])[0]
+    if not code:
+        raise ValueError("the redirect address carries no code")
+    return code
+
+
+def _exchange(access: Access, code: str, now: datetime) -> LoginFlow:
+    form = {
+        "code": code,
+        "client_id": access.credentials["api_key"],
+        "client_secret": access.credentials["api_secret"],
+        "redirect_uri": access.credentials["redirect_url"],
+        "grant_type": "authorization_code",
+    }
+    response = yield WireRequest(
+        kind=CallKind.LOGIN,
+        method="POST",
+        url=f"{access.endpoints.rest_url}{wire.TOKEN}",
+        headers={
+            "Accept": "application/json",
+            "Api-Version": "2.0",
+            "Content-Type": "application/x-www-form-urlencoded",
+        },
+        body=urlencode(form).encode(),
+    )
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        raise refusal
+    answer = row_of(response.json())  # flat: the one answer without the envelope
+    tokens = {"access_token": required(answer, "access_token")}
+    extended = text(answer.get("extended_token"))
+    if extended is not None:
+        tokens["extended_token"] = extended
+    return Login(
+        tokens=tokens,
+        user_id=required(answer, "user_id"),
+        logged_in_at=now.timestamp(),
+        expires_at=expiry_after(now).timestamp(),
+    )

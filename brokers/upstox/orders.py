@@ -1,0 +1,181 @@
+"""Placing, modifying and cancelling at Upstox, and what its answers mean.
+
+Source: documentation pages "Place Order V3", "Modify Order V3", "Cancel Order V3", "Error Codes", read 2026-11-20. All three
+go to the order host. Slicing at the broker stays off, so that one message is one order of ours.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from urllib.parse import urlencode
+
+import msgspec
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import (
+    BadAnswer,
+    CallKind,
+    NotSendable,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.brokers.upstox import wire
+from onebroker.brokers.upstox.values import (
+    ORDER_TYPE_TO_WIRE,
+    PRODUCT_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
+    text,
+)
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity
+
+AUTOMATIC_PROTECTION = -1
+"""market_protection left to the broker; MARKET and SL-M orders without any are refused (UDAPI1158)."""
+PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
+
+_BODY_CHARACTERS = 300
+_ZERO = Decimal(0)
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST /v3/order/place. Raises `NotSendable`."""
+    order_type = OrderType(ticket.order_type)
+    fields: dict[str, object] = {
+        "quantity": _quantity(ticket.quantity, ticket.listing),
+        "product": PRODUCT_TO_WIRE[Product(ticket.product)],
+        "validity": VALIDITY_TO_WIRE[Validity(ticket.validity)],
+        "price": ticket.price or _ZERO,
+        "tag": _tag(ticket.token),
+        "slice": False,
+        "instrument_token": ticket.listing.broker_token,
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "disclosed_quantity": _quantity(ticket.disclosed_quantity, ticket.listing),
+        "trigger_price": ticket.trigger_price or _ZERO,
+        "is_amo": ticket.after_market,
+    }
+    if order_type in PROTECTED:
+        fields["market_protection"] = AUTOMATIC_PROTECTION
+    return _message(access, "POST", wire.PLACE, fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build PUT /v3/order/modify: the whole order as it shall stand, so what stays comes from the row.
+
+    Raises `NotSendable`.
+    """
+    row = change.row
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+        validity = VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"upstox has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    fields: dict[str, object] = {
+        "order_id": row.order_id,
+        "quantity": _changed(change.quantity, row.quantity, change),
+        "validity": validity,
+        "price": price if order_type.takes_price else _ZERO,
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "disclosed_quantity": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "trigger_price": trigger_price if order_type.takes_trigger else _ZERO,
+    }
+    if order_type in PROTECTED:
+        fields["market_protection"] = AUTOMATIC_PROTECTION
+    return _message(access, "PUT", wire.MODIFY, fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build DELETE /v3/order/cancel; the order id alone names the order."""
+    return _message(access, "DELETE", f"{wire.CANCEL}?{urlencode({'order_id': row.order_id})}", None)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order id without a word of refusal is an acceptance; an error envelope below 500, or a status that refuses by itself
+    (401, 423, 429), is a rejection; everything else (5xx even with the envelope, "something went wrong", an empty body, a
+    gateway's page, an order id beside an error) leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    order_id = _order_id(response)
+    if refusal is not None:
+        refused = (
+            response.status < 500
+            and response.status != 408
+            and order_id is None
+            and refusal.code != wire.SOMETHING_WENT_WRONG
+        )
+        return OrderAnswer(
+            outcome=Outcome.REJECTED if refused else Outcome.UNKNOWN,
+            order_id=None,
+            status_message=refusal.message,
+            broker_response=_shown(response),
+            session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
+            rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
+        )
+    accepted = order_id is not None and 200 <= response.status < 300 and _said_yes(response)
+    return OrderAnswer(
+        outcome=Outcome.ACCEPTED if accepted else Outcome.UNKNOWN,
+        order_id=order_id if accepted else None,
+        status_message=None,
+        broker_response=_shown(response),
+    )
+
+
+def _said_yes(response: WireResponse) -> bool:
+    answer = response.json()
+    return isinstance(answer, dict) and answer.get("status") in wire.SUCCESSES
+
+
+def _order_id(response: WireResponse) -> str | None:
+    """Return the order id of an answer: v3 place answers a list of one, everything else a single field."""
+    try:
+        answer = response.json()
+    except BadAnswer:
+        return None
+    fields = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(fields, dict):
+        return None
+    listed = fields.get("order_ids")
+    return text(listed[0]) if isinstance(listed, list) and listed else text(fields.get("order_id"))
+
+
+def _shown(response: WireResponse) -> object:
+    try:
+        return response.json()
+    except BadAnswer:
+        return response.body[:_BODY_CHARACTERS].decode("utf-8", "replace")
+
+
+def _message(access: Access, method: str, path: str, fields: dict[str, object] | None) -> WireRequest:
+    body = b"" if fields is None else _JSON.encode(fields)
+    host = access.endpoints.others["order_url"]
+    return wire.request(access, CallKind.ORDER, method, path, body=body, host=host)
+
+
+def _quantity(units: int, listing: Listing) -> int:
+    """Return units as Upstox' quantity: units, or contracts in the segments where it speaks contracts."""
+    if listing.contract_units is None:
+        raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
+    quantity, rest = divmod(units, listing.contract_units)
+    if rest:
+        raise NotSendable(f"{units} is not a whole number of lots of {listing.contract_units}")
+    return quantity
+
+
+def _changed(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return _quantity(standing if new is None else new, change.listing)
+
+
+def _tag(token: str) -> str:
+    if len(token) > wire.TAG_LENGTH:
+        raise NotSendable(f"a tag has at most {wire.TAG_LENGTH} characters")
+    return token

@@ -1,0 +1,29 @@
+"""Zerodha as one value: `ZERODHA`."""
+
+from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.zerodha import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.zerodha.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+
+ZERODHA = Broker(
+    code="zerodha",
+    name="Zerodha",
+    login_kind=LoginKind.ASSISTED,
+    credential_keys=frozenset({"api_key", "api_secret"}),
+    endpoints=wire.ENDPOINTS,
+    capabilities=CAPABILITIES,
+    order_windows=wire.ORDER_WINDOWS,
+    call_windows=wire.CALL_WINDOWS,
+    cadence=CADENCE,
+    profile_seconds=PROFILE_SECONDS,
+    login=login,
+    orders=orders,
+    books=books,
+    portfolio=portfolio,
+    instruments=instruments,
+    quotes=quotes,
+    quotes_in_service=True,
+    candles=candles,
+    feed=feed,
+    order_feed=None,
+    feed_carries_orders=True,
+)

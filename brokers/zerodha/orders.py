@@ -1,0 +1,157 @@
+"""Placing, modifying and cancelling at Kite, and what its answers mean.
+
+Source: kite.trade/docs/connect/v3/orders and /exceptions, read 2026-11-20.
+"""
+
+from datetime import datetime
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import (
+    BadAnswer,
+    CallKind,
+    NotSendable,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.brokers.zerodha import wire
+from onebroker.brokers.zerodha.values import (
+    ORDER_TYPE_TO_WIRE,
+    PRODUCT_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
+)
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity
+
+REGULAR = "regular"
+AFTER_MARKET = "amo"
+COVER = "co"
+
+AUTOMATIC_PROTECTION = "-1"
+"""market_protection by the exchange's own guideline; MARKET and SL-M orders without one are refused."""
+PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
+
+_BODY_CHARACTERS = 300
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST /orders/{variety}. Raises `NotSendable`."""
+    order_type = OrderType(ticket.order_type)
+    form = {
+        "exchange": ticket.listing.exchange,
+        "tradingsymbol": ticket.listing.tradingsymbol,
+        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "quantity": _quantity(ticket.quantity, ticket.listing),
+        "product": PRODUCT_TO_WIRE[Product(ticket.product)],
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "validity": VALIDITY_TO_WIRE[Validity(ticket.validity)],
+    }
+    if ticket.price is not None:
+        form["price"] = plain(ticket.price)
+    if ticket.trigger_price is not None:
+        form["trigger_price"] = plain(ticket.trigger_price)
+    if ticket.disclosed_quantity:
+        form["disclosed_quantity"] = _quantity(ticket.disclosed_quantity, ticket.listing)
+    if order_type in PROTECTED:
+        form["market_protection"] = AUTOMATIC_PROTECTION
+    if ticket.token:
+        form["tag"] = _tag(ticket.token)
+    variety = AFTER_MARKET if ticket.after_market else REGULAR
+    return wire.request(access, CallKind.ORDER, "POST", f"{wire.ORDERS}/{variety}", form=form)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build PUT /orders/{variety}/{order_id} with the new values only. Raises `NotSendable`."""
+    form: dict[str, str] = {}
+    if change.order_type is not None:
+        form["order_type"] = ORDER_TYPE_TO_WIRE[OrderType(change.order_type)]
+    if change.quantity is not None:
+        form["quantity"] = _quantity(change.quantity, change.listing)
+    if change.price is not None:
+        form["price"] = plain(change.price)
+    if change.trigger_price is not None:
+        form["trigger_price"] = plain(change.trigger_price)
+    if change.disclosed_quantity is not None:
+        form["disclosed_quantity"] = _quantity(change.disclosed_quantity, change.listing)
+    if change.validity is not None:
+        form["validity"] = VALIDITY_TO_WIRE[Validity(change.validity)]
+    if (change.order_type or change.row.order_type) in PROTECTED:
+        form["market_protection"] = AUTOMATIC_PROTECTION
+    if _is_second_leg(change.row):
+        form["parent_order_id"] = str(change.row.parent_order_id)
+    return wire.request(access, CallKind.ORDER, "PUT", _order_path(change.row), form=form)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build DELETE /orders/{variety}/{order_id}."""
+    query = [("parent_order_id", str(row.parent_order_id))] if _is_second_leg(row) else []
+    return wire.request(access, CallKind.ORDER, "DELETE", _order_path(row), query=query)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order id is an acceptance; an error type that says that nothing went in, or an error envelope with a 4xx, is a
+    rejection; everything else (5xx of Kite's order system, an empty body, a gateway's page) leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        refused = refusal.code in wire.CLEAR_REFUSALS or (400 <= response.status < 500 and response.status != 408)
+        return OrderAnswer(
+            outcome=Outcome.REJECTED if refused else Outcome.UNKNOWN,
+            order_id=None,
+            status_message=refusal.message,
+            broker_response=_shown(response),
+            session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
+            rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
+        )
+    order_id = _order_id(response)
+    return OrderAnswer(
+        outcome=Outcome.UNKNOWN if order_id is None else Outcome.ACCEPTED,
+        order_id=order_id,
+        status_message=None,
+        broker_response=_shown(response),
+    )
+
+
+def _order_id(response: WireResponse) -> str | None:
+    try:
+        answer = wire.data(response)
+    except BadAnswer:
+        return None
+    order_id = answer.get("order_id") if isinstance(answer, dict) else None
+    return str(order_id) if order_id else None
+
+
+def _shown(response: WireResponse) -> object:
+    try:
+        return response.json()
+    except BadAnswer:
+        return response.body[:_BODY_CHARACTERS].decode("utf-8", "replace")
+
+
+def _quantity(units: int, listing: Listing) -> str:
+    """Return units as Kite's quantity: units, or lots on the exchanges where it speaks lots."""
+    if listing.contract_units is None:
+        raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
+    quantity, rest = divmod(units, listing.contract_units)
+    if rest:
+        raise NotSendable(f"{units} is not a whole number of lots of {listing.contract_units}")
+    return str(quantity)
+
+
+def _tag(token: str) -> str:
+    if len(token) > wire.TAG_LENGTH or not (token.isascii() and token.isalnum()):
+        raise NotSendable(f"a tag is 1 to {wire.TAG_LENGTH} letters and digits")
+    return token
+
+
+def _order_path(row: OrderRow) -> str:
+    return f"{wire.ORDERS}/{row.variety or REGULAR}/{row.order_id}"
+
+
+def _is_second_leg(row: OrderRow) -> bool:
+    """A cover order's stop is named together with its parent."""
+    return row.variety == COVER and row.parent_order_id is not None

@@ -1,0 +1,201 @@
+"""The exchange documents a fresh installation starts with: nse, bse, mcx, ncdex, years 2025 and 2026 (spec 1 §2.6, §4.3).
+
+A user replaces them with `onebroker import exchanges FILE`. Hours are those of spec 1 §4.3. Where the days come from, and
+how sure they are (read 2026-08-22, so a holiday declared later than that is not here):
+
+- equity 2026 and currency 2026: circulars of NSE and BSE of December 2025, with the change of January 2026 (15 January, Maharashtra
+  municipal elections). Sure.
+- commodity 2026 on nse, bse, mcx: the BSE circular of 15 December 2025, which agrees with MCX's published list; NSE's of that
+  day was only seen abridged. 15 January 2026 from an NSE circular. Sure for nse and bse, very likely for mcx.
+- ncdex: brokers' notices say that it closes both sessions on every listed holiday but 1 January. Likely; no circular was seen,
+  nor one about special sessions, so none is listed.
+- 2025: the exchanges' lists as brokers published them, with the currency holiday moved from 5 to 8 September (circulars of 4
+  September 2025). Sure for equity and currency, very likely for commodity.
+- Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday). Muhurat 2026 was announced
+  for Sunday 8 November; its hours were not published when this was written, so it is not here.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+CALENDAR_YEARS = (2025, 2026)
+CALENDAR_COPIED_AT = "2026-08-22T00:00:00+05:30"
+
+_Day = tuple[str, str]
+_Part = tuple[str, str, str]
+
+_EQUITY: tuple[_Day, ...] = (
+    ("2025-02-26", "Mahashivratri"),
+    ("2025-03-14", "Holi"),
+    ("2025-03-31", "Id-Ul-Fitr"),
+    ("2025-04-10", "Shri Mahavir Jayanti"),
+    ("2025-04-14", "Dr. Baba Saheb Ambedkar Jayanti"),
+    ("2025-04-18", "Good Friday"),
+    ("2025-05-01", "Maharashtra Day"),
+    ("2025-08-15", "Independence Day"),
+    ("2025-08-27", "Ganesh Chaturthi"),
+    ("2025-10-02", "Mahatma Gandhi Jayanti"),
+    ("2025-10-21", "Diwali Laxmi Pujan"),
+    ("2025-10-22", "Diwali Balipratipada"),
+    ("2025-11-05", "Prakash Gurpurb Sri Guru Nanak Dev"),
+    ("2025-12-25", "Christmas"),
+    ("2026-01-15", "Municipal Corporation Elections in Maharashtra"),
+    ("2026-01-26", "Republic Day"),
+    ("2026-03-03", "Holi"),
+    ("2026-03-26", "Shri Ram Navami"),
+    ("2026-03-31", "Shri Mahavir Jayanti"),
+    ("2026-04-03", "Good Friday"),
+    ("2026-04-14", "Dr. Baba Saheb Ambedkar Jayanti"),
+    ("2026-05-01", "Maharashtra Day"),
+    ("2026-05-28", "Bakri Id"),
+    ("2026-06-26", "Muharram"),
+    ("2026-09-14", "Ganesh Chaturthi"),
+    ("2026-10-02", "Mahatma Gandhi Jayanti"),
+    ("2026-10-20", "Dussehra"),
+    ("2026-11-10", "Diwali Balipratipada"),
+    ("2026-11-24", "Prakash Gurpurb Sri Guru Nanak Dev"),
+    ("2026-12-25", "Christmas"),
+)
+
+_CURRENCY_ONLY: tuple[_Day, ...] = (
+    ("2025-02-19", "Chhatrapati Shivaji Maharaj Jayanti"),
+    ("2025-04-01", "Annual Bank Closing"),
+    ("2025-05-12", "Buddha Pournima"),
+    ("2025-09-08", "Id-E-Milad"),
+    ("2026-02-19", "Chhatrapati Shivaji Maharaj Jayanti"),
+    ("2026-03-19", "Gudi Padwa"),
+    ("2026-04-01", "Annual Bank Closing"),
+    ("2026-08-26", "Id-E-Milad"),
+)
+
+_COMMODITY: tuple[_Part, ...] = (
+    ("2025-01-01", "evening", "New Year Day"),
+    ("2025-02-26", "morning", "Mahashivratri"),
+    ("2025-03-14", "morning", "Holi"),
+    ("2025-03-31", "morning", "Id-Ul-Fitr"),
+    ("2025-04-10", "morning", "Shri Mahavir Jayanti"),
+    ("2025-04-14", "morning", "Dr. Baba Saheb Ambedkar Jayanti"),
+    ("2025-04-18", "all", "Good Friday"),
+    ("2025-05-01", "morning", "Maharashtra Day"),
+    ("2025-08-15", "all", "Independence Day"),
+    ("2025-08-27", "morning", "Ganesh Chaturthi"),
+    ("2025-10-02", "all", "Mahatma Gandhi Jayanti"),
+    ("2025-10-21", "all", "Diwali Laxmi Pujan"),
+    ("2025-10-22", "morning", "Diwali Balipratipada"),
+    ("2025-11-05", "morning", "Prakash Gurpurb Sri Guru Nanak Dev"),
+    ("2025-12-25", "all", "Christmas"),
+    ("2026-01-01", "evening", "New Year Day"),
+    ("2026-01-15", "morning", "Municipal Corporation Elections in Maharashtra"),
+    ("2026-01-26", "all", "Republic Day"),
+    ("2026-03-03", "morning", "Holi"),
+    ("2026-03-26", "morning", "Shri Ram Navami"),
+    ("2026-03-31", "morning", "Shri Mahavir Jayanti"),
+    ("2026-04-03", "all", "Good Friday"),
+    ("2026-04-14", "morning", "Dr. Baba Saheb Ambedkar Jayanti"),
+    ("2026-05-01", "morning", "Maharashtra Day"),
+    ("2026-05-28", "morning", "Bakri Id"),
+    ("2026-06-26", "morning", "Muharram"),
+    ("2026-09-14", "morning", "Ganesh Chaturthi"),
+    ("2026-10-02", "all", "Mahatma Gandhi Jayanti"),
+    ("2026-10-20", "morning", "Dussehra"),
+    ("2026-11-10", "morning", "Diwali Balipratipada"),
+    ("2026-11-24", "morning", "Prakash Gurpurb Sri Guru Nanak Dev"),
+    ("2026-12-25", "all", "Christmas"),
+)
+
+_SPECIAL: tuple[tuple[str, str, str, str, str], ...] = (
+    ("2025-02-01", "Union Budget", "equity", "09:15", "15:30"),
+    ("2025-02-01", "Union Budget", "commodity", "09:00", "17:00"),
+    ("2025-10-21", "Muhurat Trading", "equity currency commodity", "13:45", "14:45"),
+    ("2026-02-01", "Union Budget", "equity", "09:15", "15:30"),
+    ("2026-02-01", "Union Budget", "commodity", "09:00", "17:00"),
+)
+
+
+def exchange_documents() -> list[dict[str, Any]]:
+    """Return the four documents, in the order nse, bse, mcx, ncdex; a fresh copy at each call."""
+    return [
+        _document("nse", "NSE", "National Stock Exchange of India", _bourse_hours(), _bourse_holidays(), _specials()),
+        _document("bse", "BSE", "BSE (Bombay Stock Exchange)", _bourse_hours(), _bourse_holidays(), _specials()),
+        _document(
+            "mcx", "MCX", "Multi Commodity Exchange of India",
+            {"commodity": _commodity_hours()}, {"commodity": _holidays(_COMMODITY)}, _specials("commodity"),
+        ),
+        _document(
+            "ncdex", "NCDEX", "National Commodity and Derivatives Exchange",
+            {"commodity": _agricultural_hours()}, {"commodity": _holidays(_ncdex_days())}, [],
+        ),
+    ]  # fmt: skip
+
+
+def _document(
+    exchange: str,
+    short_name: str,
+    name: str,
+    hours: dict[str, Any],
+    holidays: dict[str, Any],
+    special_sessions: list[dict[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "exchange": exchange,
+        "short_name": short_name,
+        "name": name,
+        "trading_hours": {"timezone": "Asia/Kolkata", **hours},
+        "holidays": holidays,
+        "special_sessions": special_sessions,
+        "calendar_years": list(CALENDAR_YEARS),
+        "calendar_copied_at": CALENDAR_COPIED_AT,
+    }
+
+
+def _bourse_hours() -> dict[str, Any]:
+    return {
+        "equity": {
+            "sessions": [{"name": "normal", "opens": "09:15", "closes": "15:30"}],
+            "pre_open": {"opens": "09:00", "closes": "09:15"},
+        },
+        "currency": {"sessions": [{"name": "normal", "opens": "09:00", "closes": "17:00"}]},
+        "commodity": _commodity_hours(),
+    }
+
+
+def _commodity_hours() -> dict[str, Any]:
+    evening = {"name": "evening", "opens": "17:00", "closes": "23:30", "closes_during_us_standard_time": "23:55"}
+    return {"sessions": [{"name": "morning", "opens": "09:00", "closes": "17:00"}, evening]}
+
+
+def _agricultural_hours() -> dict[str, Any]:
+    evening = {"name": "evening", "opens": "17:00", "closes": "21:00"}
+    return {"sessions": [{"name": "morning", "opens": "10:00", "closes": "17:00"}, evening]}
+
+
+def _bourse_holidays() -> dict[str, Any]:
+    currency = sorted((*_EQUITY, *_CURRENCY_ONLY))
+    return {
+        "equity": _holidays((day, "all", name) for day, name in _EQUITY),
+        "currency": _holidays((day, "all", name) for day, name in currency),
+        "commodity": _holidays(_COMMODITY),
+    }
+
+
+def _ncdex_days() -> list[_Part]:
+    return [(day, "all" if closed == "morning" else closed, name) for day, closed, name in _COMMODITY]
+
+
+def _holidays(days: Iterable[_Part]) -> list[dict[str, str]]:
+    return [{"date": day, "closed": closed, "name": name} for day, closed, name in days]
+
+
+def _specials(*calendars: str) -> list[dict[str, Any]]:
+    """Return the special sessions of `calendars` (none given = of all), each naming only those."""
+    rows = [
+        {
+            "date": day,
+            "name": name,
+            "calendars": [calendar for calendar in traded.split() if not calendars or calendar in calendars],
+            "opens": opens,
+            "closes": closes,
+        }
+        for day, name, traded, opens, closes in _SPECIAL
+    ]
+    return [row for row in rows if row["calendars"]]

@@ -1,0 +1,193 @@
+"""Sentences of placing, modifying and cancelling orders (spec 2 §4.2, 4.4-4.6, 8; order-engine 4, 5)."""
+
+from collections.abc import Iterable
+from datetime import date
+
+# --- the place body (spec 2 §8) ----------------------------------------------------------------------------------------
+
+BODY_OBJECT = "the request body must be a JSON object"
+QUANTITY_REQUIRED = "quantity is required"
+QUANTITY_WHOLE = "quantity must be a whole number of at least 1"
+DISCLOSED_WHOLE = "disclosed_quantity must be a whole number of at least 0"
+DISCLOSED_ABOVE = "disclosed_quantity cannot be more than quantity"
+TAG = "tag must be 1 to 20 letters and digits"
+UUID = "instrument_id must be a UUID"
+NO_NAMING = "give instrument_id, or an exchange of nse, bse, mcx or ncdex with a segment and its identity fields"
+SECURITY_NEEDS = "a security segment needs symbol"
+EXPIRY_DATE = "expiry_date must be a date in YYYY-MM-DD format"
+STRIKE_PRICE = "an option segment needs a numeric strike_price"
+OPTION_TYPE = "option_type must be CE or PE"
+SEVERAL_INSTRUMENTS = "the identity fields match more than one instrument, so give instrument_id"
+PRICE_REFERENCE_OBJECT = "price_reference must be a JSON object"
+SYNTHETIC_OBJECT = "synthetic must be a JSON object"
+HOLD_LIMITS = "hold_limits must be true or false"
+HOLD_LIMITS_SIMPLE = "a simple order is never held, so hold_limits cannot be true"
+QUANTITY_REFERENCE_OBJECT = "quantity_reference must be a JSON object"
+
+
+def must_be_one_of(field: str, choices: Iterable[str]) -> str:
+    return f"{field} must be one of {', '.join(choices)}"
+
+
+def true_or_false(field: str) -> str:
+    return f"{field} must be true or false"
+
+
+def price_number(field: str) -> str:
+    return f"{field} must be a number of at least 0"
+
+
+def needs_price(order_type: str) -> str:
+    return f"a {order_type} order needs a price"
+
+
+def takes_no_price(order_type: str) -> str:
+    return f"a {order_type} order takes no price"
+
+
+def needs_trigger(order_type: str) -> str:
+    return f"a {order_type} order needs a trigger_price"
+
+
+def takes_no_trigger(order_type: str) -> str:
+    return f"a {order_type} order takes no trigger_price"
+
+
+def segment_not_sent(segment: str) -> str:
+    """The caller's own segment word is none that orders are sent for."""
+    return f"orders are not sent for the segment '{segment}'"
+
+
+def instruments_not_sent(segment: str) -> str:
+    """The instrument found lies in a segment that orders are not sent for."""
+    return f"orders are not sent for {segment} instruments"
+
+
+def derivative_needs(shape: str) -> str:
+    return f"a {shape} segment needs underlying_symbol and expiry_date"
+
+
+def not_mapped(instrument: str, mapping_date: date) -> str:
+    """404; `instrument` is the id or the identity fields."""
+    return f"no instrument {instrument} is mapped on {mapping_date.isoformat()}"
+
+
+def whole_lots(field: str, lot: int) -> str:
+    return f"{field} must be a whole number of lots of {lot}"
+
+
+def whole_ticks(field: str, tick: str) -> str:
+    return f"{field} must be a whole number of ticks of {tick}"
+
+
+# --- hand-over and engine ----------------------------------------------------------------------------------------------
+
+ENGINE_NOT_RUNNING = (
+    "the order engine is not running, so the order was not placed; start unified-orders@order_engine.service"
+)
+ALREADY_STARTED = (
+    "the order engine had already started this order before it read it again, so it was not placed a second time; "
+    "read the parent for its outcome"
+)
+STALE_INTENT = "the order engine read this order after the caller had stopped waiting for it, so it was not placed"
+RATE_BUDGET_FULL = "the order rate budget is full, so this order was not sent; try again in a moment"
+CANCEL_RATE_BUDGET_FULL = "the order rate budget is full, so this cancel was not sent; try again in a moment"
+ANSWER_UNREADABLE = "the order engine's answer could not be read, so this order may have been placed"
+FAILED_AFTER_WRITE = "the order engine failed after this order was written as sending, so it may have been placed"
+NO_BROKER = "no broker can take this order now"
+CONTRACT_SIZE_NOT_AGREED = (
+    "the contract size of this instrument is not agreed between brokers, so the order was not sent"
+)
+
+
+def engine_did_not_answer(seconds: float) -> str:
+    return f"the order engine did not answer within {seconds:g} seconds, so this order may still be placed"
+
+
+def catalogue_not_published(reason: str) -> str:
+    return f"today's instrument catalogue is not published yet: {reason}"
+
+
+def not_written(error: str) -> str:
+    return f"the order could not be written for the order engine: {error}"
+
+
+def failed_before_sending(exception: str) -> str:
+    return f"the order engine failed before sending this order to any broker ({exception}), so nothing was placed"
+
+
+def synthetic_not_run(name: str, runs: Iterable[str]) -> str:
+    return f"the order engine does not run '{name}' orders; it runs {', '.join(runs)}"
+
+
+# --- brokers passed over (order-engine 4.1) ------------------------------------------------------------------------------
+
+EXCLUDED_BY_CONFIGURATION = "excluded by configuration"
+DOES_NOT_CARRY = "does not carry this instrument"
+RATE_FULL_REASON = "the order rate budget is full"
+
+
+def no_login(broker: str) -> str:
+    return f"{broker} has no login in Redis"
+
+
+def does_not_take(word: str, segment: str) -> str:
+    return f"does not take {word} orders in {segment}"
+
+
+def not_whole_lots(lot: int) -> str:
+    return f"quantity is not a whole number of lots of {lot}"
+
+
+def contract_size(status: str) -> str:
+    return f"contract size {status}"
+
+
+def above_freeze(freeze: int) -> str:
+    return f"quantity is above the freeze quantity of {freeze}"
+
+
+def daily_cap(broker: str, sent: int, cap: int, kept: int) -> str:
+    """The 429: `kept` of the cap are for closing orders (0 = the whole cap is used up, even for those)."""
+    begins = f"{broker} has been sent {sent} order messages today"
+    if kept:
+        return f"{begins}, and the last {kept} of its {cap} are kept for orders that close a position"
+    return f"{begins}, which is all of its {cap}"
+
+
+def pinned_cannot(broker: str, reason: str) -> str:
+    return f"{broker} cannot take this order: {reason}"
+
+
+# --- cancel (spec 2 §4.5) ------------------------------------------------------------------------------------------------
+
+ORDER_ID_REQUIRED = "order_id is required"
+ORDER_ID_FORM = "order_id must be 1 to 64 letters, digits, hyphens or underscores"
+ORDER_NOT_FOUND = "no broker order book in Redis holds this order_id"
+SEVERAL_BROKERS = "more than one broker holds an order with this order_id, so give broker"
+
+
+def already(status: str) -> str:
+    return f"the order is already {status}"
+
+
+def redis_unreadable(error: str) -> str:
+    return f"Redis could not be read: {error}"
+
+
+def not_with_parent(field: str) -> str:
+    return f"{field} cannot be given with parent_id"
+
+
+EITHER_ID = "name the order either by parent_id or by order_id, not both"
+
+# --- parents (spec 2 §4.6) -----------------------------------------------------------------------------------------------
+
+PARENT_NAME = "parent_id must name a parent"
+NO_PARENT = "the order engine holds no parent with this id"
+
+# --- not served by this version (the texts name what is missing, so that nothing is ever ignored silently) ----------------
+
+
+def not_served(what: str) -> str:
+    return f"{what} is not served by this version, so nothing was sent"

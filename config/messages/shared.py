@@ -1,0 +1,51 @@
+"""Sentences every section shares: parameters (spec 1 §7.3), and what is missing or late inside the service (spec 1 §1.6)."""
+
+# Parameters (400)
+
+
+def must_be_whole_number(name: str) -> str:
+    return f"{name} must be a whole number"
+
+
+def must_be_between(name: str, minimum: int, maximum: int) -> str:
+    return f"{name} must be between {minimum} and {maximum}"
+
+
+def must_be_true_or_false(name: str) -> str:
+    return f"{name} must be true or false"
+
+
+def must_be_date(name: str) -> str:
+    return f"{name} must be a date in YYYY-MM-DD format"
+
+
+def is_required(name: str) -> str:
+    return f"{name} is required"
+
+
+# Inside the service (503, 504). The documents leave these sentences to us, but for the first.
+
+
+def redis_unreadable(error: str) -> str:
+    """Spec 2 §4.5 and §4.7: 503."""
+    return f"Redis could not be read: {error}"
+
+
+def not_running(actor: str) -> str:
+    """503: nothing was done."""
+    return f"{actor} is not running, so nothing was done; try again in a moment"
+
+
+def stopped_before_answer(actor: str) -> str:
+    """504: it had taken the request up, so the outcome is unknown."""
+    return f"{actor} stopped before it answered, so this may still have happened"
+
+
+def busy(actor: str) -> str:
+    """503: the request did not get as far as the actor."""
+    return f"{actor} is too busy to take this up, so nothing was done; try again in a moment"
+
+
+def late(problem: str) -> str:
+    """504: `problem` says who did not answer and for how long."""
+    return f"{problem}, so this may still happen"

@@ -1,0 +1,286 @@
+"""The sections of the settings, with their defaults and the checks of single fields (architecture 11; order-engine 5.8).
+
+Here is what may be set; `config.settings` reads it from file and environment. Every class is frozen, and what is secret
+shows in no repr.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from onebroker.config.converters import CONVERTER, Secret, WrongFieldError, WrongValueError
+
+_MEMORY_UNITS = ("KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
+
+
+class Credentials(Mapping[str, str]):
+    """A broker's credential keys and their texts; the texts show in no repr."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Credentials({', '.join(f'{name}=***' for name in self._values)})"
+
+
+# Checks of single fields
+
+
+def _positive(_: object, field: "attrs.Attribute[Any]", value: Any) -> None:
+    if value is not None and value <= 0:
+        raise WrongFieldError(field.name, "must be above zero")
+
+
+def _not_negative(_: object, field: "attrs.Attribute[Any]", value: Any) -> None:
+    if value is not None and value < 0:
+        raise WrongFieldError(field.name, "must not be below zero")
+
+
+def _port(_: object, field: "attrs.Attribute[Any]", value: int) -> None:
+    if not 0 <= value <= 65_535:
+        raise WrongFieldError(field.name, "must be a whole number from 0 to 65535")
+
+
+def _share(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
+    if not 0 <= value < 1:
+        raise WrongFieldError(field.name, "must be a share from 0 to below 1")
+
+
+def _memory(_: object, field: "attrs.Attribute[Any]", value: str) -> None:
+    unit = next((unit for unit in _MEMORY_UNITS if value.endswith(unit)), "")
+    if not unit or not value.removesuffix(unit).strip().isdecimal():
+        raise WrongFieldError(field.name, "must be a size such as 1GB or 512MB")
+
+
+# The sections
+
+
+@attrs.frozen(kw_only=True)
+class ServiceSettings:
+    host: str = "127.0.0.1"
+    port: int = attrs.field(default=8000, validator=_port)
+    """0 = any free port."""
+    data_dir: Path
+    token_seconds: int = attrs.field(default=86_400, validator=_positive)
+    api_key: Secret | None = None
+    """None or absent: the service runs and connect answers 500 (spec 1 §4.2)."""
+    api_secret: Secret | None = None
+    place_list_maximum: int = attrs.field(default=500, validator=_positive)
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    metrics_token: Secret | None = None
+    """Bearer token of GET /metrics; None = only the access token opens it."""
+    calendar: Literal["exchanges", "always_open"] = "exchanges"
+    """Where the market's hours come from: the exchange documents, or a market that never closes (architecture 6)."""
+    fast_lane: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            missing = "tls_key" if self.tls_key is None else "tls_certificate"
+            raise WrongFieldError(missing, "is required: tls_certificate and tls_key are given together")
+
+
+@attrs.frozen(kw_only=True)
+class RedisSettings:
+    url: str | None = attrs.field(default=None, repr=False)
+    """None = the embedded server. May carry a password, hence not in repr."""
+    redis_server: Path | None = None
+    """The server binary to embed; None = the first one found (architecture 4)."""
+
+
+@attrs.frozen(kw_only=True)
+class RecordedInstruments:
+    """Whose ticks are recorded: `held`, `all`, or the instrument ids of a list."""
+
+    scope: Literal["held", "all", "listed"]
+    instrument_ids: tuple[str, ...] = ()
+
+
+def _recorded(value: object, _: type) -> RecordedInstruments:
+    if value == "held" or value == "all":
+        return RecordedInstruments(scope="held" if value == "held" else "all")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return RecordedInstruments(scope="listed", instrument_ids=tuple(value))
+    raise WrongValueError("must be held, all, or a list of instrument ids")
+
+
+CONVERTER.register_structure_hook(RecordedInstruments, _recorded)
+
+
+@attrs.frozen(kw_only=True)
+class HistorySettings:
+    memory_limit: str = attrs.field(default="1GB", validator=_memory)
+    record: RecordedInstruments = RecordedInstruments(scope="held")
+
+
+@attrs.frozen(kw_only=True)
+class Band:
+    """One step of the protection bands (order-engine 4.9)."""
+
+    percent: Decimal = attrs.field(validator=_positive)
+    below: Decimal | None = attrs.field(default=None, validator=_positive)
+    """For prices below this many ₹; None = for all others."""
+
+
+@attrs.frozen(kw_only=True)
+class ProtectionBands:
+    """How far past the touch an order goes that stands in for a MARKET or SL-M (order-engine 4.9)."""
+
+    shares: tuple[Band, ...] = (
+        Band(below=Decimal(100), percent=Decimal(2)),
+        Band(below=Decimal(500), percent=Decimal(1)),
+        Band(percent=Decimal("0.5")),
+    )
+    """Shares and futures; the first step whose `below` is above the price counts."""
+    options: tuple[Band, ...] = (
+        Band(below=Decimal(10), percent=Decimal(5)),
+        Band(below=Decimal(100), percent=Decimal(3)),
+        Band(below=Decimal(500), percent=Decimal(2)),
+        Band(percent=Decimal(1)),
+    )
+    least_ticks: int = attrs.field(default=2, validator=_not_negative)
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("shares", "options"):
+            steps = [step.below for step in getattr(self, name)]
+            bounds = [below for below in steps[:-1] if below is not None]
+            if not steps or steps[-1] is not None or len(bounds) != len(steps) - 1 or bounds != sorted(set(bounds)):
+                raise WrongFieldError(name, "must be steps with rising `below`, the last one without `below`")
+
+
+@attrs.frozen(kw_only=True)
+class SquareOff:
+    """When square_off begins by default, per calendar (order-engine 5.8)."""
+
+    equity: time = time(15, 10)
+    currency: time = time(16, 40)
+    commodity_minutes_before_close: int = attrs.field(default=30, validator=_positive)
+
+
+def _in_order(_: object, field: "attrs.Attribute[Any]", value: tuple[time, time]) -> None:
+    if value[0] >= value[1]:
+        raise WrongFieldError(field.name, "must begin before it ends")
+
+
+@attrs.frozen(kw_only=True)
+class EngineSettings:
+    """Names and defaults of order-engine 5.8."""
+
+    engine_wait_seconds: float = attrs.field(default=5.0, validator=_positive)
+    stale_intent_seconds: float = attrs.field(default=30.0, validator=_positive)
+    answer_keep_seconds: float = attrs.field(default=300.0, validator=_positive)
+    broker_timeout_seconds: float = attrs.field(default=4.0, validator=_positive)
+    marketable_limit_mode: bool = True
+    hold_limits: bool = True
+    hold_plain_limits: bool = False
+    check_funds: bool = False
+    protection_bands: ProtectionBands = ProtectionBands()
+    quote_usable_seconds: float = attrs.field(default=300.0, validator=_positive)
+    unknown_settle_seconds: float = attrs.field(default=60.0, validator=_positive)
+    late_entry_minutes: float = attrs.field(default=5.0, validator=_not_negative)
+    move_interval_seconds: float = attrs.field(default=1.0, validator=_positive)
+    follow_seconds: float = attrs.field(default=5.0, validator=_positive)
+    marketable_after_seconds: float | None = attrs.field(default=None, validator=_positive)
+    exit_share: float = attrs.field(default=0.20, validator=_share)
+    """Part of each rate window kept for exits (order-engine 4.5)."""
+    daily_loss_limit: Decimal | None = attrs.field(default=None, validator=_positive)
+    """₹; None = no limit."""
+    excluded_brokers: tuple[str, ...] = ()
+    cancel_confirm_seconds: float = attrs.field(default=5.0, validator=_positive)
+    parent_cancel_wait: float = attrs.field(default=3.0, validator=_positive)
+    """Seconds."""
+    square_off: SquareOff = SquareOff()
+    pre_open_send_window: tuple[time, time] = attrs.field(default=(time(9, 0), time(9, 7)), validator=_in_order)
+    closing_window_minutes: int = attrs.field(default=30, validator=_positive)
+
+
+@attrs.frozen(kw_only=True)
+class RateRow:
+    """Most messages in any window of that length; None = as the broker's own table says."""
+
+    second: int | None = attrs.field(default=None, validator=_positive)
+    minute: int | None = attrs.field(default=None, validator=_positive)
+    half_hour: int | None = attrs.field(default=None, validator=_positive)
+    hour: int | None = attrs.field(default=None, validator=_positive)
+    day: int | None = attrs.field(default=None, validator=_positive)
+    """From 07:00 IST. For order messages the day's cap is `daily_messages`."""
+
+
+@attrs.frozen(kw_only=True)
+class RateOverrides:
+    orders: RateRow = RateRow()
+    calls: RateRow = RateRow()
+
+
+@attrs.frozen(kw_only=True)
+class CadenceOverrides:
+    """Seconds between two reads of one kind; None = as the broker's own table says (architecture 13)."""
+
+    orders: float | None = attrs.field(default=None, validator=_positive)
+    trades: float | None = attrs.field(default=None, validator=_positive)
+    positions: float | None = attrs.field(default=None, validator=_positive)
+    funds: float | None = attrs.field(default=None, validator=_positive)
+    holdings: float | None = attrs.field(default=None, validator=_positive)
+    closed: float | None = attrs.field(default=None, validator=_positive)
+    closed_holdings: float | None = attrs.field(default=None, validator=_positive)
+
+
+@attrs.frozen(kw_only=True)
+class IntradayCutoff:
+    """When the broker begins to close intraday positions itself, per calendar; None = unknown (order-engine 1.8)."""
+
+    equity: time | None = None
+    currency: time | None = None
+    commodity: time | None = None
+
+
+@attrs.frozen(kw_only=True)
+class BrokerSettings:
+    enabled: bool = True
+    rest_url: str | None = None
+    """The five addresses are given together, or not at all: then the broker's own are used."""
+    login_url: str | None = None
+    stream_url: str | None = None
+    order_stream_url: str | None = None
+    instruments_url: str | None = None
+    others: Mapping[str, str] = attrs.field(factory=dict)
+    """Second hosts by name, such as `order_url`."""
+    credentials: Credentials = attrs.field(factory=Credentials)
+    rate: RateOverrides = RateOverrides()
+    cadence: CadenceOverrides = CadenceOverrides()
+    daily_messages: int | None = attrs.field(default=None, validator=_positive)
+    """None = as the broker's own table says."""
+    exit_reserve: int | None = attrs.field(default=None, validator=_not_negative)
+    """None = a tenth of the day's cap (order-engine 4.6)."""
+    intraday_cutoff: IntradayCutoff = IntradayCutoff()
+    modifies_per_order: int = attrs.field(default=25, validator=_positive)
+
+
+@attrs.frozen(kw_only=True)
+class ChargesSettings:
+    file: Path | None = None
+    """Rows that replace the built-in charges tables; None = the built-in ones."""
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    service: ServiceSettings
+    redis: RedisSettings = RedisSettings()
+    history: HistorySettings = HistorySettings()
+    engine: EngineSettings = EngineSettings()
+    brokers: Mapping[str, BrokerSettings] = attrs.field(factory=dict)
+    """By code, in the order given; only brokers the settings name."""
+    charges: ChargesSettings = ChargesSettings()

@@ -1,0 +1,382 @@
+"""The settings: TOML file and environment into one frozen `Settings`, read once, in one place (architecture 11).
+
+A key in the environment (`ONEBROKER_<SECTION>_<KEY>`, `ONEBROKER_BROKERS_<CODE>_<KEY>`) beats the file. Secrets come from
+the environment or from a file only its owner can open. Which keys and second hosts a broker has is passed in, because this
+folder knows no broker. No error quotes a value.
+"""
+
+import ipaddress
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType, NoneType
+from typing import Any, get_args, get_origin
+from urllib.parse import urlsplit
+
+import attrs
+import msgspec
+
+from onebroker.config.converters import (
+    Secret,
+    StructureError,
+    WrongValueError,
+    join,
+    structure,
+    unknown_key,
+)
+from onebroker.config.sections import (
+    BrokerSettings,
+    CadenceOverrides,
+    ChargesSettings,
+    Credentials,
+    EngineSettings,
+    HistorySettings,
+    RateOverrides,
+    RateRow,
+    RecordedInstruments,
+    RedisSettings,
+    ServiceSettings,
+    Settings,
+)
+
+__all__ = [
+    "BROKER_ADDRESSES",
+    "BrokerSettings",
+    "CadenceOverrides",
+    "ChargesSettings",
+    "Credentials",
+    "EngineSettings",
+    "HistorySettings",
+    "RateOverrides",
+    "RateRow",
+    "RecordedInstruments",
+    "RedisSettings",
+    "ServiceSettings",
+    "Settings",
+    "SettingsError",
+    "build_settings",
+    "load_settings",
+]
+
+BROKER_ADDRESSES = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
+"""Given together or not at all (architecture 5)."""
+
+ENVIRONMENT_PREFIX = "ONEBROKER_"
+
+_SECTIONS: dict[str, type] = {
+    "service": ServiceSettings,
+    "redis": RedisSettings,
+    "history": HistorySettings,
+    "engine": EngineSettings,
+    "charges": ChargesSettings,
+}
+_SECRETS = {"service": ("api_key", "api_secret", "metrics_token")}
+_BROKER_FIELDS = tuple(
+    field.name for field in attrs.fields(BrokerSettings) if field.name not in ("others", "credentials")
+)
+_SCHEMES = {"http", "https", "ws", "wss"}
+
+KnownBrokers = Mapping[str, frozenset[str]]
+Tree = dict[str, Any]
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; `lines` holds one sentence for each thing wrong, none of which quotes a value."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = lines
+        super().__init__("\n".join(lines))
+
+
+def load_settings(
+    path: Path | None,
+    environ: Mapping[str, str],
+    *,
+    known_brokers: KnownBrokers,
+    second_hosts: KnownBrokers | None = None,
+) -> Settings:
+    """Read the TOML file at `path` (None = no file) and the ONEBROKER_ variables of `environ`.
+
+    `known_brokers` holds each broker's credential keys, `second_hosts` the names of the further addresses it needs besides
+    BROKER_ADDRESSES (such as `order_url`).
+    Raises SettingsError: unreadable file, an unknown key, a wrong value, a secret in a file others can read, addresses that
+    mix the simulator with real brokers.
+    """
+    tree = _read_file(path) if path is not None else {}
+    if path is not None and (secrets := sorted(_secret_keys(tree, known_brokers))):
+        _refuse_loose_file(path, secrets)
+    _overlay(tree, environ, known_brokers, second_hosts or {})
+    service = tree.setdefault("service", {})
+    if isinstance(service, dict):
+        service.setdefault("data_dir", str(_default_data_dir(environ)))
+    return build_settings(tree, known_brokers=known_brokers, second_hosts=second_hosts)
+
+
+def build_settings(
+    values: Mapping[str, Any], *, known_brokers: KnownBrokers, second_hosts: KnownBrokers | None = None
+) -> Settings:
+    """Return the settings a plain mapping holds (sections and keys as in the file). Raises SettingsError."""
+    hosts = second_hosts or {}
+    lines = [unknown_key("", name, [*_SECTIONS, "brokers"]) for name in values if name not in (*_SECTIONS, "brokers")]
+    sections: Tree = {}
+    for name, kind in _SECTIONS.items():
+        given = values.get(name, {})
+        if name == "service" and isinstance(given, Mapping):
+            given = {"data_dir": str(_default_data_dir({})), **given}
+        sections[name] = _collect(lines, partial(structure, kind, given, name))
+    brokers = _build_brokers(values.get("brokers", {}), known_brokers, hosts, lines)
+    if not lines:
+        lines += _mixed_brokers(brokers)
+        lines += [
+            unknown_key("engine.excluded_brokers", code, known_brokers)
+            for code in sections["engine"].excluded_brokers
+            if code not in known_brokers
+        ]
+    if lines:
+        raise SettingsError(*lines)
+    return Settings(brokers=MappingProxyType(brokers), **sections)
+
+
+def _collect(lines: list[str], build: partial[Any]) -> Any:
+    try:
+        return build()
+    except StructureError as error:
+        lines += error.lines
+        return None
+
+
+# Brokers
+
+
+def _build_brokers(
+    given: object, known_brokers: KnownBrokers, second_hosts: KnownBrokers, lines: list[str]
+) -> dict[str, BrokerSettings]:
+    if not isinstance(given, Mapping):
+        lines.append("brokers must be an object")
+        return {}
+    brokers: dict[str, BrokerSettings] = {}
+    for code, values in given.items():
+        path = f"brokers.{code}"
+        if code not in known_brokers:
+            lines.append(unknown_key("brokers", code, known_brokers))
+        elif not isinstance(values, Mapping):
+            lines.append(f"{path} must be an object")
+        else:
+            hosts = second_hosts.get(code, frozenset())
+            problems = _unknown_broker_keys(path, values, known_brokers[code] | hosts)
+            broker = _collect(problems, partial(_build_broker, path, values, known_brokers[code], hosts))
+            lines += problems or _address_problems(path, broker, hosts)
+            brokers[code] = broker
+    return brokers
+
+
+def _unknown_broker_keys(path: str, values: Mapping[str, Any], own: frozenset[str]) -> list[str]:
+    known = {*_BROKER_FIELDS, *own}
+    return [unknown_key(path, name, known) for name in values if name not in known]
+
+
+def _build_broker(
+    path: str, values: Mapping[str, Any], credential_keys: frozenset[str], hosts: frozenset[str]
+) -> BrokerSettings:
+    fields = {name: value for name, value in values.items() if name in _BROKER_FIELDS}
+    broker = structure(BrokerSettings, fields, path)
+    return attrs.evolve(
+        broker,
+        credentials=Credentials(_texts(path, values, credential_keys)),
+        others=_texts(path, values, hosts),
+    )
+
+
+def _texts(path: str, values: Mapping[str, Any], names: frozenset[str]) -> dict[str, str]:
+    given = {name: value for name, value in values.items() if name in names}
+    wrong = [f"{join(path, name)} must be text" for name, value in given.items() if not isinstance(value, str)]
+    wrong += [f"{join(path, name)} must not be empty" for name, value in given.items() if value == ""]
+    if wrong:
+        raise StructureError(wrong)
+    return given
+
+
+def _address_problems(path: str, broker: BrokerSettings, hosts: frozenset[str]) -> list[str]:
+    needed = (*BROKER_ADDRESSES, *sorted(hosts))
+    given = _addresses(broker)
+    missing = [name for name in needed if name not in given]
+    if given and missing:
+        names = ", ".join(missing)
+        return [f"{path} gives some addresses but not {names}: give all or none, so that real and simulated never mix"]
+    wrong = [
+        f"{join(path, name)} must be an address that begins with http://, https://, ws:// or wss://"
+        for name, address in given.items()
+        if not _is_address(address)
+    ]
+    if not wrong and len({_is_loopback(address) for address in given.values()}) > 1:
+        return [f"{path} mixes addresses on this machine with real ones"]
+    return wrong
+
+
+def _mixed_brokers(brokers: Mapping[str, BrokerSettings]) -> list[str]:
+    here: list[str] = []
+    real: list[str] = []
+    for code, broker in brokers.items():
+        if broker.enabled:
+            simulated = broker.rest_url is not None and _is_loopback(broker.rest_url)
+            (here if simulated else real).append(code)
+    if here and real:
+        mixed = f"addresses on this machine ({', '.join(here)}) with real ones ({', '.join(real)})"
+        return [f"brokers mixes {mixed}: give all enabled brokers addresses of one kind"]
+    return []
+
+
+def _addresses(broker: BrokerSettings) -> dict[str, str]:
+    own = {name: getattr(broker, name) for name in BROKER_ADDRESSES}
+    return {name: address for name, address in {**own, **broker.others}.items() if address is not None}
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in _SCHEMES and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+# The file
+
+
+def _read_file(path: Path) -> Tree:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # TOML errors name a line, never its text.
+        raise SettingsError(f"{path} is not valid TOML: {error}") from None
+
+
+def _secret_keys(tree: Tree, known_brokers: KnownBrokers) -> Iterator[str]:
+    for section, names in _SECRETS.items():
+        yield from (join(section, name) for name in names if name in _table(tree, section))
+    url = _table(tree, "redis").get("url")
+    if isinstance(url, str) and "@" in url:
+        yield "redis.url"
+    brokers = _table(tree, "brokers")
+    for code in brokers:
+        # Of a broker that is not known every key may be a secret.
+        own = known_brokers.get(code, frozenset(_table(brokers, code)))
+        yield from (join(f"brokers.{code}", name) for name in _table(brokers, code) if name in own)
+
+
+def _refuse_loose_file(path: Path, secrets: list[str]) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise SettingsError(
+            f"{path} holds secrets ({', '.join(secrets)}) and others than its owner can open it (mode {mode:04o}):"
+            f" run chmod 600 {path}, or give them in the environment"
+        )
+
+
+def _table(tree: Mapping[str, Any], name: str) -> Tree:
+    value = tree.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _default_data_dir(environ: Mapping[str, str]) -> Path:
+    base = environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "share") / "onebroker"
+
+
+# The environment
+
+
+def _overlay(tree: Tree, environ: Mapping[str, str], known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> None:
+    """Write the ONEBROKER_ variables into the tree, each as a plain value of its field's kind.
+
+    An empty variable counts as not set: that is what `NAME=${NAME:-}` of a unit or compose file leaves behind.
+    """
+    lines: list[str] = []
+    kinds = _variable_kinds(known_brokers, second_hosts)
+    for name in sorted(environ):
+        if not name.startswith(ENVIRONMENT_PREFIX):
+            continue
+        if name not in kinds:
+            lines.append(unknown_key("", name, kinds))
+            continue
+        path, kind = kinds[name]
+        if not environ[name]:
+            continue
+        try:
+            _put(tree, path, _from_text(environ[name], kind))
+        except WrongValueError as error:
+            lines.append(f"{name} {error}")
+    if lines:
+        raise SettingsError(*lines)
+
+
+def _variable_kinds(known_brokers: KnownBrokers, second_hosts: KnownBrokers) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return every variable there may be, with its key's path and its field's type."""
+    kinds: dict[tuple[str, ...], Any] = {}
+    for section, cls in _SECTIONS.items():
+        for field in attrs.fields(cls):
+            kinds[section, field.name] = field.type
+    for code, credential_keys in known_brokers.items():
+        for field in attrs.fields(BrokerSettings):
+            if field.name in _BROKER_FIELDS:
+                kinds["brokers", code, field.name] = field.type
+        for name in credential_keys | second_hosts.get(code, frozenset()):
+            kinds["brokers", code, name] = str
+    return {ENVIRONMENT_PREFIX + "_".join(path).upper(): (path, kind) for path, kind in kinds.items()}
+
+
+def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
+    for name in path[:-1]:
+        inner = tree.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return  # The file has no table here: build_settings says so.
+        tree = inner
+    tree[path[-1]] = value
+
+
+def _from_text(text: str, kind: Any) -> object:
+    """Turn an environment text into the plain value the file would hold: tables are written as JSON."""
+    kind = (
+        next((inner for inner in get_args(kind) if inner is not NoneType), kind) if NoneType in get_args(kind) else kind
+    )
+    if kind in (int, float):
+        return _number(text, kind)
+    if kind is bool:
+        return _flag(text)
+    if attrs.has(kind) and kind not in (Secret, RecordedInstruments):
+        return _json(text)
+    if get_origin(kind) is tuple or (kind is RecordedInstruments and text not in ("held", "all")):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _number(text: str, kind: type) -> object:
+    try:
+        return kind(text)
+    except ValueError:
+        raise WrongValueError("must be a whole number" if kind is int else "must be a number") from None
+
+
+def _flag(text: str) -> bool:
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if text.strip().lower() not in words:
+        raise WrongValueError("must be true or false")
+    return words[text.strip().lower()]
+
+
+def _json(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        raise WrongValueError("must be a JSON object") from None

@@ -1,0 +1,61 @@
+"""The application: Quart-trio, with the routes of `http.table` and nothing else on it.
+
+Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, `/api` paths too (spec 1
+§7.2); because the framework answers those first, they need no token.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from quart import Request, request
+from quart.wrappers import Response
+from quart_trio import QuartTrio
+
+from onebroker.config.refusal import Refusal
+from onebroker.http import auth, refusals
+from onebroker.http.route import Route
+from onebroker.http.services import Services
+from onebroker.http.table import ROUTES
+
+MOST_BODY_BYTES = 16 * 1024 * 1024
+BODY_SECONDS = 30
+"""How long a request's body may take to arrive before the framework's 408 page."""
+
+# Without any handler Quart would start a thread for its own.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTrio:
+    """Return the application over `services`. It starts nothing; the tree does."""
+    app = QuartTrio(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    app.config["BODY_TIMEOUT"] = BODY_SECONDS
+    # A slow reader is bounded where bytes leave (http.serve), not by cutting a long answer.
+    app.config["RESPONSE_TIMEOUT"] = None
+    for route in routes:
+        app.add_url_rule(route.path, route.endpoint, _view(route, services), methods=[route.method])
+    for kind, to_refusal in refusals.REFUSALS.items():
+        app.register_error_handler(kind, _renderer(to_refusal))
+    app.after_request(_harden)
+    return app
+
+
+def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]]:
+    async def view() -> Response:
+        current: Request = request
+        auth.check_rule(route.token, current, services)
+        return await route.handler(current, services)
+
+    return view
+
+
+def _renderer(to_refusal: Callable[..., Refusal]) -> Callable[[Exception], Awaitable[Response]]:
+    async def render(error: Exception) -> Response:
+        return refusals.render_refusal(to_refusal(error))
+
+    return render
+
+
+async def _harden(response: Response) -> Response:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,66 @@
+"""Who may call: the token check of every request (spec 1 §5), the credentials of connect (§4.2), the metrics token.
+
+Comparisons are constant-time, on bytes. Header texts arrive decoded as Latin-1 (ASGI), so encoding them so gives back
+what the client sent.
+"""
+
+import hmac
+
+from quart import Request
+
+from onebroker.actors.token.state import refuse_reason
+from onebroker.config.messages import session
+from onebroker.config.refusal import Refusal
+from onebroker.config.sections import ServiceSettings
+from onebroker.http.route import TokenRule
+from onebroker.http.services import Services
+
+TOKEN_HEADER = "access-token"
+_BEARER = "bearer "
+
+
+def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
+    """Raise Refusal when `rule` does not let the request in."""
+    if rule is TokenRule.OPEN or (rule is TokenRule.METRICS and _has_metrics_token(request, services.settings)):
+        return
+    check_token(request, services)
+
+
+def check_token(request: Request, services: Services) -> None:
+    """Raise Refusal 401 in the order of spec 1 §5.2; 503 while the stored token is not known."""
+    presented = header_bytes(request, TOKEN_HEADER)
+    if presented is None:
+        raise Refusal(401, session.ACCESS_TOKEN_REQUIRED)
+    held = services.token.value
+    if held is None:
+        raise Refusal(503, session.TOKEN_NOT_READ_YET)
+    reason = refuse_reason(held, presented, services.clock.now())
+    if reason is not None:
+        raise Refusal(401, reason)
+
+
+def check_credentials(request: Request, settings: ServiceSettings) -> None:
+    """Raise Refusal 500 when the service has no credentials, 401 when the request's are not the same (spec 1 §4.2)."""
+    key = settings.api_key.reveal().encode() if settings.api_key else b""
+    secret = settings.api_secret.reveal().encode() if settings.api_secret else b""
+    if not key or not secret:
+        raise Refusal(500, session.CREDENTIALS_NOT_CONFIGURED)
+    # Both are compared always: the time says nothing about which one is wrong.
+    same_key = hmac.compare_digest(header_bytes(request, "api-key") or b"", key)
+    same_secret = hmac.compare_digest(header_bytes(request, "api-secret") or b"", secret)
+    if not (same_key and same_secret):
+        raise Refusal(401, session.INVALID_KEY_OR_SECRET)
+
+
+def header_bytes(request: Request, name: str) -> bytes | None:
+    """Return a header as it was sent, None when it is missing."""
+    text = request.headers.get(name)
+    return None if text is None else text.encode("latin-1", "replace")
+
+
+def _has_metrics_token(request: Request, settings: ServiceSettings) -> bool:
+    """Whether `Authorization: Bearer` carries the configured metrics token; no token configured opens nothing."""
+    given = header_bytes(request, "authorization") or b""
+    expected = settings.metrics_token.reveal().encode() if settings.metrics_token else b""
+    scheme, token = given[: len(_BEARER)], given[len(_BEARER) :].strip()
+    return bool(expected) and scheme.lower() == _BEARER.encode() and hmac.compare_digest(token, expected)

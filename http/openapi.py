@@ -1,0 +1,89 @@
+"""The OpenAPI 3.1 document, made from the route table."""
+
+from importlib.metadata import version
+
+from onebroker.config.messages import session
+from onebroker.http.route import Answer, Parameter, Route, TokenRule
+
+_SECURITY: dict[TokenRule, list[dict[str, list[str]]]] = {
+    TokenRule.OPEN: [],
+    TokenRule.REQUIRED: [{"accessToken": []}],
+    TokenRule.METRICS: [{"accessToken": []}, {"metricsToken": []}],
+}
+_SCHEMAS: dict[str, dict[str, object]] = {"date": {"type": "string", "format": "date"}}
+"""Kinds of parameters that are not a JSON schema type themselves."""
+
+_TOKEN_REFUSED = Answer(
+    status=401,
+    doc=f"{session.ACCESS_TOKEN_REQUIRED} / {session.INVALID_ACCESS_TOKEN} / {session.ACCESS_TOKEN_EXPIRED}",
+)
+
+
+def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
+    paths: dict[str, dict[str, object]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "onebroker", "version": version("onebroker")},
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "accessToken": {"type": "apiKey", "in": "header", "name": "access-token"},
+                "metricsToken": {"type": "http", "scheme": "bearer"},
+            },
+            "schemas": {
+                "Failure": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+            },
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, object]:
+    operation: dict[str, object] = {
+        "operationId": f"{route.method.lower()} {route.path}",
+        "tags": [route.tag],
+        "summary": route.summary,
+        "security": _SECURITY[route.token],
+        "parameters": [_parameter(row) for row in route.parameters if row.place != "body"],
+        "responses": _responses(route),
+    }
+    if body := [row for row in route.parameters if row.place == "body"]:
+        operation["requestBody"] = _body(route, body)
+    return operation
+
+
+def _parameter(row: Parameter) -> dict[str, object]:
+    return {"name": row.name, "in": row.place, "required": row.required, "description": row.doc, "schema": _schema(row)}
+
+
+def _body(route: Route, rows: list[Parameter]) -> dict[str, object]:
+    schema = {
+        "type": "object",
+        "properties": {row.name: {**_schema(row), "description": row.doc} for row in rows},
+        "required": [row.name for row in rows if row.required],
+    }
+    # A DELETE may come without one (architecture 10).
+    return {"required": route.method != "DELETE", "content": {"application/json": {"schema": schema}}}
+
+
+def _schema(row: Parameter) -> dict[str, object]:
+    schema = dict(_SCHEMAS.get(row.kind, {"type": row.kind}))
+    if row.minimum is not None:
+        schema["minimum"] = row.minimum
+    if row.maximum is not None:
+        schema["maximum"] = row.maximum
+    return schema
+
+
+def _responses(route: Route) -> dict[str, object]:
+    answers = route.answers if route.token is TokenRule.OPEN else (*route.answers, _TOKEN_REFUSED)
+    responses: dict[str, object] = {}
+    for status in sorted({answer.status for answer in answers}):
+        same = [answer for answer in answers if answer.status == status]
+        schema: dict[str, object] = {"$ref": "#/components/schemas/Failure"} if status >= 400 else {}
+        responses[str(status)] = {
+            "description": " / ".join(dict.fromkeys(answer.doc for answer in same)),
+            "content": {same[0].content_type: {"schema": schema}},
+        }
+    return responses

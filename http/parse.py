@@ -1,0 +1,114 @@
+"""Text and bytes of a request into typed values; what is wrong raises Refusal 400.
+
+A `Parameter` of the route's row names what is read, so that the document and the reader cannot differ. Sentences are those
+of spec 1 §7.3; a section with its own words (spec 2 §4.1) has its own reader beside its routes.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+import msgspec
+from quart import Request
+
+from onebroker.config.messages import shared
+from onebroker.config.refusal import Refusal
+from onebroker.http.route import Parameter
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_MOST_DIGITS = 18
+"""More digits than any quantity has; longer ones count as this many nines, which every bound refuses."""
+
+
+# Query parameters. Absent gives None; so does blank text, but a blank number, flag or date is malformed.
+
+
+def text(args: Mapping[str, str], parameter: Parameter) -> str | None:
+    """Return the text without blanks around it."""
+    return args.get(parameter.name, "").strip() or None
+
+
+def required_text(args: Mapping[str, str], parameter: Parameter) -> str:
+    """Like `text`; refuses with `<name> is required`."""
+    value = text(args, parameter)
+    if value is None:
+        raise Refusal(400, shared.is_required(parameter.name))
+    return value
+
+
+def whole_number(args: Mapping[str, str], parameter: Parameter) -> int | None:
+    """Return the number, within the parameter's bounds where it has both."""
+    raw = args.get(parameter.name)
+    if raw is None:
+        return None
+    if _WHOLE_NUMBER.fullmatch(raw.strip()) is None:
+        raise Refusal(400, shared.must_be_whole_number(parameter.name))
+    number = _bounded_int(raw.strip())
+    minimum, maximum = parameter.minimum, parameter.maximum
+    if minimum is not None and maximum is not None and not minimum <= number <= maximum:
+        raise Refusal(400, shared.must_be_between(parameter.name, minimum, maximum))
+    return number
+
+
+def flag(args: Mapping[str, str], parameter: Parameter) -> bool | None:
+    """Return true, false, 1, 0, yes or no, in any case, as a bool."""
+    raw = args.get(parameter.name)
+    if raw is None:
+        return None
+    value = _FLAGS.get(raw.strip().lower())
+    if value is None:
+        raise Refusal(400, shared.must_be_true_or_false(parameter.name))
+    return value
+
+
+def day(args: Mapping[str, str], parameter: Parameter) -> date | None:
+    """Return a `YYYY-MM-DD` date."""
+    raw = args.get(parameter.name)
+    if raw is None:
+        return None
+    try:
+        if _DATE.fullmatch(raw.strip()) is None:
+            raise ValueError
+        return date.fromisoformat(raw.strip())
+    except ValueError:
+        raise Refusal(400, shared.must_be_date(parameter.name)) from None
+
+
+def _bounded_int(digits: str) -> int:
+    sign = -1 if digits.startswith("-") else 1
+    digits = digits.lstrip("+-").lstrip("0") or "0"
+    return sign * int(digits if len(digits) <= _MOST_DIGITS else "9" * _MOST_DIGITS)
+
+
+# Bodies
+
+
+async def body_object(request: Request, sentence: str) -> dict[str, object]:
+    """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400 `sentence`.
+
+    A body above the limit answers the framework's 413 page.
+    """
+    if request.mimetype != "application/json":
+        raise Refusal(400, sentence)
+    return _object(await request.get_data(), sentence)
+
+
+async def optional_body_object(request: Request, sentence: str) -> dict[str, object]:
+    """Return the JSON object of a DELETE: empty when there is no body, whatever its Content-Type (architecture 10).
+
+    Not JSON or not an object: Refusal 400 `sentence`.
+    """
+    raw = await request.get_data()
+    return _object(raw, sentence) if raw.strip() else {}
+
+
+def _object(raw: bytes | str, sentence: str) -> dict[str, object]:
+    try:
+        value = msgspec.json.decode(raw)
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+        raise Refusal(400, sentence) from None
+    if not isinstance(value, dict):
+        raise Refusal(400, sentence)
+    return value

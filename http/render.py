@@ -1,0 +1,30 @@
+"""Values into answers. JSON by msgspec; a success is the data itself (spec 1 §1.5)."""
+
+import msgspec
+from quart.wrappers import Response
+
+JSON = "application/json"
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+def json_answer(value: object, status: int = 200) -> Response:
+    """Return `value` as JSON. Decimals become numbers; not-a-number and infinity become null."""
+    return encoded(_encoder.encode(value), status)
+
+
+def encoded(body: bytes, status: int = 200) -> Response:
+    """Return `body`, which is JSON already (a published document)."""
+    return _answer(body, status, JSON)
+
+
+def text_answer(body: str, content_type: str, status: int = 200) -> Response:
+    """Return a text that is not JSON (`/docs`, `/metrics`)."""
+    return _answer(body.encode(), status, content_type)
+
+
+def _answer(body: bytes, status: int, content_type: str) -> Response:
+    response = Response(body, status=status, content_type=content_type)
+    # Tokens and live money: no cache between us and the client may keep any of it.
+    response.headers["Cache-Control"] = "no-store"
+    return response

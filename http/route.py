@@ -1,0 +1,72 @@
+"""What a row of the route table is made of. The table itself is `http.table`."""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Literal, TypeAlias
+
+import attrs
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.http.services import Services
+
+Handler: TypeAlias = Callable[[Request, Services], Awaitable[Response]]
+"""parse -> read a published value, or ask -> render; raises Refusal."""
+
+Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "date", "array", "object"]
+Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+
+
+class TokenRule(Enum):
+    """Who may call a route; checked before anything else of the request is looked at (spec 1 §5)."""
+
+    OPEN = "open"
+    REQUIRED = "required"
+    """The access token."""
+    METRICS = "metrics"
+    """The access token, or `Authorization: Bearer` with the metrics token of the settings."""
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """One parameter, for its reader in `http.parse` and for the OpenAPI document."""
+
+    name: str
+    place: Literal["query", "header", "body"]
+    """`body`: a key of the JSON object."""
+    kind: Kind = "string"
+    required: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    doc: str
+    """One sentence; the default belongs in it."""
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """One status of a route. 401 of the token check, 405 and 500 are added to every route by themselves."""
+
+    status: int
+    doc: str
+    """When, and for a failure its sentence."""
+    content_type: str = "application/json"
+
+
+@attrs.frozen(kw_only=True)
+class Route:
+    """One path and method. Two methods with one meaning (GET and POST forms) are two rows with one handler, or two."""
+
+    method: Method
+    path: str
+    handler: Handler
+    token: TokenRule = TokenRule.REQUIRED
+    tag: str
+    """Heading in the API document."""
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    answers: tuple[Answer, ...]
+
+    @property
+    def endpoint(self) -> str:
+        """Return the name by which Quart knows it; a GET and a POST of one path differ."""
+        return f"{self.method} {self.path}".replace(".", "-")

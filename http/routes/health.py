@@ -1,0 +1,99 @@
+"""How the service is (architecture 10, beyond the documents): liveness for anyone, the full health with the token, and
+figures for Prometheus with the token or the metrics token."""
+
+from collections.abc import Iterable
+
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.config.clock import from_epoch, local_text
+from onebroker.http import metrics, render
+from onebroker.http.metrics import Metric
+from onebroker.http.route import Answer, Route, TokenRule
+from onebroker.http.services import Services
+
+
+async def liveness(request: Request, services: Services) -> Response:
+    return render.json_answer({"status": "ok"})
+
+
+async def health(request: Request, services: Services) -> Response:
+    actors = dict(services.actors())
+    reachable = services.store_reachable()
+    sound = reachable and all(actors.values())
+    body: dict[str, object] = {
+        "status": "ok" if sound else "degraded",
+        "time": local_text(services.clock.now()),
+        "actors": actors,
+        "crashes": [
+            {
+                "actor": crash.actor,
+                "error": crash.error,
+                "count": crash.count,
+                "at": local_text(from_epoch(crash.at)),
+                "last_message": crash.last_message_type,
+            }
+            for crash in services.crashes()
+        ],
+        "store": {"reachable": reachable},
+    }
+    body.update((key, source()) for key, source in services.health_sources.items())
+    return render.json_answer(body)
+
+
+async def figures(request: Request, services: Services) -> Response:
+    rows = [*_own_metrics(services)]
+    for source in services.metric_sources:
+        rows += source()
+    return render.text_answer(metrics.text(rows), metrics.CONTENT_TYPE)
+
+
+def _own_metrics(services: Services) -> Iterable[Metric]:
+    yield Metric(
+        name="onebroker_actor_up",
+        kind="gauge",
+        doc="Whether a supervised actor is up.",
+        samples=tuple(({"actor": name}, float(up)) for name, up in services.actors().items()),
+    )
+    yield Metric(
+        name="onebroker_actor_crashes_total",
+        kind="counter",
+        doc="Crashes of an actor since the start of the process.",
+        samples=tuple(({"actor": crash.actor}, float(crash.count)) for crash in services.crashes()),
+    )
+    yield Metric(
+        name="onebroker_store_reachable",
+        kind="gauge",
+        doc="Whether the last contact with the store succeeded.",
+        samples=(({}, float(services.store_reachable())),),
+    )
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/health",
+        handler=liveness,
+        token=TokenRule.OPEN,
+        tag="health",
+        summary="Whether the process answers",
+        answers=(Answer(status=200, doc="`{status: 'ok'}`"),),
+    ),
+    Route(
+        method="GET",
+        path="/api/health",
+        handler=health,
+        tag="health",
+        summary="Actors, crashes, store, brokers",
+        answers=(Answer(status=200, doc="`status` is `ok`, or `degraded` while an actor or the store is away"),),
+    ),
+    Route(
+        method="GET",
+        path="/metrics",
+        handler=figures,
+        token=TokenRule.METRICS,
+        tag="health",
+        summary="Figures in the text form of Prometheus",
+        answers=(Answer(status=200, doc="Prometheus text", content_type="text/plain"),),
+    ),
+)

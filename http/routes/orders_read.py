@@ -1,0 +1,136 @@
+"""Order and trade book routes (spec 2 §4.1). Without a parameter the published bytes are the answer; with one, a page."""
+
+import re
+from collections.abc import Callable
+
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.actors.portfolio.filters import BookFilter, filtered_body
+from onebroker.actors.portfolio.reading import READ_RULES, servable
+from onebroker.actors.store.keys import Resource
+from onebroker.config.messages import orders_read as sentences
+from onebroker.config.refusal import Refusal
+from onebroker.http import render
+from onebroker.http.route import Answer, Handler, Parameter, Route
+from onebroker.http.services import Services
+
+ORDER_ID = Parameter(name="order_id", place="query", doc="Broker order ids: repeatable, or a comma list.")
+PARENT_ID = Parameter(name="parent_id", place="query", doc="The engine parent that placed the order.")
+INTENT_ID = Parameter(name="intent_id", place="query", doc="The intent that the order came from.")
+BROKER = Parameter(name="broker", place="query", doc="Broker code.")
+STATUS = Parameter(
+    name="status", place="query", doc="`open` for everything not finished, or one status such as COMPLETE."
+)
+LIMIT = Parameter(
+    name="limit",
+    place="query",
+    kind="integer",
+    minimum=sentences.LIMIT_MINIMUM,
+    maximum=sentences.LIMIT_MAXIMUM,
+    doc="Most entries to answer; all when absent.",
+)
+CURSOR = Parameter(
+    name="cursor",
+    place="query",
+    kind="integer",
+    minimum=0,
+    doc="Matching entries to skip: `page.next_cursor`. Default 0.",
+)
+
+_TRADE_PARAMETERS = (ORDER_ID, PARENT_ID, INTENT_ID, BROKER, LIMIT, CURSOR)
+_ORDER_PARAMETERS = (ORDER_ID, PARENT_ID, INTENT_ID, BROKER, STATUS, LIMIT, CURSOR)
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,4000}")
+_BEYOND_ALL = 10**18
+"""A cursor past this skips everything just as well, and still is a JSON number everywhere."""
+
+
+def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilter | None:
+    """Return what the caller asked for, or None when no parameter of the route is given. Blank text counts as absent.
+
+    Raises Refusal 400 in the words of spec 2 §4.1.
+    """
+    given = {parameter.name: request.args.getlist(parameter.name) for parameter in parameters}
+    limit = _limit(given["limit"])
+    cursor = _cursor(given["cursor"])
+    order_ids = frozenset(one.strip() for listed in given["order_id"] for one in listed.split(",") if one.strip())
+    texts = {name: _last(given.get(name, [])) for name in ("parent_id", "intent_id", "broker", "status")}
+    status = texts["status"]
+    if not order_ids and not any(texts.values()) and limit is None and cursor is None:
+        return None
+    return BookFilter(
+        order_ids=order_ids or None,
+        parent_id=texts["parent_id"],
+        intent_id=texts["intent_id"],
+        broker=texts["broker"],
+        status=None if status is None else status.upper(),
+        limit=limit,
+        cursor=cursor or 0,
+    )
+
+
+def _last(values: list[str]) -> str | None:
+    return values[-1].strip() or None if values else None
+
+
+def _limit(values: list[str]) -> int | None:
+    number = _whole_number(values, sentences.limit_not_whole)
+    if number is not None and not sentences.LIMIT_MINIMUM <= number <= sentences.LIMIT_MAXIMUM:
+        raise Refusal(400, sentences.limit_out_of_range(number))
+    return number
+
+
+def _cursor(values: list[str]) -> int | None:
+    number = _whole_number(values, sentences.cursor_not_whole)
+    if number is not None and number < 0:
+        raise Refusal(400, sentences.cursor_negative(number))
+    return None if number is None else min(number, _BEYOND_ALL)
+
+
+def _whole_number(values: list[str], otherwise: Callable[[str], str]) -> int | None:
+    if not values:
+        return None
+    if _WHOLE_NUMBER.fullmatch(values[-1].strip()) is None:
+        raise Refusal(400, otherwise(values[-1]))
+    return int(values[-1])
+
+
+def _reader(resource: Resource, list_name: str, parameters: tuple[Parameter, ...]) -> Handler:
+    rule = READ_RULES[resource]
+
+    async def read(request: Request, services: Services) -> Response:
+        wanted = read_filter(request, parameters)
+        held = services.documents.get(resource)
+        state = servable(rule, None if held is None else held.value, services.clock.epoch())
+        return render.encoded(state.body if wanted is None else filtered_body(state, list_name, wanted))
+
+    return read
+
+
+def _route(path: str, resource: Resource, summary: str, list_name: str, parameters: tuple[Parameter, ...]) -> Route:
+    rule = READ_RULES[resource]
+    return Route(
+        method="GET",
+        path=path,
+        handler=_reader(resource, list_name, parameters),
+        tag="orders",
+        summary=summary,
+        parameters=parameters,
+        answers=(
+            Answer(status=200, doc=f"`{{{list_name}, summary, brokers, as_of}}`, and `page` with any parameter"),
+            Answer(status=400, doc=f"{sentences.limit_not_whole('<text>')}; {sentences.cursor_not_whole('<text>')}; …"),
+            Answer(status=502, doc=f"{sentences.unable_to_retrieve(rule.subject)}; body carries `brokers`"),
+            Answer(
+                status=503,
+                doc=f"{sentences.not_available(rule.subject)}; "
+                f"{sentences.out_of_date(rule.subject, rule.key, '<as_of>')} (body carries `as_of` and `brokers`)",
+            ),
+        ),
+    )
+
+
+ROUTES = (
+    _route("/api/orders/details", "orders", "Today's orders at every broker", "orders", _ORDER_PARAMETERS),
+    _route("/api/orders/trades", "trades", "Today's trades at every broker", "trades", _TRADE_PARAMETERS),
+)

@@ -1,0 +1,214 @@
+"""The listener: hypercorn's trio connections under our own accepting loop, so that starting, stopping and slow clients have
+bounds that we choose.
+
+- The port is bound before anything is served: a busy one is a `ListenError` with a sentence, not a log line.
+- Bytes leave in pieces; a client that takes none for `WRITE_SECONDS` is cut off, however long the whole answer takes.
+- Shutdown: no new connections, idle ones close, requests in progress get `graceful_seconds`, then everything is cut, also
+  the half-sent request and the client that does not read.
+
+hypercorn is pinned exactly: `TCPServer` and `WorkerContext` are used as its own worker uses them.
+"""
+
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import attrs
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from quart_trio import QuartTrio
+
+KEEP_ALIVE_SECONDS = 75.0
+"""How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
+
+WRITE_SECONDS = 30.0
+WRITE_PIECE_BYTES = 64 * 1024
+
+_log = logging.getLogger("onebroker.http.server")
+
+Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
+Listener = trio.SocketListener | trio.SSLListener[trio.SocketStream]
+
+
+class ListenError(Exception):
+    """The service cannot listen; the text says where and why."""
+
+
+@attrs.frozen
+class TlsFiles:
+    certificate: Path
+    key: Path
+
+
+async def serve(
+    app: QuartTrio,
+    host: str,
+    port: int,
+    *,
+    shutdown_event: trio.Event,
+    tls: TlsFiles | None = None,
+    graceful_seconds: float = 5.0,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve `app` until `shutdown_event`; `task_status` gets the addresses (`http://127.0.0.1:8000`) once they answer.
+
+    `port` 0 takes any free one. Returns within about `graceful_seconds` of the event. Raises ListenError.
+    """
+    bound = await _listen(host, port, tls)
+    config, context, connections = _hypercorn_config(), WorkerContext(None), _Connections()
+
+    async def handle(stream: Stream) -> None:
+        # hypercorn's hint names the TLS stream alone; it takes both.
+        either = cast("trio.SSLStream[trio.SocketStream]", stream)
+        connection = Connection(ASGIWrapper(app), config, context, ConnectionState({}), either)
+        with connections.holding(connection):
+            await _contained(connection.run)
+
+    async with trio.open_nursery() as handlers:
+        try:
+            async with trio.open_nursery() as accepting:
+                accepting.start_soon(_accept, handle, bound.listeners, handlers)
+                task_status.started(bound.addresses)
+                await shutdown_event.wait()
+                accepting.cancel_scope.cancel()
+            await context.terminated.set()
+            with trio.move_on_after(graceful_seconds):
+                await connections.wait_none()
+        finally:
+            # Writes are shielded (hypercorn): only closing the socket under them ends them at once.
+            connections.cut_all()
+        handlers.cancel_scope.cancel()
+
+
+# Listening
+
+
+@attrs.frozen
+class _Bound:
+    listeners: list[Listener]
+    addresses: list[str]
+
+
+async def _listen(host: str, port: int, tls: TlsFiles | None) -> _Bound:
+    context = _tls_context(tls) if tls is not None else None
+    try:
+        plain = await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        raise ListenError(f"cannot listen on port {port} of {host}: {error.strerror or error}") from error
+    if context is None:
+        return _Bound(list(plain), [_address("http", one) for one in plain])
+    secure: list[Listener] = [trio.SSLListener(one, context, https_compatible=True) for one in plain]
+    return _Bound(secure, [_address("https", one) for one in plain])
+
+
+def _tls_context(tls: TlsFiles) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])  # HTTP/2 measured no gain (architecture 12)
+    try:
+        context.load_cert_chain(tls.certificate, tls.key)
+    except (OSError, ssl.SSLError) as error:
+        raise ListenError(f"the TLS files {tls.certificate} and {tls.key} cannot be used: {error}") from error
+    return context
+
+
+async def _accept(
+    handle: Callable[[Stream], Awaitable[None]], listeners: list[Listener], handlers: trio.Nursery
+) -> None:
+    await trio.serve_listeners(handle, listeners, handler_nursery=handlers)
+
+
+def _address(scheme: str, listener: trio.SocketListener) -> str:
+    host, port = listener.socket.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _hypercorn_config() -> Config:
+    config = Config()
+    config.accesslog = None  # architecture 12: it costs 7-9 %, and lines of requests are nobody's business
+    config.errorlog = _log
+    config.include_server_header = False
+    config.keep_alive_timeout = KEEP_ALIVE_SECONDS
+    return config
+
+
+# Connections
+
+
+class Connection(TCPServer):
+    """hypercorn's connection, with a bound on how long a client may take no bytes, and a way to cut it off."""
+
+    async def protocol_send(self, event: Event) -> None:
+        if isinstance(event, RawData):
+            await self._write(event.data)
+        else:
+            await super().protocol_send(event)
+
+    async def _write(self, data: bytes) -> None:
+        """Send `data`; shielded, because half of an answer followed by the next one would be read as one."""
+        async with self.send_lock:
+            try:
+                for start in range(0, len(data), WRITE_PIECE_BYTES):
+                    with trio.fail_after(WRITE_SECONDS) as scope:
+                        scope.shield = True
+                        await self.stream.send_all(data[start : start + WRITE_PIECE_BYTES])
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self.protocol.handle(Closed())
+            except trio.TooSlowError:
+                _log.info("a client took no bytes for %g s and was cut off", WRITE_SECONDS)
+                self.cut()
+                await self.protocol.handle(Closed())
+
+    def cut(self) -> None:
+        """Close the socket now; whoever waits for it finds it closed."""
+        plain = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
+        plain.socket.close()
+
+
+class _Connections:
+    """The connections that are open, so that a shutdown can wait for them and then cut them."""
+
+    def __init__(self) -> None:
+        self._open: set[Connection] = set()
+        self._none = trio.Event()
+
+    @contextmanager
+    def holding(self, connection: Connection) -> Iterator[None]:
+        self._open.add(connection)
+        try:
+            yield
+        finally:
+            self._open.discard(connection)
+            if not self._open:
+                self._none.set()
+
+    async def wait_none(self) -> None:
+        while self._open:
+            self._none = trio.Event()
+            await self._none.wait()
+
+    def cut_all(self) -> None:
+        for connection in self._open:
+            connection.cut()
+
+
+async def _contained(run: Callable[[], Awaitable[None]]) -> None:
+    """Run a connection; its failure is logged and never ends the listener, which serves all others."""
+    try:
+        await run()
+    except Exception:  # noqa: BLE001  # the last resort of a connection, as the supervisor is an actor's
+        _log.exception("a connection failed")
+    except BaseExceptionGroup as group:
+        crash, rest = group.split(Exception)
+        if crash is not None:
+            _log.error("a connection failed", exc_info=crash)
+        if rest is not None:
+            raise rest from None

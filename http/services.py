@@ -1,0 +1,68 @@
+"""What handlers are given: published values to read, addresses to ask, settings. One frozen value, made once by the
+composition and handed to `build_app`.
+
+To give your routes something more, add a field here: `Published[...]` for what is read, `Address[...]` for what is asked,
+a callable for a figure. Say what it is under the field. Tests take the `services` fixture (tests/http/conftest.py) and
+`attrs.evolve` it.
+"""
+
+from collections.abc import Callable, Mapping
+
+import attrs
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.desk import DeskMessage
+from onebroker.actors.engine.messages import EngineMessage, EngineStatus
+from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.kernel.supervisor import CrashRecord
+from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.store.interface import Store
+from onebroker.actors.store.keys import Resource
+from onebroker.actors.token.messages import TokenMessage
+from onebroker.actors.token.state import HeldToken
+from onebroker.config.clock import Clock
+from onebroker.config.sections import EngineSettings, ServiceSettings
+from onebroker.http.metrics import MetricSource
+
+
+@attrs.frozen(kw_only=True)
+class OrderServices:
+    """The order side: the engine, the desk beside it, and what a route checks before it asks them."""
+
+    brokers: tuple[str, ...]
+    """Codes in service."""
+    settings: EngineSettings
+    catalogue: Published[CatalogueState]
+    engine_status: Published[EngineStatus]
+    engine: Address[EngineMessage]
+    desk: Address[DeskMessage]
+    store: Store
+
+
+@attrs.frozen(kw_only=True)
+class Services:
+    clock: Clock
+    settings: ServiceSettings
+    token: Published[HeldToken | None]
+    """None until the token actor has read the stored token."""
+    token_actor: Address[TokenMessage]
+
+    actors: Callable[[], Mapping[str, bool]]
+    """Every supervised child -> whether it is up."""
+    crashes: Callable[[], tuple[CrashRecord, ...]]
+    store_reachable: Callable[[], bool]
+    health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
+    """Key of `/api/health` -> what to show there, a JSON value (brokers, ages, engine ...)."""
+    metric_sources: tuple[MetricSource, ...] = ()
+    """What `/metrics` shows besides its own figures."""
+    documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
+    """The five documents; None inside until a document is first built, absent when nothing keeps it."""
+    orders: OrderServices | None = None
+    """What order routes need; None where nothing places orders (tests of other areas)."""
+
+    def required_orders(self) -> OrderServices:
+        """Return `orders`; a composition without it has no order routes to serve (a fault of ours: LookupError)."""
+        if self.orders is None:
+            raise LookupError("no order services")
+        return self.orders

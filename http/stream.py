@@ -1,0 +1,65 @@
+"""One JSON array in chunks of about 64 KB (spec 1 §1.5): for answers too long to hold.
+
+The status is decided by the first chunk: what fails before it is an ordinary failure. What fails later ends the array early
+with status 200, and the client checks the count. When the client goes away the source is closed at once.
+"""
+
+import logging
+from collections.abc import AsyncGenerator
+
+from quart.wrappers import Response
+
+from onebroker.http import render
+
+CHUNK_BYTES = 64 * 1024
+
+_log = logging.getLogger("onebroker.http.stream")
+
+
+async def array_answer(
+    rows: AsyncGenerator[bytes, None],
+    *,
+    failures: tuple[type[Exception], ...],
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Response:
+    """Return the answer that streams `rows` (each one or more JSON values, joined by commas) as one array.
+
+    Raises what `rows` raises before the first chunk is full. `failures` are the errors of the source that end the array
+    early later on; any other error breaks the connection.
+    """
+    chunks = _array(rows, failures, chunk_bytes)
+    first = await anext(chunks)
+    response = Response(_resumed(first, chunks), status=200, content_type=render.JSON)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+async def _array(
+    rows: AsyncGenerator[bytes, None], failures: tuple[type[Exception], ...], chunk_bytes: int
+) -> AsyncGenerator[bytes, None]:
+    buffer = bytearray(b"[")
+    separator, started = b"", False
+    try:
+        async for row in rows:
+            buffer += separator + row
+            separator = b","
+            if len(buffer) >= chunk_bytes:
+                started = True
+                yield bytes(buffer)
+                buffer.clear()
+    except failures as error:
+        if not started:
+            raise
+        _log.warning("a stream ended early: %s", error)
+    finally:
+        await rows.aclose()
+    yield bytes(buffer + b"]")
+
+
+async def _resumed(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    try:
+        yield first
+        async for chunk in rest:
+            yield chunk
+    finally:
+        await rest.aclose()

