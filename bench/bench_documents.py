@@ -24,14 +24,13 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Assembler, document_body, finish
-from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.messages import Rows, Slice
-from onebroker.actors.portfolio.order_book import OrderBook
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.status import read_brokers
-from onebroker.actors.portfolio.trade_book import TradeBook
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.brokers.records import (
     FundsRow,
@@ -200,9 +199,9 @@ def _assembler(resource: Resource, catalogue: Published[CatalogueState]) -> Asse
         case "positions":
             return PositionsAssembler(catalogue)
         case "orders":
-            return BookAssembler(OrderBook(), catalogue, _Legs())
+            return OrderBookAssembler(catalogue, _Legs())
         case "trades":
-            return BookAssembler(TradeBook(), catalogue, _Legs())
+            return TradeBookAssembler(catalogue, _Legs())
 
 
 def _build(assembler: Assembler, slices: Mapping[str, Slice]) -> int:

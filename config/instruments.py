@@ -87,6 +87,19 @@ def calendar_of(segment: str) -> str:
     return _CALENDARS.get(bare_segment(segment).partition("_")[0], "equity")
 
 
+def segments_of(exchange: str) -> tuple[str, ...]:
+    """Return the bare segments an exchange can list, in the fixed order, by the calendars it trades (spec 1 §4.3).
+
+    NSE and BSE list every kind, MCX and NCDEX commodities; whatever fits nothing is `uncategorised` anywhere, and that is
+    all `unknown` holds.
+    """
+    if exchange in (Exchange.NSE, Exchange.BSE):
+        return SEGMENTS
+    if exchange == Exchange.UNKNOWN:
+        return (UNCATEGORISED,)
+    return tuple(name for name in SEGMENTS if name == UNCATEGORISED or calendar_of(name) == "commodity")
+
+
 def price_places(segment: str) -> int:
     """Return the decimals of a price: 4 for currency instruments, 2 for everything else (spec 1 §2.3)."""
     return 4 if bare_segment(segment).startswith("currenc") else 2

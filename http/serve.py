@@ -30,6 +30,7 @@ KEEP_ALIVE_SECONDS = 75.0
 """How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
 
 WRITE_SECONDS = 30.0
+CLOSE_SECONDS = 2.0
 WRITE_PIECE_BYTES = 64 * 1024
 
 _log = logging.getLogger("onebroker.http.server")
@@ -149,7 +150,10 @@ class Connection(TCPServer):
     async def protocol_send(self, event: Event) -> None:
         if isinstance(event, RawData):
             await self._write(event.data)
-        else:
+            return
+        # Shielded: telling the application that its client is gone cancels the very task that is closing here, and a
+        # connection answered with `Connection: close` would stay open.
+        with trio.move_on_after(CLOSE_SECONDS, shield=isinstance(event, Closed)):
             await super().protocol_send(event)
 
     async def _write(self, data: bytes) -> None:

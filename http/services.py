@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.engine.desk import DeskMessage
 from onebroker.actors.engine.messages import EngineMessage, EngineStatus
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.quotes.messages import QuoteMessage
+from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
@@ -41,6 +44,18 @@ class OrderServices:
 
 
 @attrs.frozen(kw_only=True)
+class InstrumentServices:
+    """The market side: the catalogue's snapshot, and quotes stored or fetched."""
+
+    catalogue: Published[CatalogueState]
+    catalogue_actor: Address[CatalogueMessage]
+    quotes: Quotes
+    """Stored quotes, read without awaiting."""
+    quote_book: Address[QuoteMessage]
+    """Asked when no stored quote may be served."""
+
+
+@attrs.frozen(kw_only=True)
 class Services:
     clock: Clock
     settings: ServiceSettings
@@ -58,8 +73,16 @@ class Services:
     """What `/metrics` shows besides its own figures."""
     documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
     """The five documents; None inside until a document is first built, absent when nothing keeps it."""
+    instruments: InstrumentServices | None = None
+    """What instrument and quote routes need; None where there are none (tests of other areas)."""
     orders: OrderServices | None = None
     """What order routes need; None where nothing places orders (tests of other areas)."""
+
+    def required_instruments(self) -> InstrumentServices:
+        """Return `instruments`; a composition without it has no such routes to serve (a fault of ours: LookupError)."""
+        if self.instruments is None:
+            raise LookupError("no instrument services")
+        return self.instruments
 
     def required_orders(self) -> OrderServices:
         """Return `orders`; a composition without it has no order routes to serve (a fault of ours: LookupError)."""

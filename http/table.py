@@ -20,11 +20,13 @@ from onebroker.http.route import Route
 from onebroker.http.routes import (
     documents,
     health,
+    instruments,
     orders_cancel,
     orders_parents,
     orders_place,
     orders_read,
     portfolio,
+    quotes,
     session,
 )
 
@@ -32,6 +34,8 @@ _AREAS: tuple[Route, ...] = (
     *session.ROUTES,
     *health.ROUTES,
     *portfolio.ROUTES,
+    *instruments.ROUTES,
+    *quotes.ROUTES,
     *orders_read.ROUTES,
     *orders_place.ROUTES,
     *orders_cancel.ROUTES,

@@ -45,7 +45,7 @@ class Snapshot(Protocol):
         """Return the instrument_ids that carry an ISIN, NSE listings first."""
 
     def listings(self, broker: str) -> Mapping[str, Listing]:
-        """Return a broker's listings by broker_token."""
+        """Return a broker's listings by broker_token: the same mapping object for the life of the snapshot."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,3 +58,9 @@ class CatalogueState:
     """Whether orders may be taken (architecture 8, today's catalogue)."""
     reason: str
     """Why not, for the 503; empty when published."""
+    lost: Mapping[str, str] = attrs.field(factory=dict)
+    """Broker code -> why the latest mapping holds nothing of it."""
+
+
+NOT_MAPPED = CatalogueState(latest=None, published_today=False, reason="no instruments have been mapped yet")
+"""Before the first build."""

@@ -9,7 +9,6 @@ import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any, Protocol
 
 import attrs
@@ -137,6 +136,10 @@ class Supervisor:
         running = _Running(child)
         self._children.append(running)
         await self._nursery.start(self._keep, running)
+        # From here on only its supervisor ends this child: were a cancellation from outside to reach all children at once,
+        # the store would be gone before the engine has written its last outcome. Not earlier: a start that was cancelled
+        # waits for its child to end.
+        running.scope.shield = True
 
     async def stop(self) -> None:
         """Stop all children, the last started first, each fully ended before the next is stopped."""
@@ -160,7 +163,7 @@ class Supervisor:
         try:
             with running.scope:
                 while True:
-                    error = await self._run_once(running, partial(_begin, running, first))
+                    error = await self._run_once(running, first.started)
                     if error is None:
                         return
                     self._crashes.note(child, error)
@@ -205,13 +208,6 @@ class Supervisor:
             if mailbox is not None:
                 mailbox.stopped()
         return None
-
-
-def _begin(running: _Running, first: "_Once") -> None:
-    # From here on only its supervisor ends this child: were a cancellation from outside to reach all children at once,
-    # the store would be gone before the engine has written its last outcome.
-    running.scope.shield = True
-    first.started()
 
 
 class _Once:

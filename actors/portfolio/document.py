@@ -32,6 +32,9 @@ BEAT_SECONDS: dict[Resource, float] = {
 SOONEST_SECONDS = 0.5
 """Least time between two documents when a broker's status changed between beats."""
 
+LEAST_HEARING_SECONDS = 0.05
+"""Time for the mailbox between two builds even when a build takes longer than a beat."""
+
 MAILBOX_CAPACITY = 16
 """Slices replace each other per broker and need no room; only `BrokerRemoved` is told."""
 
@@ -129,4 +132,4 @@ class DocumentActor:
             )
         )
         self._built = began
-        self._due = began + BEAT_SECONDS[self._resource]
+        self._due = max(began + BEAT_SECONDS[self._resource], published + LEAST_HEARING_SECONDS)

@@ -310,7 +310,13 @@ class HoldingsAssembler:
         self._snapshot, self._sources = snapshot, sources
         groups = join([held for broker in sorted(self._resolved) for held in self._resolved[broker]])
         yield
-        self._groups = [(group, identify(group, snapshot)) for group in groups if sum(units(one.row) for one in group)]
+        named = []
+        for number, group in enumerate(groups):
+            if sum(units(one.row) for one in group):
+                named.append((group, identify(group, snapshot)))
+            if number % ROWS_PER_STEP == 0:
+                yield
+        self._groups = named
 
     def _resolve(self, broker: str, held: Slice, snapshot: Snapshot | None) -> tuple[Held, ...]:
         rows = held.rows if isinstance(held.rows, tuple) else ()
@@ -339,10 +345,10 @@ def _same_sources(one: Mapping[str, object], other: Mapping[str, object]) -> boo
     return one.keys() == other.keys() and all(other[broker] is rows for broker, rows in one.items())
 
 
-def _sort_key(one: _Rendered) -> tuple[str, str, str, str]:
+def _sort_key(one: _Rendered) -> tuple[str, ...]:
+    """By symbol; the rest only makes the order one that does not depend on the order of reads."""
     company = one.company
-    first = one.group[0]
-    return company.symbol, company.exchange, company.instrument_id or "", f"{first.broker}:{first.row.instrument_token}"
+    return company.symbol, company.exchange, company.instrument_id or "", *_member_order(one.group[0])
 
 
 def _content(rendered: Sequence[_Rendered]) -> Content:

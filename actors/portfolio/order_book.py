@@ -4,8 +4,10 @@ import math
 
 import msgspec
 
+from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.legs import LegIndex, LegOwner
-from onebroker.actors.portfolio.books import SortKey, Tally, engine_columns
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.books import BookAssembler, SortKey, Tally, engine_columns
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow
 from onebroker.config.money import rupees, value_paise
@@ -123,3 +125,8 @@ class OrderBook:
             by_status={status: total.counts[status] for status in order if total.counts[status]},
             filled_value=rupees(total.amounts_paise["filled_value"]),
         )
+
+
+class OrderBookAssembler(BookAssembler[OrderRow]):
+    def __init__(self, catalogue: Published[CatalogueState], legs: LegIndex) -> None:
+        super().__init__(OrderBook(), catalogue, legs)

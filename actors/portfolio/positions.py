@@ -24,6 +24,8 @@ from onebroker.config.vocabulary import POSITION_PRODUCTS, pass_through
 
 VIEWS = ("net", "day")
 _UNMAPPED_PLACES = 4
+GROUPS_PER_STEP = 8
+"""A group may hold a row of every broker."""
 
 
 class PositionPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -269,7 +271,7 @@ class PositionsAssembler:
         names = {key: self._rendered[key].sort_key for key in changed if key in self._rendered}
         for number, key in enumerate(changed):
             self._render(key, recency)
-            if number % ROWS_PER_STEP == 0:
+            if number % GROUPS_PER_STEP == 0:
                 yield
         if names != {key: self._rendered[key].sort_key for key in changed if key in self._rendered}:
             self._order = tuple(sorted(self._rendered, key=lambda key: self._rendered[key].sort_key))

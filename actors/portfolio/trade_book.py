@@ -4,8 +4,10 @@ import math
 
 import msgspec
 
+from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.legs import LegIndex, LegOwner
-from onebroker.actors.portfolio.books import SortKey, Tally, engine_columns
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.books import BookAssembler, SortKey, Tally, engine_columns
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import TradeRow
 from onebroker.config.money import rupees, value_paise
@@ -106,3 +108,8 @@ class TradeBook:
 
 def _value(row: TradeRow) -> int:
     return value_paise(row.quantity, row.price) if math.isfinite(row.price) else 0
+
+
+class TradeBookAssembler(BookAssembler[TradeRow]):
+    def __init__(self, catalogue: Published[CatalogueState], legs: LegIndex) -> None:
+        super().__init__(TradeBook(), catalogue, legs)

@@ -87,6 +87,8 @@ class Held:
 
     def fold(self, op: Op) -> int:
         """Take `op` in; return how many keys had to be given up for room."""
+        if isinstance(op, HashSet) and not op.values and not op.remove:
+            return 0  # changes nothing; every plan has something to do
         plan = self._plans.get(op.key)
         self._bytes -= plan.size_bytes if plan is not None else 0
         if isinstance(op, Set | Delete):

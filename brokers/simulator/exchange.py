@@ -379,7 +379,7 @@ class Exchange:
         return meta
 
     def _build_world(self, day: date) -> World:
-        universe = build_universe(self._meta.number, self._meta.seed, day)
+        universe = build_universe(self._meta.number, self._meta.seed, day, self._calendar.is_session_day)
         prices = Prices(universe, self._meta.seed)
         for hold in self._holds:
             contract = universe.by_id.get(hold.instrument_id)

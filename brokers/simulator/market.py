@@ -51,11 +51,20 @@ class _DayFigures:
     samples: int = 0
     sampled_to: float = 0.0
 
-    def add(self, ticks: int) -> None:
-        self.high = max(self.high, ticks) if self.samples else ticks
-        self.low = min(self.low, ticks) if self.samples else ticks
+    def begin(self, ticks: int, at: float) -> None:
+        """Start again with the first price of the day."""
+        self.open = self.high = self.low = self.total = ticks
+        self.samples, self.sampled_to = 1, at
+
+    def see(self, ticks: int) -> None:
+        self.high, self.low = max(self.high, ticks), min(self.low, ticks)
+
+    def sample(self, ticks: int, at: float) -> None:
+        """Take a price of the half-hourly grid: only those make the average, so that looking does not change it."""
+        self.see(ticks)
         self.total += ticks
         self.samples += 1
+        self.sampled_to = at
 
 
 class MarketBoard:
@@ -153,7 +162,7 @@ class MarketBoard:
         volume = 0 if contract.is_index else self._volume(contract, day.reading, at) + traded_units
         oi = self._oi(contract, at)
         sides = {side: self._levels(contract, book, side) for side in Side}
-        average = Decimal(day.total) / day.samples * contract.tick_size
+        average = Decimal(day.total + last) / (day.samples + 1) * contract.tick_size
         tick = contract.tick_size
         return Market(
             last_price=last * tick,
@@ -236,18 +245,13 @@ class MarketBoard:
     def _sample(self, day: _DayFigures, contract: Contract, at: float, last: int) -> None:
         opens = day.reading.opens
         if at < opens:  # the pre-open shows the last close
-            day.open = day.high = day.low = day.total = last
-            day.samples, day.sampled_to = 1, 0.0
+            day.begin(last, 0.0)
             return
         if day.sampled_to < opens:
-            day.samples = day.total = 0
-            day.open = self._within(day, contract, opens)
-            day.add(day.open)
-            day.sampled_to = opens
-        while day.sampled_to + _SAMPLE_SECONDS <= at:
-            day.sampled_to += _SAMPLE_SECONDS
-            day.add(self._within(day, contract, day.sampled_to))
-        day.add(last)
+            day.begin(self._within(day, contract, opens), opens)
+        while (due := day.sampled_to + _SAMPLE_SECONDS) <= at:
+            day.sample(self._within(day, contract, due), due)
+        day.see(last)
 
     @staticmethod
     def _levels(contract: Contract, book: Book | None, side: Side) -> tuple[Level, ...]:

@@ -182,7 +182,8 @@ class _Connection:
         asked = next(event for event in wire.events() if isinstance(event, Request))
         opened = self.site.open_socket(_request(head, b"", self.base))
         if isinstance(opened, WireResponse):
-            names = [(name.encode(), value.encode()) for name, value in opened.headers.items()]
+            said = {**opened.headers, "content-length": str(len(opened.body))}
+            names = [(name.encode(), value.encode()) for name, value in said.items()]
             refused = RejectConnection(status_code=opened.status, headers=names, has_body=True)
             await self.stream.send_all(wire.send(refused) + wire.send(RejectData(data=opened.body)))
             return

@@ -198,7 +198,7 @@ class Trading:
         product: Product,
         quantity: int,
         price: Decimal,
-        why: str,
+        why: str | None,
     ) -> None:
         """Enter a market order of the account that trades at once with the market maker: square-offs and the seed."""
         new = NewOrder(

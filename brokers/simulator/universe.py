@@ -6,8 +6,8 @@ Prices are not here: `market.py` moves each `Walk`.
 """
 
 import random
-from collections.abc import Iterator, Mapping
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import count, islice
 
@@ -24,7 +24,7 @@ from onebroker.brokers.simulator.conventions import (
     monthly,
 )
 from onebroker.brokers.simulator.model import Contract
-from onebroker.config.instruments import Identity, Shape, future, option, security
+from onebroker.config.instruments import Identity, Shape, calendar_of, future, option, security
 from onebroker.config.money import snap
 
 SMALLEST = 60
@@ -55,6 +55,7 @@ _DEFAULT_NUMBER = 2000
 _TOKENS_PER_UNDERLYING = 64
 _WEEKS = 64
 """Derivative tokens repeat after this many weeks, when the old contracts are long gone."""
+_LONGEST_BREAK_DAYS = 10
 _FIRST_DERIVATIVE_TOKEN = 300_000
 
 
@@ -88,15 +89,26 @@ class Universe:
         return frozenset(other for other, walk in self.walk_of.items() if walk == key)
 
 
-def build_universe(number: int, seed: int, today: date) -> Universe:
-    """Return the universe of `number` contracts (at least 60) listed on `today`."""
+def every_day(_exchange: str, _calendar: str, _day: date) -> bool:
+    """Say that every day is a trading day."""
+    return True
+
+
+def build_universe(
+    number: int, seed: int, today: date, is_session: Callable[[str, str, date], bool] = every_day
+) -> Universe:
+    """Return the universe of `number` contracts (at least 60) listed on `today`.
+
+    `is_session(exchange, calendar, day)` tells trading days: an expiry on another day moves to the trading day before.
+    """
     if number < SMALLEST:
         raise ValueError(f"the simulator needs at least {SMALLEST} instruments, not {number}")
-    return _Builder(number, seed, today).build()
+    return _Builder(number, seed, today, is_session).build()
 
 
 class _Builder:
-    def __init__(self, number: int, seed: int, today: date) -> None:
+    def __init__(self, number: int, seed: int, today: date, is_session: Callable[[str, str, date], bool]) -> None:
+        self._is_session = is_session
         self._number, self._today = number, today
         self._random = random.Random(f"universe|{seed}")
         self._contracts: list[Contract] = []
@@ -246,7 +258,7 @@ class _Builder:
     def _future(self, each: Convention, n: int) -> tuple[Convention, Identity, int]:
         # Futures of weekly indices are monthly ones: only options have weekly expiries.
         rule = monthly(each.expiries(self._today)[0].weekday()) if each.kind == "equity_index" else each.expiries
-        expiry = rule(self._today)[n]
+        expiry = self._expiries(each, rule)[n]
         return each, future(each.exchange, f"{each.kind}_futures", each.symbol, expiry), 0
 
     def _options(self, underlyings: tuple[Convention, ...]) -> Iterator[tuple[Convention, Identity, int]]:
@@ -261,9 +273,25 @@ class _Builder:
         strike = snap(each.base_price, each.strike_step, "nearest") + offset * each.strike_step
         slot = 1 + 2 * ((offset + 15) % 31)
         for side, option_type in enumerate(("CE", "PE")):
-            expiry = each.expiries(self._today)[n]
+            expiry = self._expiries(each, each.expiries)[n]
             identity = option(each.exchange, f"{each.kind}_options", each.symbol, expiry, float(strike), option_type)
             yield each, identity, slot + side
+
+    def _expiries(self, each: Convention, rule: Callable[[date], tuple[date, ...]]) -> tuple[date, ...]:
+        """The rule's days, each moved to the trading day before when it is none."""
+        days = self._moved(each, rule(self._today))
+        return days if days[0] >= self._today else self._moved(each, rule(self._after_this_expiry(rule)))
+
+    def _after_this_expiry(self, rule: Callable[[date], tuple[date, ...]]) -> date:
+        return rule(self._today)[0] + timedelta(days=1)
+
+    def _moved(self, each: Convention, days: tuple[date, ...]) -> tuple[date, ...]:
+        moved = []
+        for day in days:
+            tries = (day - timedelta(days=back) for back in range(_LONGEST_BREAK_DAYS))
+            calendar = calendar_of(each.kind)
+            moved.append(next((one for one in tries if self._is_session(each.exchange, calendar, one)), day))
+        return tuple(moved)
 
     def _goods(self) -> Iterator[tuple[Convention, Identity, int]]:
         for n in range(3):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from onebroker.brokers.requests import StreamAddress, WireRequest, WireResponse
-from onebroker.brokers.transport.interface import FrameStream
+from onebroker.brokers.transport.interface import FrameStream, Transport
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from onebroker.brokers.transport.websocket import MOST_MESSAGE_BYTES, StreamOpener
 from onebroker.config.clock import Clock
@@ -41,10 +41,11 @@ async def open_transport(
     ssl_context: ssl.SSLContext | None = None,
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
-) -> AsyncIterator[NetworkTransport]:
+) -> AsyncIterator[Transport]:
     """Open a transport for the length of the block; leaving it closes everything it opened.
 
-    `ssl_context` None = the machine's trusted authorities, names verified.
+    `ssl_context` None = the machine's trusted authorities, names verified. The sockets' tasks run in a nursery here, so
+    what the block raises leaves it in an exception group.
     """
     context = ssl_context or ssl.create_default_context()
     rest = RestTransport(clock, context, limits)

@@ -187,7 +187,7 @@ class StreamOpener:
                     wire.handshake_done()
                     self._open.add(life.cancel_scope)
                     task_status.started(WebSocketStream(connection, life.cancel_scope.cancel))
-                if not opened:
+                if self._closed or not opened:
                     life.cancel_scope.cancel()
         except* HandshakeError:
             pass  # refused; what the broker said is in the wire's bytes

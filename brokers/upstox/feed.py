@@ -81,11 +81,10 @@ class FeedFrames:
             response = FeedResponse.FromString(frame)
         except (DecodeError, UnicodeDecodeError) as error:
             return [error_event(frame) if frame[:1] == b"{" else CorruptFrame(f"no FeedResponse: {error}")]
-        if not response.feeds:
-            return [Heartbeat()]  # the state of the markets
         sent = response.currentTs
         ticks = [tick for key in response.feeds if (tick := self._tick(key, response.feeds[key], sent)) is not None]
-        return [Ticks(tuple(ticks))] if ticks else [CorruptFrame("feeds without a last price")]
+        # The state of the markets, or instruments that never traded, is a sign of life.
+        return [Ticks(tuple(ticks))] if ticks else [Heartbeat()]
 
     def _tick(self, key: str, feed: Any, sent: int) -> Tick | None:
         kind = feed.WhichOneof("FeedUnion")

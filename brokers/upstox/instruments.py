@@ -232,8 +232,8 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         isin=pl.when(pl.col("isin").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("isin")),
         lot_size=lot.cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(tick / 100),
-        # Counted as the file's lot_size is, so first in lots.
-        freeze_quantity=pl.when(freeze > 0).then(freeze / listed_lot * lot).floor().cast(pl.Int64),
+        # Counted as the file's lot_size is: units, or contracts.
+        freeze_quantity=pl.when(freeze > 0).then(freeze * lot / listed_lot).floor().cast(pl.Int64),
         contract_units=pl.col("units").cast(pl.Int64),
         broker_token=_KEY,
         tradingsymbol=pl.col("trading_symbol"),

@@ -42,11 +42,15 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /v3/order/place. Raises `NotSendable`."""
-    order_type = OrderType(ticket.order_type)
+    try:
+        order_type = OrderType(ticket.order_type)
+        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"upstox has no word for {error}") from error
     fields: dict[str, object] = {
         "quantity": _quantity(ticket.quantity, ticket.listing),
-        "product": PRODUCT_TO_WIRE[Product(ticket.product)],
-        "validity": VALIDITY_TO_WIRE[Validity(ticket.validity)],
+        "product": product,
+        "validity": validity,
         "price": ticket.price or _ZERO,
         "tag": _tag(ticket.token),
         "slice": False,

@@ -34,7 +34,9 @@ def holding_requests(access: Access) -> tuple[WireRequest, ...]:
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the settled and T1 holdings, then the margin-trading ones."""
     holdings, margin = (values.rows_of(wire.data(response)) for response in responses)
-    return [_holding_row(row) for row in holdings] + [_margin_row(row) for row in margin if row.get("quantity")]
+    return [_holding_row(row) for row in holdings] + [
+        _margin_row(row) for row in margin if values.whole(row.get("quantity"))
+    ]
 
 
 def fund_requests(access: Access) -> tuple[WireRequest, ...]:

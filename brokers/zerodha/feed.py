@@ -102,10 +102,13 @@ class KiteDecoder:
         packets = _split(frame)
         if packets is None:
             return [CorruptFrame(f"{len(frame)} bytes that do not divide into the packets announced")]
-        ticks = tuple(self._tick(packet) for packet in packets if len(packet) in _READERS)
+        known = [packet for packet in packets if len(packet) in _READERS]
+        ticks = tuple(
+            [tick for tick in map(self._tick, known) if tick.last_price]
+        )  # zero: never traded, no price to serve
         events: list[BrokerEvent] = [Ticks(ticks)] if ticks else []
-        if len(ticks) < len(packets):
-            events.append(CorruptFrame(f"{len(packets) - len(ticks)} packets of an unknown length"))
+        if len(known) < len(packets):
+            events.append(CorruptFrame(f"{len(packets) - len(known)} packets of an unknown length"))
         return events
 
     def _tick(self, packet: bytes) -> Tick:
@@ -122,7 +125,7 @@ class KiteDecoder:
             kind, content = message.get("type"), message.get("data")
             if kind == "order":
                 return [OrderUpdate(order_row(row_of(content), self._listings))]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError) as error:
+        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
             return [CorruptFrame(f"a text message that cannot be read: {error}")]
         if kind == "error":
             return [_error(str(content))]

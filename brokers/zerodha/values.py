@@ -148,23 +148,31 @@ def epoch(value: object) -> float | None:
 
 def status(word: object) -> str:
     """Return our order status, or Kite's word upper-cased when it maps to nothing."""
-    return STATUSES.get(pass_through(word), pass_through(word))
+    return _ours(STATUSES, word)
 
 
 def side(word: object) -> str:
-    return SIDE_FROM_WIRE.get(pass_through(word), pass_through(word))
+    return _ours(SIDE_FROM_WIRE, word)
 
 
 def product(word: object) -> str:
-    return PRODUCT_FROM_WIRE.get(pass_through(word), pass_through(word))
+    return _ours(PRODUCT_FROM_WIRE, word)
 
 
 def order_type(word: object) -> str:
-    return ORDER_TYPE_FROM_WIRE.get(pass_through(word), pass_through(word))
+    return _ours(ORDER_TYPE_FROM_WIRE, word)
 
 
 def validity(word: object) -> str:
-    return VALIDITY_FROM_WIRE.get(pass_through(word), pass_through(word))
+    return _ours(VALIDITY_FROM_WIRE, word)
+
+
+def _ours(table: Mapping[str, str], word: object) -> str:
+    known = table.get(word) if isinstance(word, str) else None
+    if known is not None:
+        return known
+    spelled = pass_through(word)
+    return table.get(spelled, spelled)
 
 
 def contract_units(exchange: str, broker_token: str, listings: Mapping[str, Listing]) -> int | None:

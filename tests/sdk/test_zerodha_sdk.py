@@ -81,6 +81,8 @@ def test_a_market_order_trades_and_lots_stay_lots(steps):
 def test_the_ticker_sends_full_ticks_and_order_updates(steps):
     assert steps["ticks in time"]
     assert steps["update in time"]
+    assert steps["ltp in time"]
+    assert steps["quote in time"]
     assert steps["errors"] == []
     quotes = {each["instrument_token"]: each for each in steps["quote"].values()}
     by_token = {tick["instrument_token"]: tick for tick in steps["ticks"]}

@@ -9,6 +9,7 @@ import sys
 import threading
 
 from kiteconnect import KiteConnect, KiteTicker, exceptions
+from twisted.internet import reactor
 
 WAIT_SECONDS = 20
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
@@ -114,6 +115,7 @@ def ticker(kite, line, chosen, order):
     socket = KiteTicker(line["credentials"]["api_key"], kite.access_token, root=line["stream_url"])
     ticks, updates, errors = {}, [], []
     seen, updated = threading.Event(), threading.Event()
+    in_mode = {mode: threading.Event() for mode in ("ltp", "quote")}
     placed = []
 
     def on_connect(ws, response):
@@ -124,6 +126,9 @@ def ticker(kite, line, chosen, order):
         ticks.update({tick["instrument_token"]: tick for tick in arrived if tick["mode"] == "full"})
         if len(ticks) == len(tokens):
             seen.set()
+        for tick in arrived:
+            if seen.is_set() and tick["mode"] in in_mode:
+                in_mode[tick["mode"]].set()
 
     def on_order_update(ws, data):
         updates.append(data)
@@ -137,6 +142,10 @@ def ticker(kite, line, chosen, order):
     placed.append(kite.place_order(**order))
     on_order_update(None, {"order_id": "", "status": ""})  # the update may have come before the id
     step("update in time", updated.wait(WAIT_SECONDS))
+    for mode, event in in_mode.items():
+        event.clear()
+        reactor.callFromThread(socket.set_mode, mode, tokens)
+        step(f"{mode} in time", event.wait(WAIT_SECONDS))
     step("ticks", [ticks.get(token) for token in tokens])
     step("updates", [each for each in updates if each["order_id"] == placed[0]])
     step("errors", errors)

@@ -11,13 +11,13 @@ import trio.testing
 
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.document import MAILBOX_CAPACITY, DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.messages import BrokerRemoved
-from onebroker.actors.portfolio.order_book import OrderBook
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.stored_rows import changes
+from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import IST, Clock
@@ -67,7 +67,7 @@ class Desk:
 
 
 @pytest.fixture
-def make_desk(nursery: trio.Nursery, autojump_clock: trio.testing.MockClock) -> object:
+def make_desk(nursery: trio.Nursery) -> object:
     def make(assembler: object) -> Desk:
         clock = Clock.following_trio(START)
         return Desk(
@@ -87,7 +87,9 @@ def read_now(desk: Desk, world: SimpleNamespace, broker: str, resource: str, *ro
     return attrs.evolve(held, received_at=desk.clock.epoch() - age)
 
 
-async def test_a_document_is_there_when_the_actor_has_started(make_desk: object) -> None:
+async def test_a_document_is_there_when_the_actor_has_started(
+    make_desk: object, autojump_clock: trio.testing.MockClock
+) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("b", "a")
     assert desk.statuses == {"a": "missing", "b": "missing"}
@@ -96,7 +98,9 @@ async def test_a_document_is_there_when_the_actor_has_started(make_desk: object)
     assert desk.published.value.gap_seconds is None
 
 
-async def test_funds_are_rewritten_every_half_second(make_desk: object, world: SimpleNamespace) -> None:
+async def test_funds_are_rewritten_every_half_second(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a")
     for _ in range(6):
@@ -107,7 +111,9 @@ async def test_funds_are_rewritten_every_half_second(make_desk: object, world: S
     assert desk.document["as_of"] == "2026-11-18T10:00:03"
 
 
-async def test_a_steady_stream_of_slices_does_not_put_the_beat_off(make_desk: object, world: SimpleNamespace) -> None:
+async def test_a_steady_stream_of_slices_does_not_put_the_beat_off(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a")
     began, version = trio.current_time(), desk.published.version
@@ -121,7 +127,7 @@ async def test_a_steady_stream_of_slices_does_not_put_the_beat_off(make_desk: ob
 
 
 async def test_holdings_are_rewritten_every_minute_and_soon_after_a_broker_appears_or_fails(
-    make_desk: object, world: SimpleNamespace
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
 ) -> None:
     desk = make_desk(lambda: HoldingsAssembler(world.catalogue(), world.Quotes()))
     await desk.start("a")
@@ -146,7 +152,7 @@ async def test_holdings_are_rewritten_every_minute_and_soon_after_a_broker_appea
 
 
 async def test_a_broker_that_is_not_read_again_turns_stale_and_stays_in(
-    make_desk: object, world: SimpleNamespace
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
 ) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a")
@@ -162,7 +168,7 @@ async def test_a_broker_that_is_not_read_again_turns_stale_and_stays_in(
 
 
 async def test_slices_of_other_documents_and_of_strangers_are_left_out(
-    make_desk: object, world: SimpleNamespace
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
 ) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a")
@@ -172,7 +178,9 @@ async def test_slices_of_other_documents_and_of_strangers_are_left_out(
     assert desk.statuses == {"a": "missing"}
 
 
-async def test_a_removed_broker_leaves_the_document(make_desk: object, world: SimpleNamespace) -> None:
+async def test_a_removed_broker_leaves_the_document(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a", "b")
     desk.tell(read_now(desk, world, "a", "funds", FundsRow(available_balance=5.0)))
@@ -185,9 +193,9 @@ async def test_a_removed_broker_leaves_the_document(make_desk: object, world: Si
 
 
 async def test_the_first_document_after_a_restart_shows_what_was_stored_with_its_true_times(
-    make_desk: object, world: SimpleNamespace
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
 ) -> None:
-    desk = make_desk(lambda: BookAssembler(OrderBook(), world.catalogue(), world.Legs()))
+    desk = make_desk(lambda: OrderBookAssembler(world.catalogue(), world.Legs()))
     held = read_now(desk, world, "a", "orders", world.order("1", status="COMPLETE"), world.order("2"), age=90)
     await desk.store.write(*changes(None, held))
     await desk.store.write(*changes(None, attrs.evolve(held, broker="b", rows=None, error="Invalid token")))
@@ -202,7 +210,9 @@ async def test_the_first_document_after_a_restart_shows_what_was_stored_with_its
     assert desk.statuses["a"] == "ok"
 
 
-async def test_a_restarted_actor_works_on_over_the_same_mailbox(make_desk: object, world: SimpleNamespace) -> None:
+async def test_a_restarted_actor_works_on_over_the_same_mailbox(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
     desk = make_desk(FundsAssembler)
     await desk.start("a")
     desk.scope.cancel()
@@ -216,11 +226,30 @@ async def test_a_restarted_actor_works_on_over_the_same_mailbox(make_desk: objec
     assert desk.document["summary"]["available_balance"] == 7.0
 
 
-async def test_without_the_store_it_starts_with_what_it_hears(make_desk: object, world: SimpleNamespace) -> None:
+async def test_without_the_store_it_starts_with_what_it_hears(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
     desk = make_desk(FundsAssembler)
-    desk.store.go_away()
+    desk.store.fail_with(StoreError("not sent: connection refused"))
     await desk.start("a")
     assert desk.statuses == {"a": "missing"}
     desk.tell(read_now(desk, world, "a", "funds", FundsRow(available_balance=7.0)))
     await trio.sleep(0.6)
     assert desk.statuses == {"a": "ok"}
+
+
+async def test_slices_are_heard_even_when_every_build_takes_longer_than_a_beat(
+    make_desk: object, world: SimpleNamespace, autojump_clock: trio.testing.MockClock
+) -> None:
+    class Slow(FundsAssembler):
+        def assemble(self, slices: object) -> object:
+            autojump_clock.jump(0.7)
+            return super().assemble(slices)
+
+    desk = make_desk(Slow)
+    await desk.start("a")
+    desk.tell(read_now(desk, world, "a", "funds", FundsRow(available_balance=7.0)))
+    with trio.fail_after(10):
+        while desk.statuses["a"] != "ok":
+            await desk.next_document()
+    assert desk.published.value.build_seconds == pytest.approx(0.7)

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.legs import LegOwner
-from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.filters import BookFilter, Page, select
-from onebroker.actors.portfolio.order_book import OrderBook
-from onebroker.actors.portfolio.trade_book import TradeBook
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def orders(world: SimpleNamespace, legs: object) -> tuple:
         world.order("4", status="ODD WORD"),
         world.order("5", status="EXPIRED"),
     )
-    assembler = BookAssembler(OrderBook(), world.catalogue(), legs)
+    assembler = OrderBookAssembler(world.catalogue(), legs)
     return world.finish(assembler.assemble(world.by_broker(one, two))).rows
 
 
@@ -65,7 +64,7 @@ def test_all_given_filters_must_match(orders: tuple, wanted: dict[str, object], 
 
 def test_trades_are_filtered_by_their_own_order(world: SimpleNamespace, legs: object) -> None:
     rows = (world.trade("t1", order_id="1"), world.trade("t2", order_id="2"), world.trade("t3", order_id="1"))
-    assembler = BookAssembler(TradeBook(), world.catalogue(), legs)
+    assembler = TradeBookAssembler(world.catalogue(), legs)
     trades = world.finish(assembler.assemble(world.by_broker(world.slice_of("a", "trades", *rows)))).rows
     assert [row.trade_id for row in select(trades, BookFilter(parent_id="p1"))[0]] == ["t1", "t3"]
     assert [row.trade_id for row in select(trades, BookFilter(order_ids=frozenset({"2"})))[0]] == ["t2"]

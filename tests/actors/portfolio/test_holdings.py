@@ -158,6 +158,18 @@ def test_rows_are_sorted_by_symbol(world: SimpleNamespace) -> None:
     assert [row["symbol"] for row in shown["holdings"]] == ["A", "B", "C"]
 
 
+def test_rows_of_one_symbol_keep_their_order_however_the_broker_lists_them(world: SimpleNamespace) -> None:
+    assembler = HoldingsAssembler(world.catalogue(), world.Quotes())
+    rows = (world.holding(None), world.holding("I1"))
+    one = document(world, assembler, world.slice_of("a", "holdings", *rows))
+    other = world.slice_of("a", "holdings", *reversed(rows))
+    assert (
+        document(world, assembler, other)
+        == one
+        == document(world, HoldingsAssembler(world.catalogue(), world.Quotes()), other)
+    )
+
+
 def held(broker: str, isin: str | None, instrument_id: str | None, token: str = "T") -> Held:
     row = HoldingRow(instrument_token=token, tradingsymbol="X", exchange="NSE", isin=isin, settled_quantity=1)
     return Held(broker=broker, row=row, instrument_id=instrument_id, isin=isin)

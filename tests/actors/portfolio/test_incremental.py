@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.legs import LegOwner
-from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
-from onebroker.actors.portfolio.order_book import OrderBook
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
-from onebroker.actors.portfolio.trade_book import TradeBook
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.brokers.records import FundsRow
 from onebroker.config.instruments import security
 
@@ -37,7 +36,8 @@ class Scene:
 
     def __init__(self, world: SimpleNamespace, resource: str) -> None:
         self.world, self.resource = world, resource
-        self.catalogue, self.legs, self.quotes = world.catalogue(), world.Legs(), world.Quotes()
+        self.catalogue = SimpleNamespace(value=CatalogueState(latest=None, published_today=False, reason=""))
+        self.legs, self.quotes = world.Legs(), world.Quotes()
         self.slices: dict[str, object] = {}
         self.tick = 0.0
 
@@ -46,8 +46,8 @@ class Scene:
             "funds": FundsAssembler,
             "holdings": lambda: HoldingsAssembler(self.catalogue, self.quotes),
             "positions": lambda: PositionsAssembler(self.catalogue),
-            "orders": lambda: BookAssembler(OrderBook(), self.catalogue, self.legs),
-            "trades": lambda: BookAssembler(TradeBook(), self.catalogue, self.legs),
+            "orders": lambda: OrderBookAssembler(self.catalogue, self.legs),
+            "trades": lambda: TradeBookAssembler(self.catalogue, self.legs),
         }[self.resource]()
 
     def row(self, number: int, token: int, figure: int) -> object:
@@ -94,7 +94,7 @@ class Scene:
                         isin=f"I{token[1]}",
                         tokens=dict.fromkeys(BROKERS, token),
                     )
-                self.catalogue.set(CatalogueState(latest=snapshot, published_today=True, reason=""))
+                self.catalogue.value = CatalogueState(latest=snapshot, published_today=True, reason="")
             case "leg":
                 owner = LegOwner(
                     parent_id=f"p{self.tick}",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.books import BookAssembler
-from onebroker.actors.portfolio.order_book import OrderBook
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.brokers.records import OrderRow
 from onebroker.config.instruments import security
 from onebroker.config.money import paise, value_paise
@@ -23,7 +23,7 @@ def document(world: SimpleNamespace, assembler: BookAssembler, *slices: object) 
 
 
 def fresh(world: SimpleNamespace, snapshot: object = None, legs: object = None) -> BookAssembler:
-    return BookAssembler(OrderBook(), world.catalogue(snapshot), legs or world.Legs())
+    return OrderBookAssembler(world.catalogue(snapshot), legs or world.Legs())
 
 
 def test_the_document_by_hand(world: SimpleNamespace) -> None:

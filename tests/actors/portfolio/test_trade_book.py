@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.books import BookAssembler
-from onebroker.actors.portfolio.trade_book import TradeBook
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.config.money import paise
 
 OWNER = LegOwner(parent_id="p", leg_id="l", synthetic_type="plan", intent_id="i", leg_role="root", tag="mine")
@@ -30,7 +30,7 @@ def test_the_document_by_hand(world: SimpleNamespace) -> None:
         "1", order_id="78", transaction_type="SELL", quantity=2, price=50.0, trade_timestamp="2026-11-18 09:59:00"
     )
     shown = document(
-        world, BookAssembler(TradeBook(), world.catalogue(), legs),
+        world, TradeBookAssembler(world.catalogue(), legs),
         world.slice_of("zerodha", "trades", bought, sold), world.slice_of("dhan", "trades", world.trade("9", price=1.0)),
     )  # fmt: skip
     assert [(row["broker"], row["trade_id"]) for row in shown["trades"]] == [
@@ -54,7 +54,7 @@ def test_the_document_by_hand(world: SimpleNamespace) -> None:
 
 
 def test_a_trade_told_twice_counts_once_but_two_fills_of_one_id_both_count(world: SimpleNamespace) -> None:
-    assembler = BookAssembler(TradeBook(), world.catalogue(), world.Legs())
+    assembler = TradeBookAssembler(world.catalogue(), world.Legs())
     rows = (world.trade("1"), world.trade("1"), world.trade("1", quantity=4), world.trade("1", order_id="2"))
     assert document(world, assembler, world.slice_of("a", "trades", *rows))["summary"]["count"] == 3
 
@@ -74,7 +74,7 @@ def test_the_summary_is_the_sum_of_the_values_shown(world: SimpleNamespace, book
         )
         for broker, rows in books.items()
     ]  # fmt: skip
-    shown = document(world, BookAssembler(TradeBook(), world.catalogue(), world.Legs()), *slices)
+    shown = document(world, TradeBookAssembler(world.catalogue(), world.Legs()), *slices)
     values = {
         side: sum(paise(row["value"]) for row in shown["trades"] if row["transaction_type"] == side)
         for side in ("BUY", "SELL")

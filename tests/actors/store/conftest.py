@@ -1,6 +1,8 @@
 """A real embedded server in a folder of its own, and the stores over it, for tests in real time."""
 
-from collections.abc import AsyncIterator
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -16,15 +18,29 @@ from onebroker.config.clock import Clock
 _TEST_SECONDS = 30
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give every async test of this folder a deadline, inside its own task, so that its fixtures end as always."""
+    test = item.obj if isinstance(item, pytest.Function) else None
+    if not inspect.iscoroutinefunction(test):
+        return
+
+    @functools.wraps(test)
+    async def with_deadline(**fixtures: object) -> None:
+        with trio.fail_after(_TEST_SECONDS):
+            await test(**fixtures)
+
+    item.obj = with_deadline  # type: ignore[attr-defined]  # a pytest.Function, looked at above
+
+
+async def _eventually(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110  # what is waited for happens in another process
+        await trio.sleep(0.005)
+
+
 @pytest.fixture
-async def deadline(nursery: trio.Nursery) -> None:
-    """Fail the test when it takes far too long (a fixture's task is not the test's, so the nursery brings the news)."""
-
-    async def expire() -> None:
-        await trio.sleep(_TEST_SECONDS)
-        raise trio.TooSlowError(f"the test takes longer than {_TEST_SECONDS} s")
-
-    nursery.start_soon(expire)
+def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
+    """What waits until a condition holds that another process or thread brings about; used under a deadline."""
+    return _eventually
 
 
 @pytest.fixture
@@ -58,8 +74,7 @@ async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.keep)
         with trio.fail_after(10):
-            while server.pid is None:
-                await trio.sleep(0.005)
+            await _eventually(lambda: server.pid is not None)
         yield server
         nursery.cancel_scope.cancel()
     with trio.fail_after(15):

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,20 @@ _SERVICE = textwrap.dedent(
 )
 
 
+Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
 def client_of(server: EmbeddedServer) -> "redis.Redis":
     return server.address.resolve()()
+
+
+def run_and_kill_a_service(folder: Path) -> int:
+    """Run a service over `folder` until it has committed, kill it, and return the pid of its embedded server."""
+    with subprocess.Popen([sys.executable, "-c", _SERVICE, str(folder)], stdout=subprocess.PIPE) as service:
+        assert service.stdout is not None
+        pid = int(service.stdout.readline())
+        service.kill()
+    return pid
 
 
 async def wait_for(server: EmbeddedServer, *, other_than: int | None = None) -> int:
@@ -121,11 +134,11 @@ async def test_the_server_is_private_and_writes_every_acknowledged_write_to_disk
         "port": "0",
     }
     found = {name: client.config_get(name)[name] for name in wanted}
-    socket = Path(client.config_get("unixsocket")["unixsocket"])
+    socket = client.config_get("unixsocket")["unixsocket"]
     client.close()
     assert found == wanted
-    assert stat.S_IMODE(socket.stat().st_mode) == 0o600
-    assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(socket).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(socket)).st_mode) == 0o700
 
 
 async def test_a_very_deep_data_directory_works_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +156,9 @@ async def test_a_very_deep_data_directory_works_too(tmp_path: Path, monkeypatch:
         await server.end()
 
 
-async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(tmp_path: Path) -> None:
+async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     server = EmbeddedServer(tmp_path, find_server_binary(None))
     store = RedisStore(server.address)
     acknowledged: list[int] = []
@@ -165,14 +180,11 @@ async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
             first = server.pid
             assert first is not None
             nursery.start_soon(write_on_and_on)
-            while len(acknowledged) < 50:
-                await trio.sleep(0.005)
+            await eventually(lambda: len(acknowledged) >= 50)
             os.kill(first, signal.SIGKILL)
-            while refused == 0:
-                await trio.sleep(0.005)
+            await eventually(lambda: refused > 0)
             before = list(acknowledged)
-            while len(acknowledged) < len(before) + 10:
-                await trio.sleep(0.005)
+            await eventually(lambda: len(acknowledged) >= len(before) + 10)
             assert server.pid != first
             assert server.starts == 2
             for number in before:
@@ -185,11 +197,7 @@ async def test_the_server_of_a_killed_service_is_adopted_with_its_data_and_ended
     tmp_path: Path,
 ) -> None:
     with trio.fail_after(30):
-        service = subprocess.Popen([sys.executable, "-c", _SERVICE, str(tmp_path)], stdout=subprocess.PIPE)
-        with service:
-            assert service.stdout is not None
-            pid = int(await trio.to_thread.run_sync(service.stdout.readline))
-            service.kill()
+        pid = await trio.to_thread.run_sync(run_and_kill_a_service, tmp_path)
         server = EmbeddedServer(tmp_path, find_server_binary(None))
         store = RedisStore(server.address)
         async with trio.open_nursery() as nursery:
@@ -212,7 +220,7 @@ async def test_there_are_never_two_servers_on_one_directory(server: EmbeddedServ
 
 
 async def test_a_directory_held_by_a_server_that_does_not_answer_gets_no_second_one(
-    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     monkeypatch.setattr(embedded, "_READY_SECONDS", 0.05)
     await wait_for(server)
@@ -223,15 +231,16 @@ async def test_a_directory_held_by_a_server_that_does_not_answer_gets_no_second_
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(second.keep)
-            while not second.reason:
-                await trio.sleep(0.01)
+            await eventually(lambda: bool(second.reason))
             nursery.cancel_scope.cancel()
     hidden.rename(socket)
     assert second.starts == 0
     assert second.reason.startswith("the server that holds this directory does not answer")
 
 
-async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_read(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_read(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     program = tmp_path / "broken-server"
     program.write_text("#!/bin/sh\necho the disk is full >&2\nexit 1\n")
     program.chmod(0o700)
@@ -239,9 +248,7 @@ async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_r
     with trio.fail_after(15):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.keep)
-            while server.starts < 3:
-                await trio.sleep(0.01)
-            while "the disk is full" not in server.reason:
-                await trio.sleep(0.01)
+            await eventually(lambda: server.starts >= 3)
+            await eventually(lambda: "the disk is full" in server.reason)
             nursery.cancel_scope.cancel()
         await server.end()

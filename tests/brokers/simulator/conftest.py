@@ -22,7 +22,9 @@ MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 class Floor:
     """An exchange of 300 contracts whose wall clock stands still until it is told to move."""
 
-    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, journal=None, seed=1, number=300):
+    def __init__(
+        self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, journal=None, seed=1, number=300
+    ):
         self.moment = start.timestamp()
         self.clock = Clock(wall=lambda: self.moment)
         self.faults = Faults(self.clock)
@@ -77,7 +79,7 @@ def floor():
     return Floor()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_floor():
     """Return the class, for floors with another start, calendar or journal."""
     return Floor

@@ -35,7 +35,12 @@ class EchoDialect:
     def addresses(self, base):
         stream = base.replace("http", "ws") + "/stream"
         names = ("rest_url", "login_url", "instruments_url")
-        return {**dict.fromkeys(names, base), "stream_url": stream, "order_stream_url": stream, "order_url": f"{base}/hft"}
+        return {
+            **dict.fromkeys(names, base),
+            "stream_url": stream,
+            "order_stream_url": stream,
+            "order_url": f"{base}/hft",
+        }
 
     def session(self):
         return {"access_token": self._tokens.get("token")}

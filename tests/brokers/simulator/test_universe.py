@@ -52,7 +52,9 @@ def test_every_universe_is_complete_and_unique(number, seed, today):
     listed = universe.contracts
     assert len(listed) == number == len(universe.by_id)
     assert {each.identity.shape for each in listed} == set(Shape)
-    tokens = Counter((each.identity.exchange, each.identity.shape is Shape.SECURITY, each.exchange_token) for each in listed)
+    tokens = Counter(
+        (each.identity.exchange, each.identity.shape is Shape.SECURITY, each.exchange_token) for each in listed
+    )
     assert max(tokens.values()) == 1
     assert {each.calendar for each in listed} == {"equity", "currency", "commodity"}
     assert {"mcx", "ncdex"} <= {each.identity.exchange for each in listed}
@@ -81,7 +83,9 @@ def test_shares_look_like_shares():
 
 def test_derivatives_follow_the_exchanges_conventions():
     listed = build_universe(2000, 1, TODAY).contracts
-    index = [each for each in listed if each.identity.underlying_symbol == "DESH" and each.bare == "equity_index_options"]
+    index = [
+        each for each in listed if each.identity.underlying_symbol == "DESH" and each.bare == "equity_index_options"
+    ]
     assert {(each.lot_size, each.freeze_quantity) for each in index} == {(75, 1800)}
     weeks = sorted({each.identity.expiry_date for each in index})
     assert weeks == ["2026-11-24", "2026-12-01", "2026-12-29"]
@@ -114,3 +118,15 @@ def test_another_seed_makes_other_companies():
 def test_a_universe_too_small_is_refused():
     with pytest.raises(ValueError, match="at least 60"):
         build_universe(59, 1, TODAY)
+
+
+def test_an_expiry_on_a_holiday_moves_to_the_trading_day_before():
+    def closed_on_the_24th(_exchange, calendar, day):
+        return calendar != "equity" or day != date(2026, 11, 24)
+
+    def expiries(today):
+        listed = build_universe(300, 1, today, closed_on_the_24th).contracts
+        return {each.identity.expiry_date for each in listed if each.identity.underlying_symbol == "DESH"}
+
+    assert expiries(date(2026, 11, 23)) == {"2026-11-23", "2026-12-01", "2026-12-29", "2027-01-26"}
+    assert expiries(date(2026, 11, 24)) == {"2026-12-01", "2026-12-08", "2026-12-29", "2027-01-26", "2027-02-23"}

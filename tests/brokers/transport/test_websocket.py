@@ -4,7 +4,7 @@ import base64
 import gzip
 import hashlib
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, serve_websocket
 
-from onebroker.brokers.requests import CallKind, NotSent, StreamAddress, WireRequest
+from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, StreamAddress, WireRequest
 from onebroker.brokers.transport.interface import StreamClosed, StreamRefusedHandshake
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
@@ -265,6 +265,29 @@ async def test_closing_the_transport_closes_streams_requests_and_itself_but_not_
             await transport.send(WireRequest(kind=CallKind.READ, method="GET", url="http://127.0.0.1:9/"), SECONDS)
 
 
+async def test_a_stream_that_opens_while_the_transport_closes_is_closed_too(serving, transport):
+    closing = trio.Event()
+    streams = []
+
+    async def script(peer):
+        await closing.wait()
+        await accept(peer)
+        await peer.wait_hang_up()
+
+    async def connect(server):
+        streams.append(await transport.connect(address(server.url()), SECONDS))
+
+    async with serving(script) as server:
+        async with trio.open_nursery() as opening:
+            opening.start_soon(connect, server)
+            while not server.connections:
+                await trio.testing.wait_all_tasks_blocked(0.01)
+            await transport.aclose()
+            closing.set()
+        await closed(streams[0])
+        await server.until(lambda: server.finished == 1)
+
+
 async def test_leaving_the_transport_closes_open_streams(client_tls):
     async with websocket_server(echo) as url:
         async with open_transport(Clock(), ssl_context=client_tls) as transport:
@@ -426,7 +449,7 @@ async def test_a_redirected_handshake_is_followed_and_tokens_stay_with_their_ser
 async def test_a_redirect_within_one_server_keeps_the_headers_and_may_be_relative(serving, transport):
     async def arrive(peer):
         await accept(peer)
-        await peer.wait_hang_up()
+        await peer.stream.receive_some()  # the goodbye
 
     async with serving(redirect_to("../v3/feed"), arrive) as server:
         stream = await transport.connect(address(server.url("/v2/feed"), Authorization="Bearer t"), SECONDS)
@@ -439,7 +462,7 @@ async def test_a_redirect_within_one_server_keeps_the_headers_and_may_be_relativ
 async def test_three_redirects_are_followed_and_a_fourth_is_refused(serving, transport):
     async def arrive(peer):
         await accept(peer)
-        await peer.wait_hang_up()
+        await peer.stream.receive_some()  # the goodbye
 
     onward = redirect_to("/next")
     async with serving(onward, onward, onward, arrive) as server:
@@ -469,3 +492,32 @@ async def test_a_redirect_out_of_tls_is_not_followed(serving, transport, locatio
         with pytest.raises(NotSent, match="not a safe websocket one"):
             await transport.connect(address(server.url()), SECONDS)
         assert len(server.requests) == 1
+
+
+# --- what is left behind -----------------------------------------------------------------------------------------------
+
+
+def open_descriptors():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors where Linux lists them")
+async def test_no_descriptor_is_left_behind_by_anything_that_fails(serving, ordinary, client_tls):
+    async def refuse(peer):
+        await peer.request()
+        await peer.answer(b"no", "403 Forbidden")
+
+    scripts = (_close_at_once, _half_a_body, _garbage, refuse, ordinary)
+    before = open_descriptors()
+    for tls in (False, True):
+        async with (
+            serving(*scripts * 6, tls=tls) as server,
+            open_transport(Clock(), ssl_context=client_tls) as transport,
+        ):
+            for _ in scripts * 3:
+                with pytest.raises((NotSent, StreamRefusedHandshake)):
+                    await transport.connect(address(server.url()), SECONDS)
+                with suppress(NotSent, OutcomeUnknown):
+                    await transport.send(WireRequest(kind=CallKind.ORDER, method="POST", url=server.url()), SECONDS)
+            await server.until(lambda: server.connections - server.finished <= 1)  # one is pooled
+        assert open_descriptors() <= before

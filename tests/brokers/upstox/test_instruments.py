@@ -144,8 +144,15 @@ def test_two_papers_under_one_symbol_are_told_apart_by_their_series():
     ]  # fmt: skip
 
 
-def test_a_segment_nobody_knows_is_uncategorised_on_no_known_exchange():
-    (row,) = read({**ROWS[0], "segment": "NSE_NEW"})
+@pytest.mark.parametrize(("lot", "freeze"), [(65, 1800), (75, 1801), (49, 100_003), (1, 1)])
+def test_a_freeze_quantity_that_is_no_whole_number_of_lots_is_kept_to_the_unit(lot, freeze):
+    (row,) = read({**ROWS[1], "lot_size": lot, "freeze_quantity": float(freeze)})
+    assert row["freeze_quantity"] == freeze
+
+
+@pytest.mark.parametrize("segment", ["NSE_NEW", None, ""])
+def test_a_segment_nobody_knows_is_uncategorised_on_no_known_exchange(segment):
+    (row,) = read({**ROWS[0], "segment": segment})
     assert (row["exchange"], row["segment"], row["symbol"]) == ("unknown", "uncategorised", "RELIANCE")
 
 

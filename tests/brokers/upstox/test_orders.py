@@ -91,6 +91,12 @@ def test_an_order_whose_units_per_contract_are_unknown_is_never_sent(access):
         orders.modify_request(access, change, NOW)
 
 
+@pytest.mark.parametrize("words", [{"product": "MTF"}, {"validity": "GTT"}, {"order_type": "STOP"}])
+def test_an_order_in_words_upstox_has_not_is_never_sent(access, words):
+    with pytest.raises(NotSendable):
+        orders.place_request(access, ticket(**words), NOW)
+
+
 def test_a_tag_upstox_would_refuse_is_not_sent(access):
     with pytest.raises(NotSendable):
         orders.place_request(access, ticket(token="x" * 41), NOW)

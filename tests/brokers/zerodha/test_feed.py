@@ -104,6 +104,12 @@ def test_the_segment_tells_the_divisor(segment, price):
     assert (tick.broker_token, tick.last_price) == (str(5 * 256 + segment), price)
 
 
+def test_a_packet_without_a_price_is_no_tick():
+    events = feed.decoder({}).receive(frame(struct.pack(">II", INFY, 0), struct.pack(">II", LEAD, 5)))
+    assert [tick.broker_token for tick in events[0].ticks] == [str(LEAD)]
+    assert feed.decoder({}).receive(frame(struct.pack(">II", INFY, 0))) == []
+
+
 def test_a_byte_is_a_heartbeat_and_an_empty_frame_is_nothing():
     decoder = feed.decoder({})
     assert decoder.receive(b"\x00") == [Heartbeat()]
@@ -172,6 +178,7 @@ def test_an_order_update_in_lots_is_in_units():
         ("[]", CorruptFrame),
         ("", CorruptFrame),
         ("not json", CorruptFrame),
+        ("[" * 100_000, CorruptFrame),
     ],
 )
 def test_texts_are_errors_or_corrupt(text, kind):

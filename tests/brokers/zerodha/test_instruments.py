@@ -1,15 +1,20 @@
 """Kite's instrument file: the recorded extract, a file of every kind, broken rows, and the simulator's universe."""
 
+import csv
+import io
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.simulator.dialects.zerodha.naming import instrument_file, name_of
 from onebroker.brokers.simulator.universe import build_universe
 from onebroker.brokers.zerodha import instruments
+from onebroker.config.instruments import IDENTITY_FIELDS, SEGMENT_SHAPES
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "zerodha"
 HEADER = (
@@ -134,6 +139,28 @@ def test_one_bad_row_costs_that_row_only():
     assert rows["NODATE26NOVFUT"]["symbol"] == "NODATE26NOVFUT"
     assert (rows["BLANKS"]["lot_size"], rows["BLANKS"]["tick_size"]) == (None, None)
     assert (rows["NEGATIVE"]["lot_size"], rows["NEGATIVE"]["tick_size"]) == (None, None)
+
+
+CELLS = st.sampled_from(
+    ["", "0", "1", "408065", "NaN", "2026-11-24", "24-Nov-2026", "88.5", "EQ", "FUT", "CE", "PE", "NFO-OPT", "CDS-FUT", "NSE",
+     "NFO", "CDS", "MCX", "INDICES", "X-BE", "X-", "-N1", "CE", "USDINR", "NIFTY", "1e400", "-1"]
+) | st.text(st.characters(exclude_characters="\n\r"), max_size=12)  # fmt: skip
+
+
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=14), max_size=6))
+def test_no_cells_whatever_crash_the_download(rows):
+    body = io.StringIO()
+    csv.writer(body, lineterminator="\n").writerows(rows)
+    try:
+        frame = instruments.read_files([(HEADER + body.getvalue()).encode("utf-8", "replace")])
+    except BadAnswer:
+        return
+    assert frame.height <= len(rows)
+    assert frame["broker_token"].is_unique().all()
+    for row in frame.iter_rows(named=True):
+        shape = SEGMENT_SHAPES[row["segment"]]
+        assert all(row[field] is not None for field in IDENTITY_FIELDS[shape])
+        assert row["contract_units"] == 1 or row["broker_exchange"] in ("CDS", "BCD", "MCX", "NCO")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html></html>", b'{"status":"error"}', b"a,b\n1,2\n"])

@@ -146,6 +146,7 @@ def refusal(error_type, message="no"):
         (200, b'{"status":"success","data":{}}', Outcome.UNKNOWN),
         (200, b'{"status":"success","data":{"order_id":""}}', Outcome.UNKNOWN),
         (200, b'{"status":"success","data":null}', Outcome.UNKNOWN),
+        (200, b'{"status":"success","data":{"order_id":{"error":{}}}}', Outcome.UNKNOWN),
         (200, b'{"data":{"order_id":"1"}}', Outcome.UNKNOWN),
         (500, b'{"status":"success","data":{"order_id":"1"}}', Outcome.UNKNOWN),
         (200, b'{"status":"success","data":{"order_id":"15', Outcome.UNKNOWN),

@@ -112,7 +112,8 @@ def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
 
 
 def position_row(position: SimPosition, name: Name, market: Market) -> Row:
-    """Return a row of the one list; what was not bought or sold today has a blank price."""
+    """Return a row of the one list. What was not bought or sold today has the price 0; the documents also show a blank,
+    which the official client cannot read."""
     units = name.units
     carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
     bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
@@ -135,12 +136,12 @@ def position_row(position: SimPosition, name: Name, market: Market) -> Row:
         "buy_value": rupees(buy_value),
         "overnight_quantity": _contracts(position.overnight_quantity, units),
         "day_buy_value": rupees(position.day_buy_value),
-        "day_buy_price": _blank(position.day_buy_value, position.day_buy_quantity),
+        "day_buy_price": rupees(_average(position.day_buy_value, position.day_buy_quantity)),
         "overnight_buy_amount": rupees(carried_buy_amount),
         "overnight_buy_quantity": carried_buy // units,
         "day_buy_quantity": position.day_buy_quantity // units,
         "day_sell_value": rupees(position.day_sell_value),
-        "day_sell_price": _blank(position.day_sell_value, position.day_sell_quantity),
+        "day_sell_price": rupees(_average(position.day_sell_value, position.day_sell_quantity)),
         "overnight_sell_amount": rupees(carried_sell_amount),
         "overnight_sell_quantity": carried_sell // units,
         "day_sell_quantity": position.day_sell_quantity // units,
@@ -167,10 +168,6 @@ def _places(value: Decimal) -> Decimal:
 
 def _average(value: Decimal, quantity: int) -> Decimal:
     return _places(value / quantity) if quantity else Decimal(0)
-
-
-def _blank(value: Decimal, quantity: int) -> float | str:
-    return rupees(_average(value, quantity)) if quantity else ""
 
 
 def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
@@ -201,7 +198,8 @@ def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
 
 
 def funds(funds: SimFunds) -> Row:
-    """Return the v3 tree. Every total is the sum of its lines; margins and losses are taken out of the cash."""
+    """Return the v3 tree. Margins and the realised loss (negative: a profit) are taken out of the cash; the unrealised one is
+    shown and not taken."""
     lines: Row = {
         "mtf": 0.0,
         "loss": {

@@ -23,8 +23,11 @@ NORMAL_OPEN = 2
 class Directory(Protocol):
     """Upstox' names, as the server keeps them."""
 
-    names: Mapping[str, Name]
-    by_key: Mapping[str, Name]
+    @property
+    def names(self) -> Mapping[str, Name]: ...
+
+    @property
+    def by_key(self) -> Mapping[str, Name]: ...
 
 
 class MarketSession:

@@ -9,16 +9,23 @@ from datetime import date, timedelta
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import attrs
-import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
-from onebroker.brokers.simulator.dialects.upstox import answers, forms
+from onebroker.brokers.simulator.dialects.upstox import answers, candles, forms
+from onebroker.brokers.simulator.dialects.upstox.envelopes import (
+    Refused,
+    as_json,
+    body_of,
+    error,
+    order_answer,
+    success,
+)
 from onebroker.brokers.simulator.dialects.upstox.feeds import MarketSession, PortfolioSession
 from onebroker.brokers.simulator.dialects.upstox.naming import Name, instrument_file, name_of
 from onebroker.brokers.simulator.dialects.upstox.tokens import Tokens
-from onebroker.brokers.simulator.model import Contract, RefusalReason, SimFill, SimOrder, SimRefusal
-from onebroker.config.clock import Clock, from_epoch
+from onebroker.brokers.simulator.model import Contract, Market, RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType
 
 REGISTERED_REDIRECT = "https://127.0.0.1/onebroker"
@@ -51,7 +58,7 @@ _REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
 }
 """What the documents give no code for is `invalid input` with the exchange's sentence."""
 
-_QUOTE_KINDS: Mapping[str, Callable[[Name, answers.Market], answers.Row]] = {
+_QUOTE_KINDS: Mapping[str, Callable[[Name, Market], answers.Row]] = {
     "v2/quotes": answers.quote_row,
     "v3/quotes": answers.new_quote_row,
     "v3/ohlc": answers.ohlc_row,
@@ -59,17 +66,6 @@ _QUOTE_KINDS: Mapping[str, Callable[[Name, answers.Market], answers.Row]] = {
 }
 
 _CANDLES = r"([^/]+)/(minutes|hours|days)/(\d+)"
-_MINUTES = (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
-_MONTH, _QUARTER, _DECADE = 31, 92, 3660
-"""Most days between the two dates of one candle call."""
-
-
-class Refused(Exception):
-    """A call answered with Upstox' error envelope."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.answer = _error(status, code, message)
 
 
 @attrs.frozen
@@ -136,12 +132,12 @@ class UpstoxDialect:
             except Refused as refused:
                 return refused.answer
             except forms.BadField as bad:
-                return _error(400, bad.code, bad.message, bad.field, bad.value)
+                return error(400, bad.code, bad.message, bad.field, bad.value)
             except SimRefusal as refusal:
                 status, code = _REFUSALS[refusal.reason]
-                return _error(status, code, refusal.message)
+                return error(status, code, refusal.message)
         message = "This request is not supported by Upstox API"
-        return _error(405 if allowed else 404, "UDAPI10000", message)
+        return error(405 if allowed else 404, "UDAPI10000", message)
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         """The documented addresses redirect to a one-time address under a live token; that one opens the socket once."""
@@ -149,7 +145,7 @@ class UpstoxDialect:
         if request.path in (MARKET_SOCKET, PORTFOLIO_SOCKET):
             code = request.first("code") or ""
             if code not in self._socket_codes:
-                return _error(401, "UDAPI100050", "Invalid token used to access API")
+                return error(401, "UDAPI100050", "Invalid token used to access API")
             self._socket_codes.discard(code)
             if request.path == MARKET_SOCKET:
                 session = MarketSession(self._account, self, socket, self._clock)
@@ -158,7 +154,7 @@ class UpstoxDialect:
             self._sessions.add(session)
             return session
         if request.path not in ("/v3/feed/market-data-feed", "/v2/feed/portfolio-stream-feed"):
-            return _error(404, "UDAPI10000", "This request is not supported by Upstox API")
+            return error(404, "UDAPI10000", "This request is not supported by Upstox API")
         try:
             self._check_login(request)
         except Refused as refused:
@@ -173,10 +169,10 @@ class UpstoxDialect:
         self._sessions.clear()
 
     def refusal_in_200(self) -> WireResponse:
-        return _error(200, _INVALID_INPUT, "The request was refused.")
+        return error(200, _INVALID_INPUT, "The request was refused.")
 
     def rate_limited(self) -> WireResponse:
-        return _error(429, "UDAPI10005", "Too Many Request Sent")
+        return error(429, "UDAPI10005", "Too Many Request Sent")
 
     # names ----------------------------------------------------------------------------------------------------------
 
@@ -273,16 +269,16 @@ class UpstoxDialect:
                 raise Refused(401, "UDAPI100016", "Invalid Credentials")
         if not self._tokens.take_one_time(form.get("code", "")):
             raise Refused(401, "UDAPI100057", "Invalid Auth code")
-        return _json(
+        return as_json(
             200, {**self._profile_fields(), "access_token": self._tokens.mint_access(), "extended_token": None}
         )
 
     def _logout(self, request: DialectRequest) -> WireResponse:
         self._tokens.forget(request.headers["authorization"].partition(" ")[2].strip())
-        return _success(True)
+        return success(True)
 
     def _profile(self, request: DialectRequest) -> WireResponse:
-        return _success(self._profile_fields())
+        return success(self._profile_fields())
 
     def _profile_fields(self) -> dict[str, object]:
         return {
@@ -301,15 +297,15 @@ class UpstoxDialect:
     # account --------------------------------------------------------------------------------------------------------
 
     def _funds(self, request: DialectRequest) -> WireResponse:
-        return _success(answers.funds(self._account.funds()))
+        return success(answers.funds(self._account.funds()))
 
     def _old_funds(self, request: DialectRequest) -> WireResponse:
         both = answers.old_funds(self._account.funds())
         wanted = {"SEC": "equity", "COM": "commodity"}.get(request.first("segment") or "")
-        return _success(both if wanted is None else {wanted: both[wanted]})
+        return success(both if wanted is None else {wanted: both[wanted]})
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        return _success(
+        return success(
             [
                 answers.position_row(each, self.names[each.instrument_id], self._account.market(each.instrument_id))
                 for each in self._account.positions()
@@ -318,10 +314,10 @@ class UpstoxDialect:
 
     def _margin_trading(self, request: DialectRequest) -> WireResponse:
         """The account trades nothing on margin."""
-        return _success([])
+        return success([])
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
-        return _success(
+        return success(
             [
                 answers.holding_row(each, self.names[each.instrument_id], self._account.market(each.instrument_id))
                 for each in self._account.holdings()
@@ -329,10 +325,10 @@ class UpstoxDialect:
         )
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return _success([self._order_row(order) for order in self._account.orders()])
+        return success([self._order_row(order) for order in self._account.orders()])
 
     def _order_details(self, request: DialectRequest) -> WireResponse:
-        return _success(self._order_row(self._known(request.first("order_id"))))
+        return success(self._order_row(self._known(request.first("order_id"))))
 
     def _order_history(self, request: DialectRequest) -> WireResponse:
         """By order id the states it went through, after the one every order begins with; by tag those of all its orders."""
@@ -349,15 +345,15 @@ class UpstoxDialect:
             rows += [answers.received_row(states[0]), *states]
         if not rows:
             raise Refused(404, "UDAPI100010", "Order not found")
-        return _success(rows)
+        return success(rows)
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        return _success([self._trade_row(fill) for fill in self._account.fills()])
+        return success([self._trade_row(fill) for fill in self._account.fills()])
 
     def _order_trades(self, request: DialectRequest) -> WireResponse:
         order = self._known(request.first("order_id"))
         fills = [fill for fill in self._account.fills() if fill.order_id == order.order_id]
-        return _success([self._trade_row(fill) for fill in fills])
+        return success([self._trade_row(fill) for fill in fills])
 
     def _known(self, order_id: str | None) -> SimOrder:
         order = None if order_id is None else self._account.order(order_id)
@@ -374,7 +370,7 @@ class UpstoxDialect:
     # orders ---------------------------------------------------------------------------------------------------------
 
     def _place(self, request: DialectRequest, version: str) -> WireResponse:
-        body = _body(request)
+        body = body_of(request)
         name = self._tradable(body.get("instrument_token"))
         whole = forms.new_order(body, name)
         most = name.contract.freeze_quantity
@@ -383,17 +379,17 @@ class UpstoxDialect:
         else:
             parts = [whole.quantity]
         ids = [self._account.place(attrs.evolve(whole, quantity=part)).order_id for part in parts]
-        return _order_answer(version, {"order_ids": ids} if version == "v3" else {"order_id": ids[0]})
+        return order_answer(version, {"order_ids": ids} if version == "v3" else {"order_id": ids[0]})
 
     def _modify(self, request: DialectRequest, version: str) -> WireResponse:
-        body = _body(request)
+        body = body_of(request)
         order = self._known(_text(body.get("order_id")))
         wanted = forms.changes(body, self.names[order.new.instrument_id])
-        return _order_answer(version, {"order_id": self._account.modify(order.order_id, **wanted).order_id})
+        return order_answer(version, {"order_id": self._account.modify(order.order_id, **wanted).order_id})
 
     def _cancel(self, request: DialectRequest, version: str) -> WireResponse:
         order = self._known(request.first("order_id"))
-        return _order_answer(version, {"order_id": self._account.cancel(order.order_id).order_id})
+        return order_answer(version, {"order_id": self._account.cancel(order.order_id).order_id})
 
     def _tradable(self, key: object) -> Name:
         name = self.by_key.get(key) if isinstance(key, str) else None
@@ -420,7 +416,7 @@ class UpstoxDialect:
         names = [by_key[key] for key in asked if key in by_key]
         if not names:
             raise Refused(400, "UDAPI100011", "Invalid Instrument key")
-        return _success(
+        return success(
             {name.quote_name: row(name, self._account.market(name.contract.instrument_id)) for name in names}
         )
 
@@ -432,29 +428,21 @@ class UpstoxDialect:
         self, request: DialectRequest, key: str, unit: str, count: str, to_date: str, from_date: str | None
     ) -> WireResponse:
         """Complete days only: the running day is the intraday call's."""
-        last = _day(to_date)
-        first = last - timedelta(days=_most_days(unit, int(count)) - 1) if from_date is None else _day(from_date)
-        if first > last or (last - first).days > _most_days(unit, int(count)):
-            raise Refused(400, "UDAPI1148", "Invalid date range")
+        first, last = candles.span(unit, int(count), to_date, from_date)
         return self._candle_rows(key, unit, int(count), first, min(last, self._clock.today() - timedelta(days=1)))
 
     def _candle_rows(self, key: str, unit: str, count: int, first: date, last: date) -> WireResponse:
         name = self.by_key.get(unquote(key))
         if name is None:
             raise Refused(400, "UDAPI100011", "Invalid Instrument key")
-        interval = _interval(unit, count)
-        candles = self._account.candles(name.contract.instrument_id, interval, first, last) if first <= last else ()
-        rows = [
-            [from_epoch(start).isoformat(), open_, high, low, close, volume // name.units, oi // name.units]
-            for start, open_, high, low, close, volume, oi in reversed(candles)
-        ]
-        return _success({"candles": rows})
+        interval = candles.interval_of(unit, count)
+        return success({"candles": candles.rows(self._account, name, interval, first, last)})
 
     # sockets --------------------------------------------------------------------------------------------------------
 
     def _authorize(self, request: DialectRequest) -> WireResponse:
         address = self._one_time_address(request)
-        return _success({"authorized_redirect_uri": address, "authorizedRedirectUri": address})
+        return success({"authorized_redirect_uri": address, "authorizedRedirectUri": address})
 
     def _one_time_address(self, request: DialectRequest) -> str:
         self._socket_count += 1
@@ -480,61 +468,5 @@ def _update_types(request: DialectRequest) -> frozenset[str]:
     return named & UPDATE_TYPES
 
 
-def _most_days(unit: str, count: int) -> int:
-    if unit == "days":
-        return _DECADE
-    return _MONTH if unit == "minutes" and count <= 15 else _QUARTER
-
-
-def _interval(unit: str, count: int) -> str:
-    """Return the exchange's name of a candle interval."""
-    minutes = count * 60 if unit == "hours" else count
-    if unit == "days" and count == 1:
-        return "day"
-    if unit == "days" or minutes not in _MINUTES:
-        raise Refused(400, "UDAPI1147", "Invalid interval")
-    return f"{minutes}minute"
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise Refused(400, "UDAPI1148", "Invalid date range") from error
-
-
-def _body(request: DialectRequest) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(request.body, type=dict[str, object])
-    except msgspec.DecodeError as error:
-        raise Refused(400, "UDAPI100038", "Invalid input passed to the API") from error
-
-
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
-
-
-def _order_answer(version: str, data: Mapping[str, object]) -> WireResponse:
-    metadata = {"metadata": {"latency": 12}} if version == "v3" else {}
-    return _json(200, {"status": "success", "data": data, **metadata})
-
-
-def _success(data: object) -> WireResponse:
-    return _json(200, {"status": "success", "data": data})
-
-
-def _error(status: int, code: str, message: str, field: str | None = None, value: object = None) -> WireResponse:
-    error = {
-        "errorCode": code,
-        "error_code": code,
-        "message": message,
-        "propertyPath": field,
-        "property_path": field,
-        "invalidValue": value,
-        "invalid_value": value,
-    }
-    return _json(status, {"status": "error", "errors": [error]})
-
-
-def _json(status: int, body: object) -> WireResponse:
-    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))

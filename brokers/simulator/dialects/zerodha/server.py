@@ -1,25 +1,23 @@
 """Kite's REST routes over one account, and the door to its ticker."""
 
 import hashlib
-import hmac
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from urllib.parse import parse_qsl, urlencode
 
 import attrs
-import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.zerodha import answers, forms
+from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, error, form_of, success
+from onebroker.brokers.simulator.dialects.zerodha.login import LoginDesk
 from onebroker.brokers.simulator.dialects.zerodha.naming import Name, instrument_file, name_of
 from onebroker.brokers.simulator.dialects.zerodha.ticker import TickerSession
 from onebroker.brokers.simulator.dialects.zerodha.tokens import Tokens
 from onebroker.brokers.simulator.model import Contract, Market, RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
-from onebroker.config.vocabulary import OrderType, Product
 
 INTERVALS = {
     "minute": ("1minute", 60), "3minute": ("3minute", 100), "5minute": ("5minute", 100), "10minute": ("10minute", 100),
@@ -52,14 +50,6 @@ _QUOTE_KINDS: Mapping[str, tuple[Callable[[Name, Market], answers.Row], int]] = 
 """Tail of /quote -> its rows and the most instruments of one call."""
 
 
-class Refused(Exception):
-    """A call answered with Kite's error envelope."""
-
-    def __init__(self, status: int, error_type: str, message: str) -> None:
-        super().__init__(message)
-        self.answer = _error(status, error_type, message)
-
-
 @attrs.frozen
 class _Route:
     method: str
@@ -80,6 +70,7 @@ class ZerodhaDialect:
         self._tokens = Tokens(store, clock, seed)
         key, secret = (hashlib.sha256(f"zerodha|{word}|{seed}".encode()).hexdigest() for word in ("key", "secret"))
         self.credentials: Mapping[str, str] = {"api_key": key[:16], "api_secret": secret[:32]}
+        self._login = LoginDesk(account, self._tokens, clock, self.credentials)
         self._sessions: weakref.WeakSet[TickerSession] = weakref.WeakSet()
         self._listed: Sequence[Contract] = ()
         self._names: dict[str, Name] = {}
@@ -117,23 +108,23 @@ class ZerodhaDialect:
                 continue
             try:
                 if not route.open:
-                    self._check_login(request)
+                    self._login.check(request)
                 return route.handler(request, *match.groups())
             except Refused as refused:
                 return refused.answer
             except forms.BadField as bad:
-                return _error(400, "InputException", bad.message)
+                return error(400, "InputException", bad.message)
             except SimRefusal as refusal:
                 status, error_type = _REFUSALS[refusal.reason]
-                return _error(status, error_type, refusal.message)
-        return _error(405 if allowed else 404, "GeneralException", "Route not found")
+                return error(status, error_type, refusal.message)
+        return error(405 if allowed else 404, "GeneralException", "Route not found")
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         key, token = request.first("api_key"), request.first("access_token")
         if request.path not in ("", "/"):
-            return _error(404, "GeneralException", "Route not found")
-        if key != self.credentials["api_key"] or not self._tokens.is_live(token or ""):
-            return _error(403, "TokenException", "Incorrect `api_key` or `access_token`.")
+            return error(404, "GeneralException", "Route not found")
+        if not self._login.is_live(key, token):
+            return error(403, "TokenException", "Incorrect `api_key` or `access_token`.")
         session = TickerSession(self._account, self, socket, self.credentials["api_secret"])
         self._sessions.add(session)
         return session
@@ -145,10 +136,10 @@ class ZerodhaDialect:
         self._sessions.clear()
 
     def refusal_in_200(self) -> WireResponse:
-        return _error(200, "InputException", "The request was refused.")
+        return error(200, "InputException", "The request was refused.")
 
     def rate_limited(self) -> WireResponse:
-        return _error(429, "NetworkException", "Too many requests")
+        return error(429, "NetworkException", "Too many requests")
 
     # names ----------------------------------------------------------------------------------------------------------
 
@@ -183,11 +174,11 @@ class ZerodhaDialect:
             return _Route(method, re.compile(pattern), handler, is_open)
 
         return (
-            route("GET", "/connect/login", self._login_page, is_open=True),
-            route("GET", "/connect/finish", self._login_finished, is_open=True),
-            route("POST", "/session/token", self._session_token, is_open=True),
-            route("DELETE", "/session/token", self._logout, is_open=True),
-            route("POST", "/session/refresh_token", self._refresh_token, is_open=True),
+            route("GET", "/connect/login", self._login.page, is_open=True),
+            route("GET", "/connect/finish", self._login.finished, is_open=True),
+            route("POST", "/session/token", self._login.exchange, is_open=True),
+            route("DELETE", "/session/token", self._login.logout, is_open=True),
+            route("POST", "/session/refresh_token", self._login.renew, is_open=True),
             route("GET", "/instruments(?:/([A-Z]+))?", self._instruments, is_open=True),
             route("GET", "/instruments/historical/(\\d+)/(\\w+)", self._historical),
             route("GET", "/user/profile", self._profile),
@@ -204,96 +195,18 @@ class ZerodhaDialect:
             route("DELETE", "/orders/(\\w+)/(\\w+)", self._cancel),
         )
 
-    def _check_login(self, request: DialectRequest) -> None:
-        word, _, pair = request.headers.get("authorization", "").partition(" ")
-        key, _, token = pair.partition(":")
-        if word != "token" or key != self.credentials["api_key"] or not self._tokens.is_live(token):
-            raise Refused(403, "TokenException", "Incorrect `api_key` or `access_token`.")
-
-    # login ----------------------------------------------------------------------------------------------------------
-
-    def _login_page(self, request: DialectRequest) -> WireResponse:
-        """Stand in for the page where a person logs in: straight on to the app's registered address, which is the
-        simulator's own unless the call names another."""
-        if request.first("api_key") != self.credentials["api_key"]:
-            raise Refused(400, "InputException", "Invalid `api_key`.")
-        target = request.first("redirect_url") or f"{request.base}/connect/finish"
-        query = {"action": "login", "type": "login", "status": "success", "request_token": self._tokens.mint_one_time()}
-        joint = "&" if "?" in target else "?"
-        return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
-
-    def _login_finished(self, request: DialectRequest) -> WireResponse:
-        text = b"Logged in. Hand the address of this page to onebroker login.\n"
-        return WireResponse(status=200, headers={"content-type": "text/plain; charset=utf-8"}, body=text)
-
-    def _session_token(self, request: DialectRequest) -> WireResponse:
-        form = _form(request)
-        self._check_sum(form, "request_token")
-        if not self._tokens.take_one_time(form.get("request_token", "")):
-            raise Refused(403, "TokenException", "Token is invalid or has expired.")
-        return _success(self._session_answer())
-
-    def _refresh_token(self, request: DialectRequest) -> WireResponse:
-        form = _form(request)
-        self._check_sum(form, "refresh_token")
-        if not self._tokens.take_refresh(form.get("refresh_token", "")):
-            raise Refused(403, "TokenException", "Token is invalid or has expired.")
-        return _success({**self._session_answer(), "refresh_token": self._tokens.mint_refresh()})
-
-    def _check_sum(self, form: Mapping[str, str], name: str) -> None:
-        key, secret = self.credentials["api_key"], self.credentials["api_secret"]
-        if form.get("api_key") != key:
-            raise Refused(403, "TokenException", "Invalid `api_key`.")
-        good = hashlib.sha256(f"{key}{form.get(name, '')}{secret}".encode()).hexdigest()
-        if not hmac.compare_digest(good, form.get("checksum", "").encode("ascii", "replace").decode()):
-            raise Refused(403, "TokenException", "Invalid `checksum`.")
-
-    def _session_answer(self) -> dict[str, object]:
-        access_token = self._tokens.mint_access()
-        return {
-            **self._profile_fields(),
-            "api_key": self.credentials["api_key"],
-            "access_token": access_token,
-            "public_token": hashlib.sha256(access_token.encode()).hexdigest()[:32],
-            "enctoken": "",
-            "refresh_token": "",  # only a few exempted platforms get one
-            "silo": "",
-            "login_time": answers.stamp(self._clock.now()),
-        }
-
-    def _logout(self, request: DialectRequest) -> WireResponse:
-        if request.first("api_key") != self.credentials["api_key"]:
-            raise Refused(403, "TokenException", "Invalid `api_key`.")
-        self._tokens.forget(request.first("access_token") or request.first("refresh_token") or "")
-        return _success(True)
-
     def _profile(self, request: DialectRequest) -> WireResponse:
-        return _success(self._profile_fields())
-
-    def _profile_fields(self) -> dict[str, object]:
-        return {
-            "user_id": self._account.client_id,
-            "user_type": "individual",
-            "email": f"{self._account.client_id.lower()}@example.com",
-            "user_name": self._account.client_name,
-            "user_shortname": self._account.client_name.split(" ")[0],
-            "broker": "ZERODHA",
-            "exchanges": ["NSE", "NFO", "CDS", "BSE", "BFO", "MCX"],
-            "products": [Product.CNC, Product.NRML, Product.MIS],
-            "order_types": list(OrderType),
-            "avatar_url": None,
-            "meta": {"demat_consent": "physical"},
-        }
+        return success(self._login.profile())
 
     # account --------------------------------------------------------------------------------------------------------
 
     def _margins(self, request: DialectRequest, segment: str | None) -> WireResponse:
         purses = answers.margins(self._account.funds())
         if segment is None:
-            return _success(purses)
+            return success(purses)
         if segment not in purses:
             raise Refused(400, "InputException", "Invalid `segment`.")
-        return _success(purses[segment])
+        return success(purses[segment])
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         names = self.names
@@ -302,7 +215,7 @@ class ZerodhaDialect:
             for each in self._account.positions()
             if each.instrument_id in names  # what has expired is settled and shown no more
         ]
-        return _success(
+        return success(
             {
                 "net": [answers.position_row(each, name, market, day_only=False) for each, name, market in rows],
                 "day": [
@@ -315,7 +228,7 @@ class ZerodhaDialect:
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         held = self._account.holdings()
-        return _success(
+        return success(
             [
                 answers.holding_row(each, self.names[each.instrument_id], self._account.market(each.instrument_id))
                 for each in held
@@ -323,7 +236,7 @@ class ZerodhaDialect:
         )
 
     def _orders(self, request: DialectRequest) -> WireResponse:
-        return _success([self._order_row(order) for order in self._account.orders()])
+        return success([self._order_row(order) for order in self._account.orders()])
 
     def _order_history(self, request: DialectRequest, order_id: str) -> WireResponse:
         """The states an order went through, after the one every order begins with."""
@@ -334,15 +247,15 @@ class ZerodhaDialect:
             "exchange_update_timestamp": None, "filled_quantity": 0, "pending_quantity": rows[0]["quantity"],
             "cancelled_quantity": 0, "average_price": 0, "status_message": None, "status_message_raw": None,
         }  # fmt: skip
-        return _success([first, *rows])
+        return success([first, *rows])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        return _success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in self._account.fills()])
+        return success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in self._account.fills()])
 
     def _order_trades(self, request: DialectRequest, order_id: str) -> WireResponse:
         self._known(order_id)
         fills = [fill for fill in self._account.fills() if fill.order_id == order_id]
-        return _success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in fills])
+        return success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in fills])
 
     def _order_row(self, order: SimOrder) -> answers.Row:
         return answers.order_row(order, self.names[order.new.instrument_id], self._account.client_id)
@@ -357,22 +270,22 @@ class ZerodhaDialect:
     # orders ---------------------------------------------------------------------------------------------------------
 
     def _place(self, request: DialectRequest, variety: str) -> WireResponse:
-        form = _form(request)
+        form = form_of(request)
         self._check_variety(variety)
         name = self._tradable(f"{form.get('exchange', '')}:{form.get('tradingsymbol', '')}")
         order = self._account.place(forms.new_order(form, name, variety))
-        return _success({"order_id": order.order_id})
+        return success({"order_id": order.order_id})
 
     def _modify(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
         self._check_variety(variety)
         order = self._known(order_id)
-        wanted = forms.changes(_form(request), self.names[order.new.instrument_id])
-        return _success({"order_id": self._account.modify(order_id, **wanted).order_id})
+        wanted = forms.changes(form_of(request), self.names[order.new.instrument_id])
+        return success({"order_id": self._account.modify(order_id, **wanted).order_id})
 
     def _cancel(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
         self._check_variety(variety)
         self._known(order_id)
-        return _success({"order_id": self._account.cancel(order_id).order_id})
+        return success({"order_id": self._account.cancel(order_id).order_id})
 
     def _check_variety(self, variety: str) -> None:
         if variety not in forms.VARIETIES:
@@ -406,7 +319,7 @@ class ZerodhaDialect:
             name = by_token.get(int(text)) if text.isdecimal() else self._by_quote_name.get(text)
             if name is not None:
                 rows[text] = row(name, self._account.market(name.contract.instrument_id))
-        return _success(rows)
+        return success(rows)
 
     def _historical(self, request: DialectRequest, token: str, interval: str) -> WireResponse:
         name = self.by_token.get(int(token))
@@ -426,16 +339,12 @@ class ZerodhaDialect:
             for start, open_, high, low, close, volume, oi in candles
             if first.timestamp() <= start <= last.timestamp()
         ]
-        return _success({"candles": rows})
+        return success({"candles": rows})
 
 
 def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> ZerodhaDialect:
     """Return Kite's server for one account."""
     return ZerodhaDialect(account, tokens, clock, seed)
-
-
-def _form(request: DialectRequest) -> dict[str, str]:
-    return dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _moment(request: DialectRequest, field: str) -> datetime:
@@ -446,15 +355,3 @@ def _moment(request: DialectRequest, field: str) -> datetime:
         except ValueError:
             continue
     raise Refused(400, "InputException", f"invalid {field} date")
-
-
-def _success(data: object) -> WireResponse:
-    return _json(200, {"status": "success", "data": data})
-
-
-def _error(status: int, error_type: str, message: str) -> WireResponse:
-    return _json(status, {"status": "error", "message": message, "data": None, "error_type": error_type})
-
-
-def _json(status: int, body: object) -> WireResponse:
-    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))

@@ -73,8 +73,8 @@ class TickerSession:
         self._send(self._directory.by_token[token] for token in wanted)
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        names = self._directory.names
-        self._send(names[each] for each in sorted(instrument_ids & names.keys()) if names[each].token in self._modes)
+        followed = (self._directory.by_token.get(token) for token in self._modes)
+        self._send(name for name in followed if name is not None and name.contract.instrument_id in instrument_ids)
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         name = self._directory.names[order.new.instrument_id]

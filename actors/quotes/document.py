@@ -1,0 +1,92 @@
+"""The unified quote document (spec 1 §2.3), built when it is read. Pure."""
+
+from decimal import Decimal
+from typing import Literal
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.quotes.fold import Quote
+from onebroker.brokers.records import DepthLevel
+from onebroker.config.instruments import price_places
+from onebroker.config.money import exact, round_half_up
+
+Source = Literal["cache", "broker"]
+
+DEPTH_LEVELS = 5
+CHANGE_PLACES = 4
+_LTP_FIELDS = ("broker", "last_price", "last_trade_time", "received_at", "source")
+
+
+def quote_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
+    """Return the whole document, fields in the spec's order; `now` (epoch seconds) becomes `unified_at`."""
+    tick = quote.tick
+    places = price_places(instrument.identity.segment)
+    last_price = round_half_up(tick.last_price, places)
+    previous_close = _price(tick.previous_close, places)
+    return {
+        **instrument.identity.fields(),
+        "broker": quote.broker,
+        "broker_token": tick.broker_token,
+        "lot_size": instrument.lot_size,
+        "last_price": last_price,
+        "average_price": None if tick.average_price is None else round_half_up(tick.average_price, places),
+        "ohlc": _day_bar(quote, places),
+        "previous_close": previous_close,
+        "change_percent": change_percent(last_price, previous_close),
+        "last_quantity": tick.last_quantity,
+        "volume": tick.volume,
+        "buy_quantity": tick.buy_quantity,
+        "sell_quantity": tick.sell_quantity,
+        "oi": tick.oi,
+        "oi_day_high": tick.oi_day_high,
+        "oi_day_low": tick.oi_day_low,
+        "depth": {"buy": _levels(tick.buy, places), "sell": _levels(tick.sell, places)},
+        "last_trade_time": tick.last_trade_time,
+        "exchange_time": tick.exchange_time,
+        "received_at": quote.received_at,
+        "unified_at": now,
+        "stale": quote.stale_since is not None,
+        "stale_since": quote.stale_since,
+        "source": source,
+    }
+
+
+def ltp_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
+    """Return the fields marked L."""
+    whole = quote_document(quote, instrument, source, now)
+    return {**instrument.identity.fields(), **{name: whole[name] for name in _LTP_FIELDS}}
+
+
+def ohlc_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
+    """Return open, high, low, the last price as close, and the volume (spec 1 §4.7)."""
+    places = price_places(instrument.identity.segment)
+    return {
+        **_day_bar(quote, places),
+        "close": round_half_up(quote.tick.last_price, places),
+        "volume": quote.tick.volume,
+    }
+
+
+def change_percent(last_price: float, previous_close: float | None) -> float | None:
+    """Return the percent change between the two prices as the document shows them."""
+    if previous_close is None:
+        return None
+    change = (exact(last_price) - exact(previous_close)) / exact(previous_close) * Decimal(100)
+    return round_half_up(float(change), CHANGE_PLACES)
+
+
+def _day_bar(quote: Quote, places: int) -> dict[str, object]:
+    tick = quote.tick
+    return {"open": _price(tick.open, places), "high": _price(tick.high, places), "low": _price(tick.low, places)}
+
+
+def _price(value: float | None, places: int) -> float | None:
+    """Brokers write zero for a price that does not exist yet (no trade today, first day of listing)."""
+    return round_half_up(value, places) if value else None
+
+
+def _levels(levels: tuple[DepthLevel, ...] | None, places: int) -> list[dict[str, object]]:
+    filled = [level for level in levels or () if level.quantity > 0 and level.price > 0]
+    return [
+        {"price": round_half_up(level.price, places), "quantity": level.quantity, "orders": level.orders}
+        for level in filled[:DEPTH_LEVELS]
+    ]

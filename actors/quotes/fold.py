@@ -1,0 +1,57 @@
+"""Folding ticks into what is held of one instrument at one broker, and choosing *the* quote among brokers. Pure.
+
+A tick is held whole or not at all: no field of an older tick ever stands beside one of a newer. Feeds are subscribed in
+the broker's fullest mode; a tick that carries less all the same (an index, a broker's shorter packet) therefore shows null
+and an empty depth where it carries nothing, never a figure of another moment (architecture 9).
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from onebroker.brokers.records import Tick
+
+SAME_MOMENT_SECONDS = 2.0
+"""A broker's newest tick counts as current when it is at most this much older than the newest of any broker."""
+AHEAD_SECONDS = 60.0
+"""An exchange time further ahead of its receipt is a broker's mistake: it orders nothing, or all later ticks would drop."""
+
+
+class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A tick with where and when it came from. This is what Redis holds, as JSON."""
+
+    broker: str
+    tick: Tick
+    received_at: float
+    """Epoch seconds."""
+    stale_since: float | None = None
+    """Epoch seconds since when, in a session, no live feed stands behind it; None = not stale."""
+    ordered_at: float | None = None
+    """Latest exchange time seen from this broker, epoch seconds: a tick of before is dropped."""
+
+
+def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quote | None:
+    """Return what is held after `tick`, or None when it is dropped: no price, or older than what is held."""
+    if not (math.isfinite(tick.last_price) and tick.last_price > 0):
+        return None
+    before = None if held is None else held.ordered_at
+    at = tick.exchange_time
+    if at is not None and at > received_at + AHEAD_SECONDS:
+        at = None
+    if at is not None and before is not None and at < before:
+        return None
+    return Quote(broker=broker, tick=tick, received_at=received_at, ordered_at=before if at is None else at)
+
+
+def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | None:
+    """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones."""
+    live = {code: quote for code, quote in by_broker.items() if quote.stale_since is None} or by_broker
+    if not live:
+        return None
+    newest = max(quote.received_at for quote in live.values())
+    for code in order:
+        quote = live.get(code)
+        if quote is not None and quote.received_at >= newest - SAME_MOMENT_SECONDS:
+            return quote
+    return max(live.values(), key=lambda quote: quote.received_at)

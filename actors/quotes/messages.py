@@ -1,0 +1,57 @@
+"""What the quote book may be told and asked. Ticks come from sessions (`sessions.messages.TickReceived`)."""
+
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.quotes.document import Source
+from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.sessions.messages import TickReceived
+
+# From routes and engine.
+
+
+@attrs.frozen
+class Touched:
+    """Somebody reads this instrument: watch it for a while. Told by `replace`."""
+
+    instrument_id: str
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A quote that may be served."""
+
+    quote: Quote
+    source: Source
+
+
+@attrs.frozen(kw_only=True)
+class FetchQuote:
+    """Ask brokers for a quote, because no usable one is stored (spec 1 §4.7, rule 3). Refused with Refusal 503."""
+
+    instrument: Instrument
+    reply: Reply[Found]
+
+
+# From itself.
+
+
+@attrs.frozen(kw_only=True)
+class FetchDone:
+    """A fetch ended: with a quote, or with every broker's reason."""
+
+    instrument_id: str
+    found: Found | None
+    failed: tuple[tuple[str, str], ...] = ()
+    """Broker code and reason, in the order in which they were asked."""
+
+
+@attrs.frozen
+class Beat:
+    """A second has passed: write, watch, mark what no feed renews."""
+
+
+QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Beat

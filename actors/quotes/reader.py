@@ -1,0 +1,74 @@
+"""Reading quotes without awaiting. Whoever reads an instrument makes the quote book watch it."""
+
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.messages import QuoteMessage, Touched
+from onebroker.actors.quotes.usable import may_act, may_serve
+from onebroker.brokers.records import Tick
+from onebroker.config.calendars import Calendar
+from onebroker.config.clock import Clock
+from onebroker.config.instruments import price_places
+from onebroker.config.money import round_half_up
+
+TOUCH_SECONDS = 30.0
+"""An instrument read again within this time is not told again."""
+MOST_REMEMBERED = 50_000
+
+
+class Quotes:
+    """Implements `QuoteReader`, and serves the routes."""
+
+    def __init__(
+        self,
+        *,
+        book: Published[QuoteBook],
+        address: Address[QuoteMessage],
+        catalogue: Published[CatalogueState],
+        calendar: Calendar,
+        clock: Clock,
+    ) -> None:
+        self._book = book
+        self._address = address
+        self._catalogue = catalogue
+        self._calendar = calendar
+        self._clock = clock
+        self._touched: dict[str, float] = {}
+
+    def stored(self, instrument: Instrument) -> Quote | None:
+        """Return the stored quote when it may be served (spec 1 §4.7, rules 1 and 2)."""
+        self._touch(instrument.instrument_id)
+        quote = self._book.value.newest(instrument.instrument_id)
+        now = self._clock.epoch()
+        return quote if quote is not None and may_serve(quote, instrument.identity, self._calendar, now) else None
+
+    def usable_price(self, instrument_id: str) -> float | None:
+        instrument = self._instrument(instrument_id)
+        quote = None if instrument is None else self.stored(instrument)
+        if instrument is None or quote is None:
+            return None
+        return round_half_up(quote.tick.last_price, price_places(instrument.identity.segment))
+
+    def usable_tick(self, instrument_id: str) -> Tick | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        self._touch(instrument_id)
+        quote = self._book.value.live(instrument_id)
+        now = self._clock.epoch()
+        return quote.tick if quote is not None and may_act(quote, instrument.identity, self._calendar, now) else None
+
+    def _instrument(self, instrument_id: str) -> Instrument | None:
+        latest = self._catalogue.value.latest
+        return None if latest is None else latest.instrument(instrument_id)
+
+    def _touch(self, instrument_id: str) -> None:
+        now = self._clock.monotonic()
+        told = self._touched.get(instrument_id)
+        if told is None or now - told >= TOUCH_SECONDS:
+            if len(self._touched) >= MOST_REMEMBERED:
+                self._touched.clear()
+            self._touched[instrument_id] = now
+            self._address.replace(("touched", instrument_id), Touched(instrument_id))

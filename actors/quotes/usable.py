@@ -1,0 +1,30 @@
+"""When a quote may be served, and when it may be acted on. Pure."""
+
+from onebroker.actors.quotes.fold import Quote
+from onebroker.config.calendars import Calendar
+from onebroker.config.clock import from_epoch
+from onebroker.config.instruments import Identity, calendar_of
+
+USABLE_SECONDS = 300.0
+"""Spec 1 §8, quote freshness; order-engine 5.8, quote_usable_seconds."""
+MOST_AHEAD_SECONDS = 5.0
+"""A receipt further in the future comes from another clock: it proves nothing about now."""
+
+
+def may_serve(quote: Quote, identity: Identity, calendar: Calendar, now: float) -> bool:
+    """Tell whether a stored quote is served (spec 1 §4.7, rule 2); `now` in epoch seconds."""
+    if quote.stale_since is not None or quote.received_at > now + MOST_AHEAD_SECONDS:
+        return False
+    if now - quote.received_at <= USABLE_SECONDS:
+        return True
+    return calendar.closed_since_and_not_reopened(
+        identity.exchange, calendar_of(identity.segment), from_epoch(quote.received_at), from_epoch(now)
+    )
+
+
+def may_act(quote: Quote, identity: Identity, calendar: Calendar, now: float) -> bool:
+    """Tell whether triggers, trails and pricing may act on a live quote (order-engine 0, usable quote): not stale, received
+    within 300 s and within a session other than the pre-open."""
+    if quote.stale_since is not None or not -MOST_AHEAD_SECONDS <= now - quote.received_at <= USABLE_SECONDS:
+        return False
+    return calendar.is_open(identity.exchange, calendar_of(identity.segment), from_epoch(quote.received_at))

@@ -1,0 +1,51 @@
+"""Upstox' answers around their content: success, error, and the bodies that come in."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+
+
+class Refused(Exception):
+    """A call answered with Upstox' error envelope."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.answer = error(status, code, message)
+
+
+def success(data: object, **more: object) -> WireResponse:
+    return as_json(200, {"status": "success", "data": data, **more})
+
+
+def order_answer(version: str, data: Mapping[str, object]) -> WireResponse:
+    """The v3 order calls say beside it how long they took, in milliseconds."""
+    return success(data, metadata={"latency": 12}) if version == "v3" else success(data)
+
+
+def error(status: int, code: str, message: str, field: str | None = None, value: object = None) -> WireResponse:
+    """Both spellings of every field go out, as long as the older ones are being retired."""
+    content = {
+        "errorCode": code,
+        "error_code": code,
+        "message": message,
+        "propertyPath": field,
+        "property_path": field,
+        "invalidValue": value,
+        "invalid_value": value,
+    }
+    return as_json(status, {"status": "error", "errors": [content]})
+
+
+def as_json(status: int, body: object) -> WireResponse:
+    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))
+
+
+def body_of(request: DialectRequest) -> dict[str, object]:
+    """Return the JSON object a call carries; raise `Refused`."""
+    try:
+        return msgspec.json.decode(request.body, type=dict[str, object])
+    except msgspec.DecodeError as failure:
+        raise Refused(400, "UDAPI100038", "Invalid input passed to the API") from failure

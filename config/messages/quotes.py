@@ -1,0 +1,22 @@
+"""Sentences of the quote routes (spec 1 §4.7)."""
+
+from collections.abc import Iterable
+
+NO_BROKER = "no recent quote is cached, and no broker that serves quotes carries this instrument"
+"""503."""
+
+
+def every_broker_failed(failed: Iterable[tuple[str, str]]) -> str:
+    """503: broker code and reason, in the order in which they were asked."""
+    return "no recent quote is cached, and every broker failed - " + "; ".join(
+        f"{broker}: {reason}" for broker, reason in failed
+    )
+
+
+# Reasons of one broker beside its own words; ours.
+
+NO_LOGIN = "it has no login in Redis"
+NOT_RUNNING = "its session is not running"
+NO_ANSWER = "it did not answer in time"
+OTHER_INSTRUMENT = "it gave no quote of this instrument"
+NO_LAST_PRICE = "it gave no last price"

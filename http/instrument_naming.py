@@ -1,0 +1,149 @@
+"""Naming one instrument, by its id or by its identity fields (spec 1 §4.4), and finding it in a mapping.
+
+What is wrong with the text is refused before anything is read. A name is read from a mapping of texts: query parameters,
+or one item of a POST list whose scalars were turned into text.
+"""
+
+import math
+import re
+import uuid
+from collections.abc import Mapping
+from datetime import date
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument, Snapshot
+from onebroker.config.instruments import (
+    EXCHANGES,
+    IDENTITY_FIELDS,
+    SEGMENT_SHAPES,
+    Identity,
+    Shape,
+    bare_segment,
+    prefixed_segment,
+    segments_of,
+    strike_text,
+)
+from onebroker.config.messages import instruments as sentences
+from onebroker.config.messages import shared
+from onebroker.config.refusal import Refusal
+from onebroker.http import parse
+from onebroker.http.route import Parameter
+
+INSTRUMENT_ID = Parameter(
+    name="instrument_id", place="query", doc="The instrument's UUID; when given, it is used alone."
+)
+EXCHANGE = Parameter(name="exchange", place="query", doc=f"One of {', '.join(EXCHANGES)}.")
+SEGMENT = Parameter(name="segment", place="query", doc="Segment of the exchange, with or without its prefix.")
+SYMBOL = Parameter(name="symbol", place="query", doc="For a security.")
+UNDERLYING = Parameter(name="underlying_symbol", place="query", doc="For a future or an option.")
+EXPIRY = Parameter(name="expiry_date", place="query", kind="date", doc="For a future or an option.")
+STRIKE = Parameter(name="strike_price", place="query", kind="number", doc="For an option, in rupees.")
+OPTION_TYPE = Parameter(name="option_type", place="query", doc="For an option: CE or PE.")
+
+PARAMETERS = (INSTRUMENT_ID, EXCHANGE, SEGMENT, SYMBOL, UNDERLYING, EXPIRY, STRIKE, OPTION_TYPE)
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+@attrs.frozen
+class InstrumentName:
+    """One instrument as it was named."""
+
+    instrument_id: str
+    text: str
+    """The id, or the fields, for the 404."""
+
+
+def read_name(values: Mapping[str, str]) -> InstrumentName:
+    """Return the instrument named by `values`; Refusal 400 in the order of spec 1 §4.4."""
+    given = parse.text(values, INSTRUMENT_ID)
+    if given is not None:
+        if _UUID.fullmatch(given) is None:
+            raise Refusal(400, sentences.INSTRUMENT_ID_FORM)
+        instrument_id = str(uuid.UUID(given))
+        return InstrumentName(instrument_id, instrument_id)
+    if all(parse.text(values, parameter) is None for parameter in PARAMETERS):
+        raise Refusal(400, sentences.NOTHING_GIVEN)
+    identity = _identity(values)
+    return InstrumentName(identity.instrument_id, _fields_text(identity))
+
+
+def find(name: InstrumentName, snapshot: Snapshot) -> Instrument:
+    """Return the instrument of a mapping; Refusal 404 when it is not in it."""
+    instrument = snapshot.instrument(name.instrument_id)
+    if instrument is None:
+        raise Refusal(404, sentences.not_mapped(name.text, snapshot.mapping_date))
+    return instrument
+
+
+def mapped(snapshot: Snapshot | None) -> Snapshot:
+    """Return the snapshot; Refusal 503 when no instruments have ever been mapped."""
+    if snapshot is None:
+        raise Refusal(503, sentences.NEVER_MAPPED)
+    return snapshot
+
+
+def _identity(values: Mapping[str, str]) -> Identity:
+    exchange, bare = _exchange_and_segment(values)
+    shape = SEGMENT_SHAPES[bare]
+    fields = IDENTITY_FIELDS[shape]
+    readers = {parameter.name: parameter for parameter in PARAMETERS}
+    if any(parse.text(values, readers[name]) is None for name in fields):
+        raise Refusal(400, sentences.segment_needs(shape.value, fields))
+    stored = prefixed_segment(exchange, bare)
+    if shape is Shape.SECURITY:
+        return Identity(exchange, stored, shape, symbol=_upper(values, SYMBOL))
+    return Identity(
+        exchange,
+        stored,
+        shape,
+        underlying_symbol=_upper(values, UNDERLYING),
+        expiry_date=_expiry(values).isoformat(),
+        strike_price=_strike(values) if shape is Shape.OPTION else None,
+        option_type=_option_type(values) if shape is Shape.OPTION else None,
+    )
+
+
+def _exchange_and_segment(values: Mapping[str, str]) -> tuple[str, str]:
+    exchange = parse.required_text(values, EXCHANGE)
+    if exchange not in EXCHANGES:
+        raise Refusal(400, sentences.exchange_unknown(EXCHANGES))
+    raw = parse.required_text(values, SEGMENT)
+    bare = bare_segment(raw)
+    if bare not in segments_of(exchange) or raw not in (bare, prefixed_segment(exchange, bare)):
+        raise Refusal(400, sentences.segment_unknown(raw, exchange))
+    return exchange, bare
+
+
+def _upper(values: Mapping[str, str], parameter: Parameter) -> str:
+    return parse.required_text(values, parameter).upper()
+
+
+def _expiry(values: Mapping[str, str]) -> date:
+    day = parse.day(values, EXPIRY)
+    if day is None:
+        raise Refusal(400, shared.must_be_date(EXPIRY.name))
+    return day
+
+
+def _strike(values: Mapping[str, str]) -> float:
+    raw = parse.required_text(values, STRIKE)
+    if _NUMBER.fullmatch(raw) is None or not math.isfinite(float(raw)):
+        raise Refusal(400, sentences.STRIKE_PRICE_FORM)
+    return float(raw)
+
+
+def _option_type(values: Mapping[str, str]) -> str:
+    kind = _upper(values, OPTION_TYPE)
+    if kind not in ("CE", "PE"):
+        raise Refusal(400, sentences.OPTION_TYPE_FORM)
+    return kind
+
+
+def _fields_text(identity: Identity) -> str:
+    """Return exchange, segment and the identity fields as they are looked up, such as `nse nse_equities INFY`."""
+    values = (getattr(identity, name) for name in IDENTITY_FIELDS[identity.shape])
+    words = [strike_text(value) if isinstance(value, float) else str(value) for value in values]
+    return " ".join([identity.exchange, identity.segment, *words])

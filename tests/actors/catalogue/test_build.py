@@ -1,0 +1,91 @@
+"""Whole builds from the simulator's own instrument files, in this process and in the worker."""
+
+import msgspec
+import pytest
+import trio
+
+from onebroker.actors.catalogue.build import build_catalogue
+from onebroker.actors.catalogue.builder import BuildFailed, Downloads, ProcessBuilder
+from onebroker.actors.catalogue.files import map_frame
+from onebroker.actors.catalogue.snapshot import TableSnapshot
+
+
+def built(market, tmp_path, bodies=None, lost=None):
+    bodies = market.bodies if bodies is None else bodies
+    path = tmp_path / "built.arrow"
+    report = build_catalogue({code: [body] for code, body in bodies.items()}, lost or {}, path, market.registry)
+    return report, path
+
+
+def test_every_contract_a_broker_lists_is_found_by_its_own_id_with_that_brokers_token(market, tmp_path):
+    report, path = built(market, tmp_path)
+    snapshot = TableSnapshot(map_frame(path), market.DAY)
+    for code, names in market.names.items():
+        assert report.brokers[code].rows == len(names) > 300
+        assert (report.brokers[code].refused, report.brokers[code].ambiguous) == (0, 0)
+        for name in names:
+            instrument = snapshot.instrument(name.contract.instrument_id)
+            assert instrument is not None, name.contract.identity
+            assert instrument.identity == name.contract.identity
+            token = instrument.listings[code].broker_token
+            assert snapshot.by_token(code, token) == name.contract.instrument_id
+    both = {name.contract.instrument_id for names in market.names.values() for name in names}
+    assert report.rows == snapshot.count == len(both)
+
+
+def test_lot_sizes_and_isins_are_the_exchanges_own(market, tmp_path):
+    snapshot = TableSnapshot(map_frame(built(market, tmp_path)[1]), market.DAY)
+    for name in market.names["upstox"]:
+        contract = name.contract
+        instrument = snapshot.instrument(contract.instrument_id)
+        if not contract.is_index:
+            assert (instrument.lot_size, instrument.isin) == (contract.lot_size, contract.isin), contract.identity
+
+
+def test_the_same_files_give_the_same_bytes(market, tmp_path):
+    first, path = built(market, tmp_path)
+    bytes_before = path.read_bytes()
+    second, path = built(market, tmp_path)
+    assert path.read_bytes() == bytes_before
+    assert first == second
+    assert [child.name for child in tmp_path.iterdir()] == ["built.arrow"]
+
+
+@pytest.mark.parametrize("broken", [b"", b"<html>busy</html>", b"\x1f\x8bnot gzip", b"[]", b"\xff\xfe\x00"])
+@pytest.mark.parametrize("code", ["zerodha", "upstox"])
+def test_a_broken_file_loses_its_broker_only_and_says_so(market, tmp_path, code, broken):
+    report, path = built(market, tmp_path, {**market.bodies, code: broken})
+    other = "upstox" if code == "zerodha" else "zerodha"
+    assert set(report.lost) == {code}
+    assert report.brokers[other].rows == len(market.names[other])
+    assert TableSnapshot(map_frame(path), market.DAY).listings(code) == {}
+
+
+def test_without_a_usable_file_nothing_is_written(market, tmp_path):
+    report, path = built(market, tmp_path, {"zerodha": b""}, {"upstox": "its file was answered with HTTP 503"})
+    assert (report.rows, report.content_hash) == (0, "")
+    assert report.lost == {"upstox": "its file was answered with HTTP 503", "zerodha": "its file is empty"}
+    assert not path.exists()
+
+
+async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind(market, tmp_path):
+    expected, path = built(market, tmp_path)
+    folder = tmp_path / "catalogue"
+    folder.mkdir()
+    builder = ProcessBuilder(folder)
+    bodies = {code: (body,) for code, body in market.bodies.items()}
+    with trio.fail_after(60):
+        report = await builder.build(Downloads(bodies=bodies, lost={}), folder / "x.arrow")
+        snapshot = await builder.load(folder / "x.arrow", market.DAY)
+    assert report == expected
+    assert msgspec.json.decode(msgspec.json.encode(report)) == msgspec.json.decode(msgspec.json.encode(expected))
+    assert snapshot.count == expected.rows
+    assert [child.name for child in folder.iterdir()] == ["x.arrow"]
+
+
+async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
+    builder = ProcessBuilder(tmp_path)
+    with trio.fail_after(60), pytest.raises(BuildFailed, match="the build ended with 1"):
+        await builder.build(
+            Downloads(bodies={"zerodha": (market.bodies["zerodha"],)}, lost={}), tmp_path / "missing" / "x.arrow"
+        )

@@ -1,0 +1,291 @@
+"""A trading day in one process: the simulator's dialects without sockets, the store in memory, real session and engine actors.
+
+Everything runs on trio's clock, so `autojump_clock` passes a day in a second. The exchange's ledger is the judge.
+"""
+
+import contextlib
+from datetime import date, datetime
+
+import attrs
+import msgspec
+import pytest
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.engine.actor import EngineActor
+from onebroker.actors.engine.desk import CancelOrder, DeskActor
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.index import Legs
+from onebroker.actors.engine.messages import EngineStatus, Place, PlaceBody
+from onebroker.actors.kernel.mailbox import open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.sessions.actor import SessionActor, SessionDoors
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.messages import ExchangeRedirect
+from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.store.memory import MemoryStore
+from onebroker.brokers.records import Listing
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.control import ledger_document
+from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.lookup import chosen_dialects
+from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.instruments import identity_from_fields, prefixed_segment, SEGMENT_SHAPES
+from onebroker.config.settings import build_settings
+
+MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
+
+
+class FileSnapshot:
+    """A catalogue read straight from the dialects' instrument files by the brokers' own codecs."""
+
+    mapping_date = date(2026, 11, 23)
+
+    def __init__(self, frames):
+        self._listings = {code: {} for code in frames}
+        self._ids = {code: {} for code in frames}
+        named = {}
+        for code, frame in frames.items():
+            for row in frame.iter_rows(named=True):
+                shape = SEGMENT_SHAPES[row["segment"]]
+                row = {**row, "segment": prefixed_segment(row["exchange"], row["segment"]), "shape": shape}
+                identity = identity_from_fields(row)
+                listing = Listing(
+                    broker_token=row["broker_token"],
+                    tradingsymbol=row["tradingsymbol"],
+                    exchange=row["broker_exchange"],
+                    lot_size=row["lot_size"],
+                    tick_size=row["tick_size"],
+                    freeze_quantity=row["freeze_quantity"],
+                    contract_units=row["contract_units"],
+                )
+                self._listings[code][listing.broker_token] = listing
+                self._ids[code][listing.broker_token] = identity.instrument_id
+                named.setdefault(identity.instrument_id, (identity, row, {}))[2][code] = listing
+        self._instruments = {
+            instrument_id: Instrument(
+                instrument_id=instrument_id,
+                identity=identity,
+                name=row["name"],
+                isin=row["isin"],
+                lot_size=row["lot_size"],
+                tick_size=row["tick_size"],
+                freeze_quantity=row["freeze_quantity"],
+                listings=listings,
+            )
+            for instrument_id, (identity, row, listings) in named.items()
+        }
+
+    def instrument(self, instrument_id):
+        return self._instruments.get(instrument_id)
+
+    def find(self, identity):
+        return self._instruments.get(identity.instrument_id)
+
+    def by_token(self, broker, broker_token):
+        return self._ids[broker].get(broker_token)
+
+    def by_isin(self, isin):
+        return tuple(one.instrument_id for one in self._instruments.values() if one.isin == isin)
+
+    def listings(self, broker):
+        return self._listings[broker]
+
+
+class Day:
+    """The market and the two stores outlive the service, which `open` starts and `crash` or leaving the block ends."""
+
+    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, number=300):
+        self.clock = Clock.following_trio(start)
+        self.calendar = calendar or always_open()
+        self.store = MemoryStore(self.clock)
+        self.codes = brokers
+        recipe = Recipe(
+            dialects=chosen_dialects(list(brokers)),
+            calendar=self.calendar,
+            clock=self.clock,
+            journal=MemoryJournal(),
+            instruments=number,
+        )
+        self.simulator = Simulator(recipe)
+        self.exchange = self.simulator.exchange
+        self.crashes = CrashLog(self.clock)
+        self.catalogue = Published(CatalogueState(latest=None, published_today=False, reason="the first build is running"))
+        self.notes = []
+
+    def settings(self):
+        registry = build_registry()
+        brokers = {}
+        for code in self.codes:
+            dialect = self.simulator.gateways[code].dialect
+            addresses = {"login_url": base_of(code), **dialect.addresses(base_of(code))}
+            brokers[code] = {**dialect.credentials, **addresses}
+        keys = {code: registry[code].credential_keys for code in self.codes}
+        hosts = {code: frozenset(registry[code].endpoints.others) for code in self.codes}
+        return build_settings({"brokers": brokers}, known_brokers=keys, second_hosts=hosts)
+
+    async def read_catalogue(self):
+        frames = {}
+        async with InProcessTransport(self.simulator) as transport:
+            for code, door in self.services.items():
+                access = attrs.evolve(door.access, login=None)
+                requests = door.broker.instruments.file_requests(access)
+                answers = [await transport.send(request, 10) for request in requests]
+                assert all(answer.status == 200 for answer in answers), [answer.body[:200] for answer in answers]
+                frames[code] = door.broker.instruments.read_files([answer.body for answer in answers])
+        self.snapshot = FileSnapshot(frames)
+        self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
+
+    @contextlib.asynccontextmanager
+    async def market(self):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.simulator.run_market)
+            yield self
+            nursery.cancel_scope.cancel()
+
+    @contextlib.asynccontextmanager
+    async def service(self, *, log_in=True):
+        """Run sessions, engine and desk over whatever the store holds."""
+        settings = self.settings()
+        self.services = brokers_in_service(
+            build_registry(), settings.brokers, exit_share=settings.engine.exit_share, day_limits=False
+        )
+        if self.catalogue.value.latest is None:
+            await self.read_catalogue()
+        documents = {resource: open_mailbox(f"document {resource}", capacity=8) for resource in RESOURCES}
+        self.documents = documents
+        ticks = open_mailbox("quotes", capacity=8)
+        self.ticks = ticks
+        async with InProcessTransport(self.simulator) as transport, open_supervisor(self.crashes, seed=1) as supervisor:
+            self.sessions = {}
+            for code, service in self.services.items():
+                mailbox = open_mailbox(f"session {code}", capacity=64)
+                view = Published(SessionView(broker=code))
+                doors = SessionDoors(
+                    transport=transport,
+                    store=self.store,
+                    clock=self.clock,
+                    calendar=self.calendar,
+                    budget=service.budget,
+                    view=view,
+                    catalogue=self.catalogue,
+                    documents={resource: box.address for resource, box in documents.items()},
+                    quotes=ticks.address,
+                    seed=1,
+                )
+
+                def build(service=service, mailbox=mailbox, doors=doors):
+                    return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, doors=doors)
+
+                self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
+                await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
+            await self._start_engine(supervisor, settings)
+            if log_in:
+                for code in self.codes:
+                    await self.log_in(code)
+                await self.until(lambda: self.status.value.running and all(self.has_read(code) for code in self.codes))
+            yield self
+
+    async def _start_engine(self, supervisor, settings):
+        self.legs = Legs()
+        engine_box, desk_box = open_mailbox("engine", capacity=64), open_mailbox("desk", capacity=64)
+        self.status = Published(EngineStatus(running=False, reason=""))
+        doors = EngineDoors(
+            store=self.store,
+            clock=self.clock,
+            settings=settings.engine,
+            sessions=self.sessions,
+            catalogue=self.catalogue,
+            legs=self.legs,
+            owner="owner",
+        )
+        self.engine_doors = doors
+        self.engine, self.desk = engine_box.address, desk_box.address
+        engine = lambda: EngineActor(mailbox=engine_box, doors=doors, status=self.status, crashes=self.crashes)  # noqa: E731
+        desk = lambda: DeskActor(mailbox=desk_box, doors=doors, engine=engine_box.address, status=self.status)  # noqa: E731
+        await supervisor.start(Child(name="engine", build=engine, policy=FOREVER, mailbox=engine_box))
+        await supervisor.start(Child(name="desk", build=desk, policy=FOREVER, mailbox=desk_box))
+
+    def has_read(self, code):
+        view = self.sessions[code].view.value
+        return view.live and view.orders_read_started is not None
+
+    async def log_in(self, code):
+        """What a person does: open the broker's page, come back with its redirect."""
+        service = self.services[code]
+        page = service.broker.login.login_page(service.access)
+        async with InProcessTransport(self.simulator) as transport:
+            answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
+        redirect = answer.headers["location"]
+        return await self.sessions[code].address.ask(
+            lambda reply: ExchangeRedirect(redirect=redirect, reply=reply), 10
+        )
+
+    async def until(self, condition, seconds=60):
+        """Let the day go on until `condition()`; fail after `seconds` of it."""
+        with trio.fail_after(seconds):
+            while not condition():
+                await trio.sleep(0.05)
+
+    # --- orders -----------------------------------------------------------------------------------------------------
+
+    def equity(self, n=0):
+        """Return the n-th NSE share that every broker lists."""
+        found = [
+            one
+            for one in self.snapshot._instruments.values()
+            if one.identity.segment == "nse_equities" and set(self.codes) <= set(one.listings)
+        ]
+        return sorted(found, key=lambda one: one.identity.symbol)[n]
+
+    def body(self, instrument, **more):
+        price = more.pop("price", None)
+        fields = {
+            "transaction_type": "BUY",
+            "product": "CNC",
+            "order_type": "LIMIT" if price is not None else "MARKET",
+            "validity": "DAY",
+            "quantity": 10,
+            "disclosed_quantity": 0,
+            "trigger_price": None,
+            "after_market": False,
+            "tag": None,
+            "broker": None,
+            "closes_position": False,
+            "sent": {},
+            **more,
+        }
+        return PlaceBody(instrument=instrument, price=price, **fields)
+
+    async def place(self, order, *, intent_id="i-1", dry_run=False, wait=5.0):
+        now = self.clock.monotonic()
+        return await self.engine.ask(
+            lambda reply: Place(
+                intent_id=intent_id, order=order, dry_run=dry_run, routed=now, deadline=now + wait, reply=reply
+            ),
+            wait,
+        )
+
+    async def cancel(self, order_id, *, broker=None, dry_run=False):
+        now = self.clock.monotonic()
+        return await self.desk.ask(
+            lambda reply: CancelOrder(order_id=order_id, broker=broker, dry_run=dry_run, routed=now, reply=reply), 15
+        )
+
+    def ledger(self):
+        return msgspec.to_builtins(ledger_document(self.simulator, 0))
+
+    def messages(self, verb):
+        return [message for message in self.ledger()["messages"] if message["verb"] == verb]
+
+
+@pytest.fixture
+async def day(autojump_clock):
+    with trio.fail_after(86_400):
+        yield Day()

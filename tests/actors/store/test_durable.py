@@ -1,0 +1,142 @@
+"""What every durable store must do, asked of the one in memory and of SQLite; and what only a file can."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+
+from onebroker.actors.store.durable import (
+    MIGRATIONS,
+    AccessToken,
+    CatalogueFile,
+    Durable,
+    DurableError,
+    MemoryDurable,
+    SqliteDurable,
+)
+
+TOKEN = AccessToken(token="secret", last_login="2026-11-20 08:00:00.000000", expires_at="2026-11-21 07:00:00.000000")
+FILE = CatalogueFile(
+    mapping_date=date(2026, 11, 20),
+    file="2026-11-20.arrow",
+    rows=100_000,
+    counts={"zerodha": 90_000, "dhan": 80_000},
+    content_hash="abc",
+    report=b'{"broken":[]}',
+)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Durable:
+    return MemoryDurable() if request.param == "memory" else SqliteDurable(tmp_path / "onebroker.sqlite")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    return tmp_path / "onebroker.sqlite"
+
+
+async def test_nothing_is_stored_at_first(durable: Durable) -> None:
+    assert await durable.access_token() is None
+    assert await durable.documents("users") == ()
+    assert await durable.catalogue_files() == ()
+
+
+async def test_the_access_token_is_replaced(durable: Durable) -> None:
+    await durable.put_access_token(TOKEN)
+    newer = attrs.evolve(TOKEN, token="other")
+    await durable.put_access_token(newer)
+    assert await durable.access_token() == newer
+    assert "other" not in repr(newer)
+
+
+async def test_a_collection_is_replaced_whole_and_keeps_its_order_and_others_stay(durable: Durable) -> None:
+    await durable.replace_documents("users", [b'{"a":1}', b'{"b":2}', b'{"c":3}'])
+    await durable.replace_documents("brokers", [b"{}"])
+    await durable.replace_documents("users", [b'{"z":1}', b'{"a":1}'])
+    assert await durable.documents("users") == (b'{"z":1}', b'{"a":1}')
+    assert await durable.documents("brokers") == (b"{}",)
+    await durable.replace_documents("users", [])
+    assert await durable.documents("users") == ()
+
+
+async def test_catalogue_files_come_newest_first_and_a_date_is_replaced(durable: Durable) -> None:
+    older = attrs.evolve(FILE, mapping_date=date(2026, 11, 19), rows=1)
+    await durable.put_catalogue_file(FILE)
+    await durable.put_catalogue_file(older)
+    await durable.put_catalogue_file(attrs.evolve(FILE, rows=7))
+    assert await durable.catalogue_files() == (attrs.evolve(FILE, rows=7), older)
+
+
+async def test_the_file_is_private_and_another_process_reads_what_was_written(path: Path) -> None:
+    await SqliteDurable(path).put_access_token(TOKEN)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert await SqliteDurable(path).access_token() == TOKEN
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert file.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+async def test_a_replacement_that_fails_half_way_changes_nothing(path: Path) -> None:
+    durable = SqliteDurable(path)
+    await durable.replace_documents("users", [b"{}"])
+    with pytest.raises(DurableError):
+        await durable.replace_documents("users", [b'{"a":1}', None])  # type: ignore[list-item]  # refused by the table
+    assert await durable.documents("users") == (b"{}",)
+
+
+async def test_a_write_waits_for_the_command_line_to_finish_its_own(path: Path) -> None:
+    durable = SqliteDurable(path)
+    await durable.put_access_token(TOKEN)
+    with closing(sqlite3.connect(path, isolation_level=None)) as command_line, trio.fail_after(10):
+        command_line.execute("BEGIN IMMEDIATE")
+        command_line.execute("DELETE FROM access_token")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(durable.put_access_token, attrs.evolve(TOKEN, token="service"))
+            assert await durable.access_token() == TOKEN, "readers do not wait for a writer"
+            command_line.execute("COMMIT")
+    stored = await durable.access_token()
+    assert stored is not None
+    assert stored.token == "service"
+
+
+async def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(DurableError, match="newer version"):
+        await SqliteDurable(path).access_token()
+
+
+async def test_a_damaged_file_is_an_error_that_names_it(path: Path) -> None:
+    damaged = path.parent / "damaged.sqlite"
+    damage(damaged)
+    with pytest.raises(DurableError, match=r"damaged\.sqlite"):
+        await SqliteDurable(damaged).access_token()
+
+
+def damage(path: Path) -> None:
+    path.write_bytes(b"this is no database" * 100)
+
+
+async def test_a_first_start_of_two_processes_makes_the_tables_once(path: Path) -> None:
+    stores = [SqliteDurable(path) for _ in range(4)]
+    async with trio.open_nursery() as nursery:
+        for store in stores:
+            nursery.start_soon(store.put_access_token, TOKEN)
+    assert await stores[0].access_token() == TOKEN
+
+
+async def test_the_one_in_memory_can_be_away() -> None:
+    durable = MemoryDurable()
+    durable.fail_with(DurableError("disk I/O error"))
+    with pytest.raises(DurableError, match="disk"):
+        await durable.access_token()
+    durable.come_back()
+    assert await durable.access_token() is None

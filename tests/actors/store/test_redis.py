@@ -1,0 +1,223 @@
+"""The store over a real server: batches, lanes, loss and return of the server, what is refused, restarts of the actor."""
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import redis
+import trio
+
+from onebroker.actors.store import keys
+from onebroker.actors.store.address import EVERY_WRITE, StoreRefused
+from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.interface import HashSet, Set, SetAdd, StoreError
+from onebroker.actors.store.redis import REST_BATCH_BYTES, RedisStore, RedisStoreActor
+
+Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+def client_of(server: EmbeddedServer) -> "redis.Redis":
+    return server.address.resolve()()
+
+
+async def test_commits_made_at_once_share_round_trips(redis_store: RedisStore) -> None:
+    async with trio.open_nursery() as nursery:
+        for number in range(500):
+            nursery.start_soon(redis_store.commit, Set(f"k{number}", b"1"), SetAdd("all", f"k{number}"))
+    assert redis_store.figures().engine_batches <= 3, "1,000 writes"
+    assert len(await redis_store.members("all")) == 500
+
+
+async def test_reads_made_at_once_share_round_trips(redis_store: RedisStore) -> None:
+    await redis_store.commit(Set("k", b"1"))
+    async with trio.open_nursery() as nursery:
+        for _ in range(500):
+            nursery.start_soon(redis_store.get, "k")
+    assert redis_store.figures().read_batches <= 3
+
+
+async def test_a_commit_overtakes_a_large_backlog_of_the_rest_lane(redis_store: RedisStore) -> None:
+    value = b"x" * (REST_BATCH_BYTES // 2)
+    ends: list[str] = []
+
+    async def write_much() -> None:
+        await redis_store.write(*(Set(f"big {number}", value) for number in range(200)))
+        ends.append("backlog")
+
+    async def commit() -> None:
+        await redis_store.commit(Set("order", b"1"))
+        ends.append("commit")
+        assert redis_store.figures().rest_batches < 20, "of a hundred"
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write_much)
+        await trio.lowlevel.checkpoint()
+        nursery.start_soon(commit)
+    assert ends == ["commit", "backlog"]
+    assert redis_store.figures().rest_batches >= 100
+
+
+async def test_the_embedded_server_has_every_write_on_disk(redis_store: RedisStore) -> None:
+    assert redis_store.durability is not None
+    assert (redis_store.durability.every_write, redis_store.durability.text) == (True, EVERY_WRITE)
+    assert (redis_store.reachable, redis_store.reason) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"appendfsync": "everysec"}, "two seconds"),
+        ({"appendfsync": "no"}, "about 30 s"),
+        ({"appendonly": "no"}, "append-only file is off"),
+    ],
+)
+async def test_a_server_that_can_lose_acknowledged_writes_is_told_apart(
+    server: EmbeddedServer, settings: dict[str, str], words: str
+) -> None:
+    client = client_of(server)
+    for name, value in settings.items():
+        client.config_set(name, value)
+    client.close()
+    durability = await RedisStore(server.address).check()
+    assert not durability.every_write
+    assert words in durability.text
+
+
+async def test_data_of_another_schema_is_refused(server: EmbeddedServer) -> None:
+    client = client_of(server)
+    client.set(keys.SCHEMA, "7")
+    client.close()
+    with pytest.raises(StoreRefused, match="schema 7"):
+        await RedisStore(server.address).check()
+
+
+async def test_the_schema_key_is_written_at_the_first_contact(redis_store: RedisStore) -> None:
+    assert await redis_store.get(keys.SCHEMA) == b"1"
+
+
+async def test_a_server_that_lost_its_scripts_gets_them_again(redis_store: RedisStore, server: EmbeddedServer) -> None:
+    client = client_of(server)
+    client.script_flush()
+    client.close()
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(redis_store.commit, Set(f"k{number}", b"1"))
+    assert [await redis_store.get(f"k{number}") for number in range(5)] == [b"1"] * 5
+    assert redis_store.reachable
+
+
+async def test_while_the_server_is_away_all_fails_at_once_and_what_was_posted_is_written_at_its_return(
+    redis_store: RedisStore, server: EmbeddedServer, eventually: Eventually
+) -> None:
+    await redis_store.commit(Set("before", b"1"))
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGSTOP)
+    first = server.pid
+    os.kill(first, signal.SIGKILL)
+    with pytest.raises(StoreError):
+        await redis_store.commit(Set("k", b"1"))
+    assert not redis_store.reachable
+    assert redis_store.reason
+    for call in (redis_store.get("k"), redis_store.commit(Set("k", b"2")), redis_store.write(Set("k", b"3"))):
+        with trio.fail_after(0.5), pytest.raises(StoreError, match="not sent"):
+            await call
+    for number in range(1000):
+        redis_store.post(HashSet("quotes", {"one": b"%d" % number}), Set("newest", b"%d" % number))
+    assert redis_store.figures().waiting_bytes < 500
+    await eventually(lambda: redis_store.reachable)
+    await redis_store.write(Set("after", b"1"))
+    assert await redis_store.hash_all("quotes") == {"one": b"999"}
+    assert await redis_store.get("newest") == b"999"
+    assert await redis_store.get("before") == b"1"
+    assert await redis_store.get("k") is None
+
+
+async def test_a_quiet_store_notices_by_itself_that_the_server_hangs_and_that_it_goes_on(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
+) -> None:
+    monkeypatch.setattr("onebroker.actors.store.redis._PING_SECONDS", 0.1)
+    monkeypatch.setattr("onebroker.actors.store.address.ANSWER_SECONDS", 0.2)
+    store = RedisStore(server.address)
+    assert server.pid is not None
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RedisStoreActor(store).run)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            with trio.move_on_after(10):
+                await eventually(lambda: not store.reachable)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        assert store.figures().engine_batches == 0, "nobody asked anything"
+        await eventually(lambda: store.reachable)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_handle_outlives_its_actor_and_refuses_while_there_is_none(server: EmbeddedServer) -> None:
+    store = RedisStore(server.address)
+    with pytest.raises(StoreError, match="not sent"):
+        await store.get("k")
+    for number in range(3):
+        store.post(Set(f"posted {number}", b"1"))
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RedisStoreActor(store).run)
+            await store.commit(Set(f"k{number}", b"1"))
+            nursery.cancel_scope.cancel()
+        with pytest.raises(StoreError, match="not sent: the store is stopped"):
+            await store.commit(Set("k", b"1"))
+    client = client_of(server)
+    found = sorted(name.decode() for name in client.keys("*[0-9]"))
+    client.close()
+    assert found == ["k0", "k1", "k2", "posted 0", "posted 1", "posted 2"]
+
+
+async def test_an_orderly_stop_writes_what_was_posted_last_and_ends_the_server(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path, find_server_binary(None))
+    store = RedisStore(server.address)
+    for round_number in range(2):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RedisStoreActor(store, server).run)
+            if round_number == 1:
+                assert await store.get("last") == b"x" * 1_000_000
+                assert len(await store.hash_all("rows")) == 5000
+            store.post(Set("last", b"x" * 1_000_000), HashSet("rows", {str(n): b"v" * 100 for n in range(5000)}))
+            nursery.cancel_scope.cancel()
+        assert server.pid is None
+
+
+async def test_a_start_goes_on_without_a_server_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onebroker.actors.store.redis._FIRST_CONTACT_SECONDS", 0.05)
+    server = EmbeddedServer(tmp_path, find_server_binary(None))
+    store = RedisStore(server.address)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RedisStoreActor(store).run)
+        assert not store.reachable
+        with pytest.raises(StoreError, match="not sent"):
+            await store.get("k")
+        nursery.cancel_scope.cancel()
+
+
+async def test_many_losses_leave_no_file_open(
+    redis_store: RedisStore, server: EmbeddedServer, eventually: Eventually
+) -> None:
+    async def lose_and_return() -> None:
+        client = client_of(server)
+        client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+        client.close()
+        with trio.move_on_after(0.5):
+            while True:
+                try:
+                    await redis_store.commit(Set("k", b"1"))
+                    await redis_store.write(Set("k", b"1"))
+                    await redis_store.get("k")
+                except StoreError:
+                    continue
+                break
+        await eventually(lambda: redis_store.reachable)
+
+    await lose_and_return()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(10):
+        await lose_and_return()
+    assert len(os.listdir("/proc/self/fd")) <= before + 3

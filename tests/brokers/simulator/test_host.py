@@ -1,0 +1,315 @@
+"""The simulator on real ports: control API, sockets, cut connections, refused ports, and what survives a kill."""
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+import trio_websocket
+
+from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import Clock
+
+SECONDS = 20
+ECHO = Path(__file__).with_name("echo.py")
+
+
+async def ask(base, method, target, body=None):
+    """One request on its own connection; returns (status, document), or None when it was cut."""
+    host, port = base.removeprefix("http://").split(":")
+    data = b"" if body is None else json.dumps(body).encode()
+    head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n"
+    with trio.fail_after(SECONDS):
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            received = b""
+            try:
+                await stream.send_all(head.encode() + data)
+                while more := await stream.receive_some():
+                    received += more
+            except trio.BrokenResourceError:
+                return None
+    if not received:
+        return None
+    status, _, content = received.partition(b"\r\n\r\n")
+    return int(status.split()[1]), json.loads(content) if content[:1] in b"{[" else content
+
+
+async def to_the_end(socket):
+    while True:
+        await socket.get_message()
+
+
+class Running:
+    def __init__(self, said):
+        self.lines = said
+        self.brokers = {line["broker"]: line for line in said if "broker" in line}
+        self.control = said[-1]["control_url"]
+
+    async def ask(self, method, target, body=None, *, code="zerodha"):
+        return await ask(self.brokers[code]["rest_url"], method, target, body)
+
+    async def command(self, method, target, body=None):
+        return await ask(self.control, method, target, body)
+
+    async def share(self):
+        _, listed = await self.command("GET", "/instruments?shape=security&limit=100")
+        return next(each for each in listed if each["segment"] == "nse_equities")
+
+    def order(self, share, **changes):
+        plain = {"side": "BUY", "product": "CNC", "order_type": "MARKET", "validity": "DAY", "quantity": 1}
+        return {**plain, "instrument_id": share["instrument_id"], **changes}
+
+
+@pytest.fixture
+async def running(echo, nursery):
+    said = []
+    options = SimulatorOptions(
+        dialects={"zerodha": echo.build, "upstox": echo.build}, calendar=always_open(), clock=Clock(), instruments=100
+    )
+    with trio.fail_after(SECONDS):
+        await nursery.start(partial(run_simulator, options, announce=said.append))
+    return Running(said)
+
+
+async def test_every_broker_is_announced_and_then_the_control_address(running):
+    line = running.brokers["zerodha"]
+    assert list(line) == [
+        "broker", "rest_url", "stream_url", "order_stream_url", "instruments_url", "login_url", "order_url",
+        "credentials", "session",
+    ]  # fmt: skip
+    assert line["stream_url"].startswith("ws://127.0.0.1:")
+    assert line["credentials"] == {"api_key": "key-1"}
+    assert line["session"]["access_token"].startswith("minted-")
+    assert list(running.lines[-1]) == ["control_url"]
+
+
+async def test_a_price_set_over_http_moves_the_market_and_fills_what_it_crosses(running):
+    share = await running.share()
+    price = round(share["last_price"] - 10 * share["tick_size"], 2)
+    _, order = await running.ask("POST", "/place", running.order(share, order_type="LIMIT", price=str(price)))
+    assert order["status"] == "open"
+    named = {"exchange": "nse", "segment": "equities", "symbol": share["symbol"].lower()}
+    lower = round(price - 5 * share["tick_size"], 2)
+    status, said = await running.command(
+        "POST", "/price", {"instrument": named, "last_price": lower, "hold_seconds": 30}
+    )
+    assert (status, said) == (200, {"instrument_id": share["instrument_id"], "last_price": lower})
+    _, now = await running.ask("GET", f"/order?order_id={order['order_id']}")
+    assert (now["status"], float(now["filled_value"])) == ("complete", price)
+    _, market = await running.ask("GET", f"/market?instrument_id={share['instrument_id']}", code="upstox")
+    assert float(market["last_price"]) == lower
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("POST", "/price", {"instrument": "nothing", "last_price": 1}),
+        ("POST", "/price", {"instrument": {"exchange": "nse", "segment": "nonsense"}, "last_price": 1}),
+        ("POST", "/price", {"instrument": {"exchange": "nse", "segment": "equity_options"}, "last_price": 1}),
+        ("POST", "/price", {"instrument": "nothing"}),
+        ("POST", "/price", {"instrument": "SHARE", "last_price": 0.031}),
+        ("POST", "/price", {"instrument": "SHARE", "last_price": 10_000_000}),
+        ("POST", "/price", {"instrument": "SHARE", "last_price": "much"}),
+        ("POST", "/price", {"instrument": "SHARE", "last_price": 1, "extra": 1}),
+        ("POST", "/fault", {"broker": "nobody", "kind": "http_500"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "http_501"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "http_500", "count": 0}),
+        ("POST", "/fault", None),
+        ("POST", "/heal", {"broker": "nobody"}),
+        ("GET", "/ledger?since=x", None),
+        ("GET", "/instruments?shape=round", None),
+    ],
+)
+async def test_bad_input_to_control_is_a_400_that_says_why(running, method, target, body):
+    if body and body.get("instrument") == "SHARE":
+        body = {**body, "instrument": (await running.share())["instrument_id"]}
+    status, said = await running.command(method, target, body)
+    assert status == 400
+    assert said["error"]
+
+
+async def test_control_knows_no_other_paths(running):
+    assert (await running.command("GET", "/price"))[0] == 404
+
+
+async def test_a_dropped_answer_cuts_the_connection_after_the_order_was_taken(running):
+    share = await running.share()
+    await running.command("POST", "/fault", {"broker": "zerodha", "kind": "drop_after_accept", "count": 1})
+    assert await running.ask("POST", "/place", running.order(share)) is None
+    _, ledger = await running.command("GET", "/ledger?since=0")
+    assert [(each["verb"], each["delivered"]) for each in ledger["messages"]] == [("place", False)]
+    assert ledger["messages"][0]["order_id"] in {each["order_id"] for each in ledger["orders"]}
+    assert (await running.command("GET", f"/ledger?since={ledger['next']}"))[1]["messages"] == []
+
+
+async def test_a_refusing_port_is_closed_and_opens_again_when_healed(running):
+    base = running.brokers["zerodha"]["rest_url"]
+    assert (await ask(base, "GET", "/orders"))[0] == 200
+    await running.command("POST", "/fault", {"broker": "zerodha", "kind": "refuse_connections"})
+    with trio.fail_after(SECONDS):
+        while True:
+            try:
+                await ask(base, "GET", "/orders")
+            except OSError:
+                break
+    assert (await running.ask("GET", "/orders", code="upstox"))[0] == 200
+    assert await running.command("POST", "/heal", {"broker": "zerodha"}) == (200, {"healed": 1})
+    with trio.fail_after(SECONDS):
+        while True:
+            try:
+                assert (await ask(base, "GET", "/orders"))[0] == 200
+                break
+            except OSError:
+                await trio.sleep(0.05)
+
+
+async def test_sockets_speak_the_real_protocol(running):
+    url = running.brokers["zerodha"]["stream_url"]
+    share = await running.share()
+    with trio.fail_after(SECONDS):
+        async with trio_websocket.open_websocket_url(url) as socket:
+            await socket.send_message("hello")
+            await socket.send_message(b"\x00\x01")
+            frames = [await socket.get_message() for _ in range(3)]
+            assert [frame for frame in frames if frame != "beat"][:2] == ["hello", b"\x00\x01"]
+            await socket.ping(b"there")
+            await socket.send_message(f"watch {share['instrument_id']}")
+            while not str(await socket.get_message()).startswith("price "):
+                pass
+            await socket.send_message("bye")
+            with pytest.raises(trio_websocket.ConnectionClosed) as closed:
+                await to_the_end(socket)
+    assert (closed.value.reason.code, closed.value.reason.reason) == (4000, "as you wish")
+
+
+def handshake(path):
+    return (
+        f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "ending"), [("/closed", b"403", b'{"error":"closed"}'), ("/elsewhere", b"302", b"")]
+)
+async def test_a_refused_or_redirected_handshake_carries_the_brokers_answer(running, path, status, ending):
+    host, port = running.brokers["zerodha"]["rest_url"].removeprefix("http://").split(":")
+    received = b""
+    with trio.fail_after(SECONDS):
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            await stream.send_all(handshake(path))
+            while more := await stream.receive_some():
+                received += more
+    assert received.split(b" ")[1] == status
+    assert received.endswith(ending)
+    assert (b"location: /stream" in received.lower()) is (status == b"302")
+
+
+async def test_dropped_streams_end_without_a_closing_frame(running):
+    host, port = running.brokers["zerodha"]["rest_url"].removeprefix("http://").split(":")
+    with trio.fail_after(SECONDS):
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            await stream.send_all(handshake("/stream"))
+            frames = await stream.receive_some()
+            while not frames.endswith(b"beat"):
+                frames += await stream.receive_some()
+            await running.command("POST", "/fault", {"broker": "all", "kind": "drop_stream", "count": 1})
+            while more := await stream.receive_some():
+                frames += more
+    assert frames.endswith(b"\x81\x04beat")
+
+
+async def test_one_connection_serves_many_requests(running):
+    host, port = running.brokers["zerodha"]["rest_url"].removeprefix("http://").split(":")
+    request = b"GET /base HTTP/1.1\r\nHost: x\r\n\r\n"
+    with trio.fail_after(SECONDS):
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            await stream.send_all(request * 3)
+            received = b""
+            while received.count(b"HTTP/1.1 200") < 3 or not received.endswith(b"}"):
+                received += await stream.receive_some()
+
+
+async def test_a_folder_belongs_to_one_simulator(echo, nursery, tmp_path, monkeypatch):
+    monkeypatch.setattr("onebroker.brokers.simulator.run.LOCK_SECONDS", 0.3)
+    options = SimulatorOptions(
+        dialects={"zerodha": echo.build}, calendar=always_open(), clock=Clock(), instruments=60, data_dir=tmp_path
+    )
+    await nursery.start(partial(run_simulator, options, announce=lambda line: None))
+    with trio.fail_after(SECONDS), pytest.raises(FolderInUse):
+        await run_simulator(options, announce=lambda line: None)
+
+
+class Child:
+    """The echo simulator as a process of its own."""
+
+    def __init__(self, data_dir):
+        self.process = subprocess.Popen(
+            [sys.executable, str(ECHO), str(data_dir)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        lines = list(iter(lambda: self.process.stdout.readline().strip(), "ready"))
+        self.running = Running([json.loads(line) for line in lines])
+
+    def kill(self):
+        self.process.kill()
+        self.end()
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(SECONDS)
+        self.process.stdout.close()
+
+
+async def test_nothing_acknowledged_is_lost_by_a_kill_and_the_same_ports_answer_again(tmp_path):
+    child = Child(tmp_path)
+    share = await child.running.share()
+    low = round(share["last_price"] * 0.97 / share["tick_size"]) * share["tick_size"]
+    body = child.running.order(share, order_type="LIMIT", price=f"{low:.2f}", product="MIS")
+    acknowledged = [(await child.running.ask("POST", "/place", body))[1]["order_id"] for _ in range(5)]
+    acknowledged += [(await child.running.ask("POST", "/place", child.running.order(share)))[1]["order_id"]]
+    await child.running.command(
+        "POST", "/price", {"instrument": share["instrument_id"], "last_price": share["last_price"]}
+    )
+    before = {path: await child.running.ask("GET", path) for path in ("/orders", "/fills", "/positions")}
+    _, ledger = await child.running.command("GET", "/ledger")
+    child.kill()
+
+    again = Child(tmp_path)
+    try:
+        assert [(line.get("rest_url"), line.get("session")) for line in again.running.lines] == [
+            (line.get("rest_url"), line.get("session")) for line in child.running.lines
+        ]
+        assert again.running.control == child.running.control
+        assert {path: await again.running.ask("GET", path) for path in before} == before
+        _, kept = await again.running.command("GET", "/ledger")
+        assert [each["order_id"] for each in kept["messages"]] == acknowledged
+        assert kept["messages"] == ledger["messages"]
+        assert kept["fills"] == ledger["fills"]
+        assert (await again.running.ask("POST", f"/cancel?order_id={acknowledged[0]}"))[1]["status"] == "cancelled"
+    finally:
+        again.end()
+
+
+async def test_it_ends_itself_when_its_parents_pipe_closes(tmp_path):
+    child = Child(tmp_path)
+    child.end()
+    assert child.process.returncode == 0
+
+
+def test_the_module_runs_by_itself_and_refuses_wrong_use():
+    command = [sys.executable, "-m", "onebroker.brokers.simulator"]
+    wrong = subprocess.run([*command, "--instruments", "5"], capture_output=True, text=True, timeout=SECONDS)
+    assert wrong.returncode == 2
+    assert "at least 60" in wrong.stderr
+    run = subprocess.run(
+        [*command, "--instruments", "100", "--until-stdin-closes", "--market-hours", "real", "--now", "2026-11-23T09:10:00+05:30"],
+        input="", capture_output=True, text=True, timeout=SECONDS,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    *lines, last = run.stdout.splitlines()
+    assert last == "ready" or "control_url" in last
+    assert "control_url" in "".join(lines) + last

@@ -1,0 +1,103 @@
+"""`/openapi.json` and `/docs` say what the table says."""
+
+import base64
+import hashlib
+import re
+
+from onebroker.http.openapi import openapi_document
+from onebroker.http.route import Answer, Parameter, Route, TokenRule
+from onebroker.http.table import ROUTES
+
+
+async def test_the_document_is_open_and_lists_exactly_the_table(client):
+    response = await client.get("/openapi.json")
+    assert response.content_type == "application/json"
+    document = await response.get_json()
+    assert document["openapi"] == "3.1.0"
+    assert set(document["info"]) == {"title", "version"}
+    listed = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert listed == {(row.method, row.path) for row in ROUTES}
+
+
+async def test_every_operation_tells_its_token_parameters_and_answers(client):
+    document = await (await client.get("/openapi.json")).get_json()
+    schemes = document["components"]["securitySchemes"]
+    seen = set()
+    for row in ROUTES:
+        operation = document["paths"][row.path][row.method.lower()]
+        seen.add(operation["operationId"])
+        assert operation["tags"] == [row.tag]
+        assert bool(operation["security"]) == (row.token is not TokenRule.OPEN)
+        assert all(name in schemes for rule in operation["security"] for name in rule)
+        assert ("401" in operation["responses"]) >= (row.token is not TokenRule.OPEN)
+        assert {str(answer.status) for answer in row.answers} <= set(operation["responses"])
+        assert [entry["name"] for entry in operation["parameters"]] == [
+            parameter.name for parameter in row.parameters if parameter.place != "body"
+        ]
+        for answer in operation["responses"].values():
+            assert answer["description"]
+    assert len(seen) == len(ROUTES)
+
+
+async def test_a_parameter_of_the_body_becomes_a_property_and_bounds_are_told():
+    async def handler(request, services):
+        raise NotImplementedError
+
+    row = Route(
+        method="POST",
+        path="/api/thing",
+        handler=handler,
+        tag="test",
+        summary="A thing",
+        parameters=(
+            Parameter(name="limit", place="query", kind="integer", minimum=1, maximum=9, doc="How many."),
+            Parameter(name="expiry_date", place="body", kind="date", required=True, doc="When."),
+            Parameter(name="orders", place="body", kind="array", doc="Which."),
+        ),
+        answers=(Answer(status=200, doc="Done"), Answer(status=400, doc="this"), Answer(status=400, doc="or that")),
+    )
+    operation = openapi_document((row,))["paths"]["/api/thing"]["post"]
+    assert operation["parameters"] == [
+        {
+            "name": "limit",
+            "in": "query",
+            "required": False,
+            "description": "How many.",
+            "schema": {"type": "integer", "minimum": 1, "maximum": 9},
+        }
+    ]
+    assert operation["requestBody"] == {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "expiry_date": {"type": "string", "format": "date", "description": "When."},
+                        "orders": {"type": "array", "description": "Which."},
+                    },
+                    "required": ["expiry_date"],
+                }
+            }
+        },
+    }
+    assert operation["responses"]["400"]["description"] == "this / or that"
+    assert set(operation["responses"]) == {"200", "400", "401"}
+
+
+async def test_the_page_lists_every_route_and_runs_nothing(client):
+    response = await client.get("/docs")
+    assert response.status_code == 200
+    assert response.content_type == "text/html; charset=utf-8"
+    page = await response.get_data(as_text=True)
+    for row in ROUTES:
+        assert f"<code>{row.method} {row.path}</code>" in page
+    assert "<script" not in page
+    assert re.search(r"(src|href)=.?https?:", page) is None
+    policy = response.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    style = re.search("<style>(.*?)</style>", page, re.DOTALL)
+    assert style is not None
+    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy

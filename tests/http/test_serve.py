@@ -1,0 +1,273 @@
+"""The listener over real sockets: answers, a busy port, TLS, clients that leave, dawdle or do not read, and the shutdown."""
+
+import json
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.http import render, serve
+from onebroker.http.app import build_app
+from onebroker.http.route import Answer, Route, TokenRule
+from onebroker.http.serve import ListenError, TlsFiles
+from onebroker.http.stream import array_answer
+
+TLS = Path(__file__).parents[1] / "data" / "tls"
+BIG = 64 * 1024 * 1024
+
+
+def route(path: str, handler, method="GET") -> Route:
+    return Route(
+        method=method,
+        path=path,
+        handler=handler,
+        token=TokenRule.OPEN,
+        tag="test",
+        summary="A thing",
+        answers=(Answer(status=200, doc="A thing"),),
+    )
+
+
+class Served:
+    """A served application and the event that stops it."""
+
+    def __init__(self, addresses: list[str], shutdown: trio.Event) -> None:
+        self.addresses = addresses
+        self.port = int(addresses[0].rsplit(":", 1)[1])
+        self.shutdown = shutdown
+        self.stopped = trio.Event()
+
+    async def open(self) -> trio.SocketStream:
+        return await trio.open_tcp_stream("127.0.0.1", self.port)
+
+
+@asynccontextmanager
+async def serving(app, **options) -> AsyncIterator[Served]:
+    shutdown = trio.Event()
+    async with trio.open_nursery() as nursery:
+        run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, **options)
+        served: list[Served] = []
+
+        async def run_marked(*, task_status) -> None:
+            await run(task_status=task_status)
+            served[0].stopped.set()
+
+        served.append(Served(await nursery.start(run_marked), shutdown))
+        yield served[0]
+        shutdown.set()
+
+
+async def ask(stream, method: str, path: str, headers: str = "", body: str = "") -> tuple[int, dict[str, str], bytes]:
+    """Send one request that closes the connection and return status, headers and body."""
+    await stream.send_all(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n{body}".encode())
+    raw = bytearray()
+    async for piece in stream:
+        raw += piece
+    head, _, rest = bytes(raw).partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    return int(first.split()[1]), dict(line.lower().split(": ", 1) for line in lines), rest
+
+
+async def test_a_session_over_a_real_socket(house):
+    async with serving(house.app) as served:
+        assert served.addresses == [f"http://127.0.0.1:{served.port}"]
+        async with await served.open() as stream:
+            credentials = "api-key: key-1\r\napi-secret: secret-1\r\n"
+            status, headers, body = await ask(stream, "POST", "/api/session/connect", credentials)
+            assert (status, headers["content-type"]) == (200, "application/json")
+            assert "server" not in headers
+        token = json.loads(body)["access-token"]
+        async with await served.open() as stream:
+            status, _, body = await ask(stream, "GET", "/api/session/status", f"Access-Token: {token}\r\n")
+            assert (status, json.loads(body)["status"]) == (200, "connected")
+        async with await served.open() as stream:
+            status, headers, _ = await ask(stream, "GET", "/nothing")
+            assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
+
+
+async def test_a_busy_port_is_an_error_with_a_sentence(house):
+    async with serving(house.app) as served:
+        with pytest.raises(ListenError, match=f"cannot listen on port {served.port} of 127.0.0.1: .*in use"):
+            await serve.serve(house.app, "127.0.0.1", served.port, shutdown_event=trio.Event())
+
+
+async def test_tls_is_spoken_with_the_files_of_the_settings(house):
+    tls = TlsFiles(TLS / "certificate.pem", TLS / "key.pem")
+    context = ssl.create_default_context(cafile=str(TLS / "certificate.pem"))
+    async with serving(house.app, tls=tls) as served:
+        assert served.addresses == [f"https://127.0.0.1:{served.port}"]
+        plain = await served.open()
+        async with trio.SSLStream(plain, context, server_hostname="localhost", https_compatible=True) as stream:
+            assert (await ask(stream, "GET", "/health"))[0] == 200
+        async with await served.open() as garbage:  # not TLS: the listener goes on
+            await garbage.send_all(b"GET /health HTTP/1.1\r\n\r\n")
+        plain = await served.open()
+        async with trio.SSLStream(plain, context, server_hostname="localhost", https_compatible=True) as stream:
+            assert (await ask(stream, "GET", "/health"))[0] == 200
+
+
+async def test_tls_files_that_cannot_be_used_are_an_error_with_a_sentence(house, tmp_path: Path):
+    tls = TlsFiles(tmp_path / "none.pem", TLS / "key.pem")
+    with pytest.raises(ListenError, match=r"none\.pem"):
+        await serve.serve(house.app, "127.0.0.1", 0, shutdown_event=trio.Event(), tls=tls)
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01"]
+)
+async def test_garbage_costs_its_connection_and_no_other(house, garbage: bytes):
+    async with serving(house.app) as served:
+        async with await served.open() as stream:
+            await stream.send_all(garbage)
+            await stream.send_eof()
+            async for _ in stream:
+                pass
+        async with await served.open() as stream:
+            assert (await ask(stream, "GET", "/health"))[0] == 200
+
+
+async def test_a_client_that_leaves_cancels_its_handler(services):
+    entered, cancelled = trio.Event(), trio.Event()
+
+    async def wait(request: Request, services) -> Response:
+        entered.set()
+        try:
+            await trio.sleep_forever()
+        finally:
+            cancelled.set()
+
+    async with serving(build_app(services, (route("/wait", wait),))) as served:
+        async with await served.open() as stream:
+            await stream.send_all(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+            await entered.wait()
+        await cancelled.wait()
+
+
+async def test_a_client_that_leaves_a_stream_closes_its_source(services):
+    closed = trio.Event()
+
+    async def rows():
+        try:
+            while True:
+                await trio.lowlevel.checkpoint()
+                yield b"1" * 1000
+        finally:
+            closed.set()
+
+    async def endless(request: Request, services) -> Response:
+        return await array_answer(rows(), failures=())
+
+    async with serving(build_app(services, (route("/rows", endless),))) as served:
+        async with await served.open() as stream:
+            await stream.send_all(b"GET /rows HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await stream.receive_some(10)
+        await closed.wait()
+
+
+async def big(request: Request, services) -> Response:
+    return render.encoded(b"x" * BIG)
+
+
+async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: pytest.MonkeyPatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(serve, "WRITE_SECONDS", 0.2)
+    async with serving(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
+        await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        while "was cut off" not in caplog.text:  # noqa: ASYNC110  # a log line sets no event
+            await trio.sleep(0.01)
+        served.shutdown.set()
+        await served.stopped.wait()
+
+
+async def test_a_client_that_reads_slowly_gets_everything(services):
+    async with serving(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
+        _, _, body = await ask(stream, "GET", "/big")
+        assert len(body) == BIG
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"",  # connected, nothing sent
+        b"GET /health HTTP/1.1\r\nHo",  # half a head
+        b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+        b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n",  # a handler that never ends
+        b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n",  # an answer nobody reads
+    ],
+)
+async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes):
+    async def wait(request: Request, services) -> Response:
+        await trio.sleep_forever()
+
+    async def body(request: Request, services) -> Response:
+        await request.get_data()
+        return render.json_answer({})
+
+    app = build_app(services, (route("/wait", wait), route("/body", body, "POST"), route("/big", big)))
+    async with serving(app, graceful_seconds=0.2) as served, await served.open() as stream:
+        await stream.send_all(request_bytes or b"\r\n")
+        await trio.sleep(0.1)  # into the request; the bound holds wherever it has got to
+        served.shutdown.set()
+        with trio.fail_after(3):
+            await served.stopped.wait()
+
+
+async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services):
+    app = build_app(services, (route("/big", big),))
+    with trio.fail_after(3):
+        async with trio.open_nursery() as nursery:
+            run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=trio.Event())
+            addresses = await nursery.start(run)
+            async with await trio.open_tcp_stream("127.0.0.1", int(addresses[0].rsplit(":", 1)[1])) as stream:
+                await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert await stream.receive_some(10)
+                nursery.cancel_scope.cancel()
+
+
+async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one(services):
+    entered, released = trio.Event(), trio.Event()
+
+    async def slow(request: Request, services) -> Response:
+        entered.set()
+        await released.wait()
+        return render.json_answer({"done": True})
+
+    async with serving(build_app(services, (route("/slow", slow),))) as served, await served.open() as stream:
+        await stream.send_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await entered.wait()
+        served.shutdown.set()
+        while True:
+            try:
+                await (await served.open()).aclose()
+            except OSError:
+                break
+            await trio.sleep(0.01)
+        released.set()
+        raw = bytearray()
+        async for piece in stream:
+            raw += piece
+        assert raw.endswith(b'{"done":true}')
+        await served.stopped.wait()
+
+
+async def test_requests_leave_no_file_open(house):
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async with serving(house.app) as served:
+        for _ in range(5):
+            async with await served.open() as stream:
+                await ask(stream, "GET", "/health")
+        before = open_files()
+        for _ in range(100):
+            async with await served.open() as stream:
+                await ask(stream, "GET", "/api/session/status")
+        while open_files() > before:  # noqa: ASYNC110  # a closed file sets no event
+            await trio.sleep(0.01)
