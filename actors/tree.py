@@ -4,13 +4,16 @@ Start order is top to bottom, stop order the reverse: documents, catalogue and q
 engine after the sessions it sends through, the desk last. Everything but a document restarts for ever (style 4).
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import attrs
 
+from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.actor import CatalogueActor
+from onebroker.actors.catalogue.builder import Builder
+from onebroker.actors.catalogue.download import Source
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.engine.actor import EngineActor
@@ -22,6 +25,7 @@ from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import (
     FOREVER,
+    Actor,
     Child,
     CrashLog,
     RestartPolicy,
@@ -37,14 +41,16 @@ from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.quotes.actor import QuoteBookActor
+from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.messages import QuoteMessage
+from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
 from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
-from onebroker.actors.store.keys import Resource
+from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
@@ -76,6 +82,7 @@ class TreeInputs:
     data_dir: Path
     owner: str
     """The random id kept in the data directory."""
+    catalogue_builder: Builder
     store_child: Child | None = None
     """Runs the store, where it needs running (Redis)."""
     seed: int | None = None
@@ -92,10 +99,209 @@ class Tree:
     documents: Mapping[Resource, Published[DocumentState | None]]
     catalogue: Published[CatalogueState]
     catalogue_actor: Address[CatalogueMessage]
-    quotes: Address[QuoteMessage]
-    quote_book: "QuoteBook"
+    quotes: Quotes
+    quote_book: Address[QuoteMessage]
+    brokers: Mapping[str, InService]
     sessions: Mapping[str, SessionDoor]
     engine_status: Published[EngineStatus]
     engine: Address[EngineMessage]
     desk: Address[DeskMessage]
-    legs: Legs
+
+
+class _Planting:
+    """Makes every mailbox and published value first, then the children, each with what it needs of the others."""
+
+    def __init__(self, inputs: TreeInputs, crashes: CrashLog) -> None:
+        self._inputs = inputs
+        self._crashes = crashes
+        self._token_box: Mailbox[TokenMessage] = open_mailbox("token", capacity=SMALL_MAILBOX)
+        self._catalogue_box: Mailbox[CatalogueMessage] = open_mailbox("catalogue", capacity=SMALL_MAILBOX)
+        self._quote_box: Mailbox[QuoteMessage] = open_mailbox("quotes", capacity=QUOTE_MAILBOX)
+        self._engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=ENGINE_MAILBOX)
+        self._desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=DESK_MAILBOX)
+        self._document_boxes: dict[Resource, Mailbox[DocumentMessage]] = {
+            resource: open_mailbox(f"{resource} document", capacity=SMALL_MAILBOX) for resource in RESOURCES
+        }
+        self._session_boxes: dict[str, Mailbox[SessionMessage]] = {
+            code: open_mailbox(f"{code} session", capacity=SESSION_MAILBOX) for code in inputs.brokers
+        }
+        self._token: Published[HeldToken | None] = Published(None)
+        self._catalogue = Published(
+            CatalogueState(latest=None, published_today=False, reason="the first mapping is being built")
+        )
+        self._documents: dict[Resource, Published[DocumentState | None]] = {
+            resource: Published(None) for resource in RESOURCES
+        }
+        self._sessions = {
+            code: SessionDoor(
+                broker=service.broker,
+                address=self._session_boxes[code].address,
+                view=Published(SessionView(broker=code)),
+            )
+            for code, service in inputs.brokers.items()
+        }
+        self._engine_status = Published(EngineStatus(running=False, reason="the order engine is starting"))
+        self._legs = Legs()
+        self._book = Published(QuoteBook(tuple(inputs.brokers)))
+        self._quotes = Quotes(
+            book=self._book,
+            address=self._quote_box.address,
+            catalogue=self._catalogue,
+            calendar=inputs.calendar,
+            clock=inputs.clock,
+        )
+        self._engine_doors = EngineDoors(
+            store=inputs.store,
+            clock=inputs.clock,
+            settings=inputs.settings.engine,
+            sessions=self._sessions,
+            catalogue=self._catalogue,
+            legs=self._legs,
+            owner=inputs.owner,
+            excluded_brokers=frozenset(inputs.settings.engine.excluded_brokers),
+        )
+
+    def children(self) -> Iterator[Child]:
+        """Yield every child in the order of starting."""
+        if self._inputs.store_child is not None:
+            yield self._inputs.store_child
+        yield Child(name="token", build=self._build_token, policy=FOREVER, mailbox=self._token_box)
+        for resource in RESOURCES:
+            yield self._document(resource)
+        yield Child(name="catalogue", build=self._build_catalogue, policy=FOREVER, mailbox=self._catalogue_box)
+        yield Child(name="quotes", build=self._build_quotes, policy=FOREVER, mailbox=self._quote_box)
+        for code in self._inputs.brokers:
+            yield self._session(code)
+        yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
+        yield Child(name="desk", build=self._build_desk, policy=FOREVER, mailbox=self._desk_box)
+
+    def tree(self, supervisor: Supervisor) -> Tree:
+        return Tree(
+            supervisor=supervisor,
+            crashes=self._crashes,
+            token=self._token,
+            token_actor=self._token_box.address,
+            documents=self._documents,
+            catalogue=self._catalogue,
+            catalogue_actor=self._catalogue_box.address,
+            quotes=self._quotes,
+            quote_book=self._quote_box.address,
+            brokers=self._inputs.brokers,
+            sessions=self._sessions,
+            engine_status=self._engine_status,
+            engine=self._engine_box.address,
+            desk=self._desk_box.address,
+        )
+
+    def _build_token(self) -> Actor:
+        inputs = self._inputs
+        return TokenActor(
+            self._token_box,
+            store=inputs.store,
+            durable=inputs.durable,
+            clock=inputs.clock,
+            token_seconds=inputs.settings.service.token_seconds,
+            published=self._token,
+        )
+
+    def _document(self, resource: Resource) -> Child:
+        inputs = self._inputs
+        codes = tuple(sorted(inputs.brokers))
+
+        def build() -> Actor:
+            return DocumentActor(
+                assembler=self._assembler(resource),
+                codes=codes,
+                mailbox=self._document_boxes[resource],
+                published=self._documents[resource],
+                store=inputs.store,
+                clock=inputs.clock,
+            )
+
+        name = f"{resource} document"
+        return Child(name=name, build=build, policy=DOCUMENT_POLICY, mailbox=self._document_boxes[resource])
+
+    def _assembler(self, resource: Resource) -> Assembler:
+        """Return a fresh assembler: what it remembers must not outlive a crash."""
+        make: dict[Resource, Callable[[], Assembler]] = {
+            "funds": FundsAssembler,
+            "holdings": lambda: HoldingsAssembler(self._catalogue, self._quotes),
+            "positions": lambda: PositionsAssembler(self._catalogue),
+            "orders": lambda: OrderBookAssembler(self._catalogue, self._legs),
+            "trades": lambda: TradeBookAssembler(self._catalogue, self._legs),
+        }
+        return make[resource]()
+
+    def _build_catalogue(self) -> Actor:
+        inputs = self._inputs
+        sources = {
+            code: Source(broker=service.broker, access=service.access, view=self._sessions[code].view)
+            for code, service in inputs.brokers.items()
+        }
+        return CatalogueActor(
+            mailbox=self._catalogue_box,
+            published=self._catalogue,
+            sources=sources,
+            transport=inputs.transport,
+            durable=inputs.durable,
+            builder=inputs.catalogue_builder,
+            clock=inputs.clock,
+            calendar=inputs.calendar,
+            folder=inputs.data_dir / CATALOGUE_FOLDER,
+        )
+
+    def _build_quotes(self) -> Actor:
+        return QuoteBookActor(
+            mailbox=self._quote_box,
+            published=self._book,
+            sessions=self._sessions,
+            catalogue=self._catalogue,
+            store=self._inputs.store,
+            clock=self._inputs.clock,
+            calendar=self._inputs.calendar,
+        )
+
+    def _session(self, code: str) -> Child:
+        inputs, service = self._inputs, self._inputs.brokers[code]
+        doors = SessionDoors(
+            transport=inputs.transport,
+            store=inputs.store,
+            clock=inputs.clock,
+            calendar=inputs.calendar,
+            budget=service.budget,
+            view=self._sessions[code].view,
+            catalogue=self._catalogue,
+            documents={resource: box.address for resource, box in self._document_boxes.items()},
+            quotes=self._quote_box.address,
+            seed=inputs.seed,
+        )
+        box = self._session_boxes[code]
+
+        def build() -> Actor:
+            return SessionActor(broker=service.broker, access=service.access, mailbox=box, doors=doors)
+
+        return Child(name=f"{code} session", build=build, policy=FOREVER, mailbox=box)
+
+    def _build_engine(self) -> Actor:
+        return EngineActor(
+            mailbox=self._engine_box, doors=self._engine_doors, status=self._engine_status, crashes=self._crashes
+        )
+
+    def _build_desk(self) -> Actor:
+        return DeskActor(
+            mailbox=self._desk_box,
+            doors=self._engine_doors,
+            engine=self._engine_box.address,
+            status=self._engine_status,
+        )
+
+
+@asynccontextmanager
+async def open_tree(inputs: TreeInputs) -> AsyncIterator[Tree]:
+    """Start every actor in order; leaving the block stops them in reverse order, the store last."""
+    crashes = CrashLog(inputs.clock)
+    planting = _Planting(inputs, crashes)
+    async with open_supervisor(crashes, seed=inputs.seed) as supervisor:
+        for child in planting.children():
+            await supervisor.start(child)
+        yield planting.tree(supervisor)

@@ -50,7 +50,7 @@ ROUNDS = 15
 NOW = 1_790_000_000.0
 
 
-class _Snapshot:
+class StocksSnapshot:
     """HOLDINGS instruments, named by every broker by their number."""
 
     mapping_date = date(2026, 9, 21)
@@ -241,7 +241,7 @@ def measure(resource: Resource, brokers: int, catalogue: Published[CatalogueStat
 
 
 def main() -> None:
-    catalogue = Published(CatalogueState(latest=_Snapshot(), published_today=True, reason=""))
+    catalogue = Published(CatalogueState(latest=StocksSnapshot(), published_today=True, reason=""))
     rows = [measure(resource, brokers, catalogue) for brokers in BROKERS for resource in RESOURCES]
     columns = list(rows[0])
     print("".join(f"{name:>15}" for name in columns))

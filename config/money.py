@@ -7,6 +7,7 @@ added as `int` paise (or ten-thousandths for currency) and become a JSON number 
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from typing import Literal
 
 Rounding = Literal["up", "down", "nearest"]
@@ -61,7 +62,8 @@ def round_half_up(value: float, places: int) -> float:
 
 def is_multiple(value: Decimal, step: Decimal) -> bool:
     """Tell whether `value` is a whole number of `step` (a tick or a lot); a step of zero or less is no rule."""
-    return step <= 0 or value % step == 0
+    # Not Decimal's `%`, which fails when the quotient has more digits than its context.
+    return step <= 0 or Fraction(value) % Fraction(step) == 0
 
 
 def snap(value: Decimal, tick: Decimal, rounding: Rounding) -> Decimal:

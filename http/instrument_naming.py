@@ -67,7 +67,7 @@ def read_name(values: Mapping[str, str]) -> InstrumentName:
     if all(parse.text(values, parameter) is None for parameter in PARAMETERS):
         raise Refusal(400, sentences.NOTHING_GIVEN)
     identity = _identity(values)
-    return InstrumentName(identity.instrument_id, _fields_text(identity))
+    return InstrumentName(identity.instrument_id, fields_text(identity))
 
 
 def find(name: InstrumentName, snapshot: Snapshot) -> Instrument:
@@ -142,7 +142,7 @@ def _option_type(values: Mapping[str, str]) -> str:
     return kind
 
 
-def _fields_text(identity: Identity) -> str:
+def fields_text(identity: Identity) -> str:
     """Return exchange, segment and the identity fields as they are looked up, such as `nse nse_equities INFY`."""
     values = (getattr(identity, name) for name in IDENTITY_FIELDS[identity.shape])
     words = [strike_text(value) if isinstance(value, float) else str(value) for value in values]

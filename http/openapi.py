@@ -1,5 +1,6 @@
 """The OpenAPI 3.1 document, made from the route table."""
 
+import re
 from importlib.metadata import version
 
 from onebroker.config.messages import session
@@ -13,6 +14,8 @@ _SECURITY: dict[TokenRule, list[dict[str, list[str]]]] = {
 _SCHEMAS: dict[str, dict[str, object]] = {"date": {"type": "string", "format": "date"}}
 """Kinds of parameters that are not a JSON schema type themselves."""
 
+_PATH_VARIABLE = re.compile(r"<(\w+)>")
+
 _TOKEN_REFUSED = Answer(
     status=401,
     doc=f"{session.ACCESS_TOKEN_REQUIRED} / {session.INVALID_ACCESS_TOKEN} / {session.ACCESS_TOKEN_EXPIRED}",
@@ -22,7 +25,7 @@ _TOKEN_REFUSED = Answer(
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
     paths: dict[str, dict[str, object]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(document_path(route.path), {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": {"title": "onebroker", "version": version("onebroker")},
@@ -39,9 +42,14 @@ def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
     }
 
 
+def document_path(path: str) -> str:
+    """Return a route's path as the document writes it: `{name}` for a variable."""
+    return _PATH_VARIABLE.sub(r"{\1}", path)
+
+
 def _operation(route: Route) -> dict[str, object]:
     operation: dict[str, object] = {
-        "operationId": f"{route.method.lower()} {route.path}",
+        "operationId": f"{route.method.lower()} {document_path(route.path)}",
         "tags": [route.tag],
         "summary": route.summary,
         "security": _SECURITY[route.token],

@@ -1,16 +1,20 @@
-"""The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody."""
+"""The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody.
+
+What this version does not serve is refused before anything else is looked at. A JSON null counts as absent, in every field.
+Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
+"""
 
 import math
 import re
-import uuid
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import attrs
+import msgspec
 
-from onebroker.actors.catalogue.interface import Instrument, Snapshot
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.messages import PlaceBody
 from onebroker.config.instruments import (
     ORDERABLE_SEGMENTS,
@@ -33,35 +37,29 @@ from onebroker.config.vocabulary import (
     Side,
     Validity,
 )
+from onebroker.http import order_fields
+from onebroker.http.instrument_naming import InstrumentName, fields_text
 
 _TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 RUN_TYPES = ("simple",)
 """Synthetic types that the engine runs."""
-_UNSERVED = ("price_reference", "quantity_reference")
-
-
-@attrs.frozen(kw_only=True)
-class Naming:
-    """How the body names its instrument: by id, or by its identity."""
-
-    instrument_id: str | None
-    identity: Identity | None
-
-    @property
-    def shown(self) -> str:
-        """The id or the fields, as a 404 names them."""
-        if self.instrument_id is not None:
-            return self.instrument_id
-        assert self.identity is not None
-        return self.identity.natural_key.replace("|", " ")
+_REFERENCES = {
+    "price_reference": texts.PRICE_REFERENCE_OBJECT,
+    "quantity_reference": texts.QUANTITY_REFERENCE_OBJECT,
+}
+_COMMON_SETTINGS = frozenset({"type", "closes_position", "hold_limits"})
+"""All that a simple order takes in `synthetic` (spec 2 §7)."""
+MOST_DEPTH = 64
+"""Levels of objects and lists within a body; no order needs half of them."""
+_WORKING_VALUES = ("tick_size", "triggered_at", "watermark", "placed_quantity", "started_at", "expires_at")
 
 
 @attrs.frozen(kw_only=True)
 class CheckedBody:
     """Everything that can be checked without the catalogue."""
 
-    naming: Naming
+    name: InstrumentName
     transaction_type: str
     product: str
     order_type: OrderType
@@ -74,11 +72,14 @@ class CheckedBody:
     dry_run: bool
     tag: str | None
     broker: str | None
-    closes_position: bool
 
 
-def check_body(body: Mapping[str, Any], *, brokers: tuple[str, ...]) -> CheckedBody:
-    """Check a place body; `brokers` are the codes a caller may pin. Raises Refusal 400 with the spec's text."""
+def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tuple[str, ...]) -> CheckedBody:
+    """Check a place body; `args` is the query (dry_run alone), `brokers` are the codes a caller may pin.
+
+    Raises Refusal 400 with the spec's text.
+    """
+    _served(body)
     transaction_type = _word(body, "transaction_type", tuple(Side))
     product = _word(body, "product", SENDABLE_PRODUCTS)
     order_type = OrderType(_word(body, "order_type", tuple(OrderType)))
@@ -86,17 +87,7 @@ def check_body(body: Mapping[str, Any], *, brokers: tuple[str, ...]) -> CheckedB
     quantity = _quantity(body)
     disclosed = _disclosed(body, quantity)
     price, trigger_price = _prices(body, order_type)
-    after_market = _flag(body, "after_market")
-    dry_run = _flag(body, "dry_run")
-    tag = _tag(body)
-    naming = _naming(body)
-    broker = _pinned(body, brokers)
-    closes_position = _synthetic(body)
-    for name in _UNSERVED:
-        if body.get(name) is not None:
-            raise Refusal(400, texts.not_served(name))
     return CheckedBody(
-        naming=naming,
         transaction_type=transaction_type,
         product=product,
         order_type=order_type,
@@ -105,16 +96,16 @@ def check_body(body: Mapping[str, Any], *, brokers: tuple[str, ...]) -> CheckedB
         disclosed_quantity=disclosed,
         price=price,
         trigger_price=trigger_price,
-        after_market=after_market,
-        dry_run=dry_run,
-        tag=tag,
-        broker=broker,
-        closes_position=closes_position,
+        after_market=order_fields.flag(body, "after_market"),
+        dry_run=order_fields.dry_run(body, args),
+        tag=_tag(body),
+        name=_name(body),
+        broker=order_fields.broker(body.get("broker"), brokers),
     )
 
 
 def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: Instrument) -> PlaceBody:
-    """Finish the checks that need the instrument: orderable segment, whole ticks. Raises Refusal 400."""
+    """Finish the checks: orderable segment, whole ticks, then the settings of `synthetic`. Raises Refusal 400."""
     segment = bare_segment(instrument.identity.segment)
     if segment not in ORDERABLE_SEGMENTS:
         raise Refusal(400, texts.instruments_not_sent(segment))
@@ -136,21 +127,45 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
         after_market=checked.after_market,
         tag=checked.tag,
         broker=checked.broker,
-        closes_position=checked.closes_position,
+        closes_position=_closes_position(body),
         sent=body,
     )
 
 
-def find_instrument(naming: Naming, snapshot: Snapshot) -> Instrument | None:
-    if naming.instrument_id is not None:
-        return snapshot.instrument(naming.instrument_id)
-    assert naming.identity is not None
-    return snapshot.find(naming.identity)
+def _served(body: Mapping[str, Any]) -> None:
+    """Refuse what this version does not serve, so that nothing of it is ever sent."""
+    _check_depth(body)
+    if "orders" in body:
+        raise Refusal(400, texts.not_served("a list of orders"))
+    for name, must_be_object in _REFERENCES.items():
+        if (reference := body.get(name)) is not None:
+            raise Refusal(400, texts.not_served(name) if isinstance(reference, Mapping) else must_be_object)
+    kind = _synthetic(body).get("type")
+    if kind is not None and (not isinstance(kind, str) or kind.strip().lower() not in RUN_TYPES):
+        shown = kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()
+        raise Refusal(400, texts.synthetic_not_run(shown, RUN_TYPES))
+
+
+def _check_depth(body: Mapping[str, Any]) -> None:
+    """Refuse what can be read but could not be copied into the parent's record without end of the stack."""
+    level: list[object] = [body]
+    for _ in range(MOST_DEPTH):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, Mapping | list)
+            for inner in (value.values() if isinstance(value, Mapping) else value)
+        ]
+    if level:
+        raise Refusal(400, texts.NESTED_TOO_DEEPLY)
 
 
 def _word(body: Mapping[str, Any], name: str, choices: tuple[str, ...], *, default: str | None = None) -> str:
-    value = body.get(name, default)
-    word = value.strip().upper() if isinstance(value, str) else None
+    value = body.get(name)
+    if value is None and default is not None:
+        return default
+    # Only ASCII: a few foreign letters turn into ours when upper-cased.
+    word = value.strip().upper() if isinstance(value, str) and value.isascii() else None
     if word is None or word not in choices:
         raise Refusal(400, texts.must_be_one_of(name, choices))
     return word
@@ -193,18 +208,9 @@ def _number(body: Mapping[str, Any], name: str) -> Decimal | None:
     value = body.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if not _is_finite(value) or value < 0:
         raise Refusal(400, texts.price_number(name))
-    return Decimal(repr(value))
-
-
-def _flag(body: Mapping[str, Any], name: str) -> bool:
-    value = body.get(name)
-    if value is None:
-        return False
-    if not isinstance(value, bool):
-        raise Refusal(400, texts.true_or_false(name))
-    return value
+    return Decimal(repr(value)).copy_abs()  # JSON has a -0.0
 
 
 def _tag(body: Mapping[str, Any]) -> str | None:
@@ -216,14 +222,13 @@ def _tag(body: Mapping[str, Any]) -> str | None:
     return value
 
 
-def _naming(body: Mapping[str, Any]) -> Naming:
+def _name(body: Mapping[str, Any]) -> InstrumentName:
     given = body.get("instrument_id")
     if given is not None:
-        try:
-            return Naming(instrument_id=str(uuid.UUID(given if isinstance(given, str) else "")), identity=None)
-        except ValueError:
-            raise Refusal(400, texts.UUID) from None
-    return Naming(instrument_id=None, identity=_identity(body))
+        instrument_id = order_fields.uuid_text(given, texts.UUID)
+        return InstrumentName(instrument_id, instrument_id)
+    identity = _identity(body)
+    return InstrumentName(identity.instrument_id, fields_text(identity))
 
 
 def _identity(body: Mapping[str, Any]) -> Identity:
@@ -249,8 +254,8 @@ def _derivative(body: Mapping[str, Any], exchange: str, bare: str, shape: Shape)
     expiry = _expiry(expiry_text)
     if shape is Shape.FUTURE:
         return future(exchange, bare, underlying, expiry)
-    strike = body.get("strike_price")
-    if isinstance(strike, bool) or not isinstance(strike, int | float) or not math.isfinite(strike):
+    strike: Any = body.get("strike_price")
+    if not _is_finite(strike):
         raise Refusal(400, texts.STRIKE_PRICE)
     option_type = _text(body, "option_type").upper()
     if option_type not in ("CE", "PE"):
@@ -272,33 +277,41 @@ def _text(body: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _pinned(body: Mapping[str, Any], brokers: tuple[str, ...]) -> str | None:
-    value = body.get("broker")
-    if value is None:
-        return None
-    code = value.strip().lower() if isinstance(value, str) else ""
-    if code not in brokers:
-        raise Refusal(400, texts.must_be_one_of("broker", brokers))
-    return code
-
-
-def _synthetic(body: Mapping[str, Any]) -> bool:
-    """Return `closes_position`; only a literal true counts (spec 2 §7)."""
+def _synthetic(body: Mapping[str, Any]) -> Mapping[str, Any]:
     value = body.get("synthetic")
     if value is None:
-        return False
+        return {}
     if not isinstance(value, Mapping):
         raise Refusal(400, texts.SYNTHETIC_OBJECT)
-    name = value.get("type", "simple")
-    if not isinstance(name, str) or name.strip().lower() not in RUN_TYPES:
-        raise Refusal(400, texts.synthetic_not_run(str(name), RUN_TYPES))
-    hold = value.get("hold_limits", False)
+    return value
+
+
+def _closes_position(body: Mapping[str, Any]) -> bool:
+    """Check the settings of a simple order and return `closes_position`: only a literal true counts (spec 2 §7)."""
+    settings = {name: value for name, value in _synthetic(body).items() if value is not None}
+    hold = settings.get("hold_limits", False)
     if not isinstance(hold, bool):
         raise Refusal(400, texts.HOLD_LIMITS)
     if hold:
         raise Refusal(400, texts.HOLD_LIMITS_SIMPLE)
-    return value.get("closes_position") is True
+    for name in _WORKING_VALUES:
+        if name in settings:
+            raise Refusal(400, texts.worked_out_by_engine(name))
+    for name in settings:
+        if name not in _COMMON_SETTINGS:
+            raise Refusal(400, texts.takes_no_setting("simple", name))
+    return settings.get("closes_position") is True
 
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether this is a number, and one that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

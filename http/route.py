@@ -32,8 +32,8 @@ class Parameter:
     """One parameter, for its reader in `http.parse` and for the OpenAPI document."""
 
     name: str
-    place: Literal["query", "header", "body"]
-    """`body`: a key of the JSON object."""
+    place: Literal["path", "query", "header", "body"]
+    """`path`: `<name>` in the route's path; `body`: a key of the JSON object."""
     kind: Kind = "string"
     required: bool = False
     minimum: int | None = None

@@ -22,6 +22,7 @@ from onebroker.http.routes import (
     health,
     instruments,
     orders_cancel,
+    orders_intents,
     orders_parents,
     orders_place,
     orders_read,
@@ -38,6 +39,7 @@ _AREAS: tuple[Route, ...] = (
     *quotes.ROUTES,
     *orders_read.ROUTES,
     *orders_place.ROUTES,
+    *orders_intents.ROUTES,
     *orders_cancel.ROUTES,
     *orders_parents.ROUTES,
 )

@@ -20,7 +20,7 @@ from onebroker.brokers.broker import Broker, Registry
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
 
-UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 """What a file that is not what it should be can raise: it costs its broker, never the build."""
 
 

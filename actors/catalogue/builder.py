@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from subprocess import PIPE
 from typing import Protocol
 
 import attrs
@@ -56,7 +55,7 @@ class ProcessBuilder:
             job = BuildJob(output=str(output), files=files, lost=dict(downloads.lost))
             done = await trio.run_process(
                 [sys.executable, "-m", "onebroker.actors.catalogue.build"],
-                stdin=msgspec.json.encode(job), stdout=PIPE, stderr=PIPE, check=False,
+                stdin=msgspec.json.encode(job), capture_stdout=True, capture_stderr=True, check=False,
             )  # fmt: skip
             if done.returncode != 0:
                 raise BuildFailed(f"the build ended with {done.returncode}: {_tail(done.stderr)}")

@@ -1,6 +1,6 @@
 """One mapping date's catalogue over its memory-mapped file: columns stay in the file, lookups are binary searches.
 
-Nothing here is written after it is made but the memo of instruments once asked for, so any number of readers share it.
+Nothing here is written after it is made but the memos of what was once asked for, so any number of readers share it.
 """
 
 from bisect import bisect_left
@@ -45,7 +45,7 @@ class TableSnapshot:
         self._remembered: dict[int, Instrument] = {}
         numbered = frame.select("instrument_id", "listings").with_row_index("row")
         self._by_id = _Index(numbered["instrument_id"], numbered["row"])
-        listed = numbered.select("row", "listings").explode("listings", empty_as_null=False, keep_nulls=False)
+        listed = numbered.select("row", "listings").explode("listings")  # never empty
         tokens = listed.select(
             "row",
             broker=pl.col("listings").struct.field("broker"),
@@ -149,13 +149,19 @@ class BrokerListings(Mapping[str, Listing]):
         self._snapshot = snapshot
         self._broker = broker
         self._index = index
+        self._known: dict[str, Listing] = {}
         self.row = index.row
 
     def __getitem__(self, broker_token: str) -> Listing:
-        row = self.row(broker_token)
-        if row is None:
-            raise KeyError(broker_token)
-        return self._snapshot.at(row).listings[self._broker]
+        known = self._known.get(broker_token)
+        if known is None:  # feeds ask at every tick, so what was read once is kept
+            row = self.row(broker_token)
+            if row is None:
+                raise KeyError(broker_token)
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            known = self._known[broker_token] = self._snapshot.at(row).listings[self._broker]
+        return known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._index.keys)

@@ -20,6 +20,7 @@ from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
     BooksFresh,
     CancelLeg,
+    EngineAnswer,
     EngineMessage,
     EngineStatus,
     LegSeen,
@@ -106,7 +107,7 @@ class EngineActor:
             try:
                 record = decode_parent(body)
             except StructureError:
-                continue  # written by a later version; left alone, shown by GET parents as it is
+                continue  # written by another version, or damaged: left alone, and named by GET parents
             for leg in record.legs:
                 self._doors.legs.note(record, leg)
             records.append(record)
@@ -141,7 +142,7 @@ class EngineActor:
         """Refuse a stale intent, answer a dry run, or journal the intent and start its parent (architecture 5a)."""
         late_seconds = self._clock.monotonic() - place.deadline
         if late_seconds > self._doors.settings.stale_intent_seconds:
-            place.reply.answer(answers.stale(place.intent_id, late_seconds))
+            self._answer_unplaced(place, answers.stale(place.intent_id, late_seconds))
             return
         if place.dry_run:
             place.reply.answer(dry_run(place, self._doors))
@@ -149,11 +150,17 @@ class EngineActor:
         choice = choose(place.order, self._doors)
         if not choice.candidates:
             refusal = none_left(place.order, choice.skipped)
-            place.reply.answer(attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
+            self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
             return
         record = self._new_parent(place)
         if await self._journal(place, record):
             self._start_parent(nursery, record.parent_order_id, (record, place))
+
+    def _answer_unplaced(self, place: Place, answer: EngineAnswer) -> None:
+        """Answer an order that gets no parent, and keep the answer for a caller who has stopped waiting (order-engine 5.3)."""
+        place.reply.answer(answer)
+        keep_seconds = int(self._doors.settings.answer_keep_seconds)
+        self._doors.store.post(Set(keys.answer(place.intent_id), answers.encode(answer), keep_seconds))
 
     def _new_parent(self, place: Place) -> ParentRecord:
         now = self._clock.epoch()

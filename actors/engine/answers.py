@@ -139,7 +139,7 @@ def _leg(leg: LegRecord) -> Mapping[str, Any]:
         "price": leg.price,
         "trigger_price": leg.trigger_price,
         "average_price": leg.average_price,
-        "sent_at": leg.sent_at,
+        "sent_at": leg.sent_at or None,
         "updated_at": leg.updated_at,
     }
 

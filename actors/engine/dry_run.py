@@ -1,6 +1,5 @@
 """Dry run of place: all checks and the choice, the request built, nothing sent, written or counted (order-engine 5.4)."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -14,7 +13,10 @@ from onebroker.actors.engine.messages import EngineAnswer, Place
 from onebroker.actors.engine.parent import ticket
 from onebroker.actors.engine.tokens import leg_token
 from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.config.messages import orders as texts
 
+_INSTRUMENT_NAMES = ("instrument_token", "symboltoken")
+"""Brokers' names of an instrument, which are no secret."""
 _SECRET_NAMES = ("token", "key", "secret", "checksum", "pin", "totp", "password")
 
 
@@ -25,6 +27,7 @@ def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
     for candidate in choice.candidates:
         code, access = candidate.broker.code, candidate.view.access
         if access is None:
+            skipped.append(Skipped(code, texts.no_login(code)))
             continue
         token = leg_token(place.intent_id, "entry", 0)
         try:
@@ -69,16 +72,22 @@ def _shown_body(request: WireRequest) -> object:
         decoded = msgspec.json.decode(request.body)
     except msgspec.DecodeError:
         decoded = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
-    return _without_secrets(decoded) if isinstance(decoded, Mapping) else decoded
+    return _without_secrets(decoded)
 
 
-def _without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if not _secret(name)}
+def _without_secrets(value: object) -> object:
+    """Return a decoded body without the members that may carry a secret, at any depth."""
+    match value:
+        case dict():
+            return {name: _without_secrets(inner) for name, inner in value.items() if not _secret(str(name))}
+        case list():
+            return [_without_secrets(inner) for inner in value]
+    return value
 
 
 def _secret(name: str) -> bool:
     lowered = name.lower()
-    return any(word in lowered for word in _SECRET_NAMES) and lowered != "instrument_token"
+    return any(word in lowered for word in _SECRET_NAMES) and lowered not in _INSTRUMENT_NAMES
 
 
 def _order(place: Place) -> dict[str, Any]:

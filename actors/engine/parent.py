@@ -87,6 +87,9 @@ class ParentActor:
         self._lock = lock
         self._begin = begin
         self._dirty = trio.Event()
+        self._writing = trio.Lock()
+        self._saved: ParentRecord | None = None
+        """The record as the store acknowledged it last."""
         self._sending = 0
         self._settled_from = 0.0
         """Monotonic seconds after which a book must have been begun to say something about an unsettled leg."""
@@ -96,7 +99,7 @@ class ParentActor:
         if record is None:
             task_status.started()
             return
-        self._record = record
+        self._record = self._saved = record
         self._settled_from = self._clock.monotonic()
         for leg in record.legs:
             self._doors.legs.note(record, leg)
@@ -113,7 +116,7 @@ class ParentActor:
                 await self._until_finished(nursery)
                 nursery.cancel_scope.cancel()
         finally:
-            if self._dirty.is_set():
+            if self._unsaved:
                 await flush_shielded(self._write, deadline_seconds=FLUSH_SECONDS)
 
     async def _load(self) -> ParentRecord | None:
@@ -122,7 +125,7 @@ class ParentActor:
 
     async def _until_finished(self, nursery: trio.Nursery) -> None:
         """Handle messages until nothing can happen any more and everything is written."""
-        while not (self._finished() and not self._dirty.is_set() and not self._sending):
+        while not self._finished() or self._unsaved or self._sending:
             with trio.move_on_after(RETRY_SECONDS if self._finished() else float("inf")):
                 self._handle(await self._mailbox.receive(), nursery)
 
@@ -254,7 +257,7 @@ class ParentActor:
             await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
             self._refuse(place, answers.not_written(place.intent_id, str(error)))
             return False
-        self._record = record
+        self._record = self._saved = record
         self._doors.legs.note(record, leg)
         return True
 
@@ -266,6 +269,9 @@ class ParentActor:
             nursery.start_soon(self._answer_when_due, place, planned.leg.leg_id, prepared_seconds)
             sent = await self._send_message(planned.leg.broker, planned.request, planned.permit)
             self._leg_sent(planned.leg.leg_id, sent)
+            await (
+                self._write_once()
+            )  # the result is recorded before the caller hears it; a slow store is not waited for
             self._answer(place, answers.placed(self._record, planned.leg.leg_id, prepared_seconds, sent))
             nursery.cancel_scope.cancel()
 
@@ -449,14 +455,31 @@ class ParentActor:
             except StoreError:
                 await trio.sleep(RETRY_SECONDS)
 
-    async def _write(self) -> None:
-        self._dirty = trio.Event()
-        record = self._record
+    async def _write_once(self) -> None:
+        """Write now if it can be; what fails is written behind."""
         try:
-            await self._commit(*self._record_ops(record))
+            await self._write()
         except StoreError:
-            self._dirty.set()
-            raise
+            return
+
+    @property
+    def _unsaved(self) -> bool:
+        """Whether the store may not hold the newest record."""
+        return self._record is not self._saved
+
+    async def _write(self) -> None:
+        """Write the newest record, one write at a time; nothing when the store has it already."""
+        async with self._writing:
+            self._dirty = trio.Event()
+            record = self._record
+            if record is self._saved:
+                return
+            try:
+                await self._commit(*self._record_ops(record))
+            except StoreError:
+                self._dirty.set()
+                raise
+            self._saved = record
 
     def _record_ops(self, record: ParentRecord) -> list[Op]:
         ended = self._finished()

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from onebroker.config.converters import structure
+from onebroker.config.converters import StructureError, structure
 
 
 class ParentState(StrEnum):
@@ -132,7 +132,11 @@ def encode_parent(record: ParentRecord) -> bytes:
 
 def decode_parent(body: bytes) -> ParentRecord:
     """Read a stored parent. Raises `config.converters.StructureError` when it is not one."""
-    return structure(ParentRecord, msgspec.json.decode(body), "orders:parent")
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StructureError(["orders:parent is not JSON"]) from error
+    return structure(ParentRecord, document, "orders:parent")
 
 
 @attrs.frozen(kw_only=True)

@@ -19,6 +19,7 @@ import attrs
 import trio
 
 M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 R = TypeVar("R")
 
 
@@ -197,12 +198,12 @@ class Mailbox(Generic[M]):
         raise AskTimedOut(self.name, timeout_seconds, queued=queued)
 
 
-class Address(Generic[M]):
+class Address(Generic[M_contra]):
     """The sender's end: what others hold. Stays valid over restarts of the actor."""
 
     __slots__ = ("_mailbox",)
 
-    def __init__(self, mailbox: Mailbox[M]) -> None:
+    def __init__(self, mailbox: Mailbox[M_contra]) -> None:
         self._mailbox = mailbox
 
     @property
@@ -213,15 +214,15 @@ class Address(Generic[M]):
     def running(self) -> bool:
         return self._mailbox.running
 
-    async def tell(self, message: M) -> None:
+    async def tell(self, message: M_contra) -> None:
         """Put `message` into the mailbox, waiting for room as long as it takes."""
         await self._mailbox.put(message, None)
 
-    def replace(self, key: Hashable, message: M) -> None:
+    def replace(self, key: Hashable, message: M_contra) -> None:
         """Put `message` in the place of the waiting one of the same `key`; never waits."""
         self._mailbox.put_latest(key, message)
 
-    async def ask(self, make: Callable[[Reply[R]], M], timeout_seconds: float) -> R:
+    async def ask(self, make: Callable[[Reply[R]], M_contra], timeout_seconds: float) -> R:
         """Send `make(reply)` and return the answer; the deadline covers waiting for room and for the answer.
 
         Raises ActorNotRunning at once when the actor is down or goes down, AskTimedOut at the deadline, and whatever the

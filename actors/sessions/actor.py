@@ -4,10 +4,11 @@ Its child tasks do the waiting (pollers, sockets, order messages) and report bac
 published as a `SessionView`, told to the document actors as slices, and to the quote book as ticks.
 """
 
+import math
 import operator
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 import attrs
 import trio
@@ -19,6 +20,7 @@ from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
 from onebroker.actors.portfolio.stored_rows import changes, stored_slice
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.feeds import Feed, FeedEvents, corrupt
+from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.fold import OrderFold
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
@@ -37,7 +39,7 @@ from onebroker.actors.sessions.messages import (
 )
 from onebroker.actors.sessions.orders import OrderDesk
 from onebroker.actors.sessions.reads import READ_SECONDS, Poller, ReadDone, codec_calls
-from onebroker.actors.sessions.view import FeedView, LoginState, SessionView
+from onebroker.actors.sessions.view import FeedView, LoginState, SessionView, joined
 from onebroker.actors.sessions.watch import WatchList
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
@@ -45,22 +47,29 @@ from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.brokers.broker import Access, Broker, FeedCodec
 from onebroker.brokers.events import BrokerEvent, OrderUpdate, Ticks, TradeUpdate
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, Tick
-from onebroker.brokers.requests import BrokerError, BrokerRefusal, CallKind, RefusalKind
-from onebroker.brokers.transport.budget import Budget, BudgetFull, BudgetGate, Moment, Priority
+from onebroker.brokers.requests import (
+    BrokerError,
+    BrokerRefusal,
+    NotSent,
+    OutcomeUnknown,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.brokers.transport.budget import Budget, BudgetGate, Moment
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
-from onebroker.config.clock import Clock
+from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.instruments import calendar_of
 
 LIFE_SECONDS = 1.0
 """How often a living order stream renews the books' `received_at`."""
 COUNTS_SECONDS = 60.0
 """How often the call counts are written (architecture 5)."""
+RESTORE_SECONDS = 1.0
+"""How often a session that began while the store was away looks whether it is back."""
 
-
-RowKind = TypeVar("RowKind", OrderRow, PositionRow, HoldingRow)
 _MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
-
 
 MOST_WAITING = 1000
 """Messages that may wait for room at one broker: a list of 500 orders, its cancels, and the reads."""
@@ -95,6 +104,7 @@ class SessionActor:
         self._doors = doors
         self._clock = doors.clock
         self._gate = BudgetGate(doors.budget(), doors.clock, most_waiting=MOST_WAITING)
+        self._caller = Caller(doors.transport, self._gate, doors.clock)
         self._spread = random.Random(doors.seed)
         self._markets = frozenset(
             (segment.partition("_")[0], calendar_of(segment)) for segment in broker.capabilities.segments
@@ -102,7 +112,7 @@ class SessionActor:
         self._login = LoginKeeper(
             broker=broker,
             access=access,
-            transport=doors.transport,
+            caller=self._caller,
             store=doors.store,
             clock=doors.clock,
             on_change=self._login_changed,
@@ -113,10 +123,14 @@ class SessionActor:
         self._slices: dict[Resource, Slice] = {}
         self._stored: dict[Resource, Slice] = {}
         self._read_began: dict[Resource, float] = {}
-        self._ids_at_begin: frozenset[str] = frozenset()
-        self._books_unbroken = False
-        """Whether the order stream has been alive without a gap since the last book read."""
+        self._positions: tuple[PositionRow, ...] = ()
+        self._holdings: tuple[HoldingRow, ...] = ()
+        self._sockets: dict[tuple[str, int], FeedView] = {}
+        """(kind, number) -> what each socket of a kind last showed."""
+        self._stream_since = math.inf
+        """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not."""
         self._life_shown = 0.0
+        self._restored = False
         self._order_desk = OrderDesk(
             transport=doors.transport, gate=self._gate, clock=doors.clock, parse=broker.orders.parse_order_answer
         )
@@ -127,18 +141,17 @@ class SessionActor:
                 calls=calls[resource],
                 cadence=broker.cadence,
                 login=self._login,
-                transport=doors.transport,
-                gate=self._gate,
+                caller=self._caller,
                 clock=doors.clock,
                 listings=self._listings,
                 market_open=self.market_open,
-                begins=self._read_begins,
                 done=self._read_done,
             )
             for resource in RESOURCES
         }
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self._doors.view.set(SessionView(broker=self._broker.code))
         await self._restore()
         self._publish(login=LoginState.STARTING)
         async with trio.open_nursery() as nursery:
@@ -147,7 +160,7 @@ class SessionActor:
                 nursery.start_soon(poller.run)
             for feed in self._feeds():
                 nursery.start_soon(feed.run)
-            nursery.start_soon(self._write_counts)
+            nursery.start_soon(self._keep_counts)
             if self._broker.profile_seconds is not None:
                 nursery.start_soon(self._refresh_profile, self._broker.profile_seconds)
             task_status.started()
@@ -225,13 +238,19 @@ class SessionActor:
         codec = self._broker.quotes
         if codec is None:
             raise BrokerError(f"{self._broker.code} has no quotes")
-        deadline = self._clock.monotonic() + CALL_SECONDS
+        response = await self._get(codec.quote_request(access, message.listings))
         try:
-            await self._gate.acquire(CallKind.QUOTE, Priority.READ, deadline)
-        except BudgetFull as full:
-            raise BrokerError("the call budget is full") from full
-        request = codec.quote_request(access, message.listings)
-        return codec.parse_quotes(await self._doors.transport.send(request, READ_SECONDS), message.listings)
+            return codec.parse_quotes(response, message.listings)
+        except BrokerRefusal as refusal:
+            self._caller.heed(refusal)
+            raise
+
+    async def _get(self, request: WireRequest) -> WireResponse:
+        """Ask once, and once more when the connection was lost."""
+        try:
+            return await self._caller.call(request, READ_SECONDS, room_seconds=CALL_SECONDS)
+        except (NotSent, OutcomeUnknown):
+            return await self._caller.call(request, READ_SECONDS, room_seconds=CALL_SECONDS)
 
     # --- what the child tasks report (synchronous steps) -----------------------------------------------------------
 
@@ -242,10 +261,6 @@ class SessionActor:
         """Whether a session of any of the broker's markets is open now."""
         return self._doors.calendar.any_open(self._markets, self._clock.now())
 
-    def _read_begins(self, resource: Resource) -> None:
-        if resource == "orders":
-            self._ids_at_begin = frozenset(self._fold.rows)
-
     def _read_done(self, read: ReadDone) -> None:
         if read.rows is None:
             self._read_failed(read)
@@ -253,6 +268,7 @@ class SessionActor:
         rows = read.rows
         if read.resource == "orders":
             rows = self._fold_orders(read, rows)
+        self._note_portfolio(read.resource, rows)
         self._read_began[read.resource] = read.began_monotonic
         self._keep(read.resource, rows, read.finished_epoch)
         errors = {name: text for name, text in self._view.read_errors.items() if name != read.resource}
@@ -266,17 +282,31 @@ class SessionActor:
     def _fold_orders(self, read: ReadDone, rows: Rows) -> Rows:
         assert isinstance(rows, tuple)
         orders = [row for row in rows if isinstance(row, OrderRow)]
-        self._fold = self._fold.read(orders, seen_before_read=self._ids_at_begin)
-        self._books_unbroken = self._view.order_feed.connected or (
-            self._broker.feed_carries_orders and self._view.market_feed.connected
+        self._fold = self._fold.read(
+            orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start()
         )
         return self._order_rows()
+
+    def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
+        """Keep the last readable rows that brokers are chosen by: an unreadable answer is not an empty portfolio."""
+        if not isinstance(rows, tuple) or rows is self._rows_of(resource):
+            return
+        if resource == "positions":
+            self._positions = tuple(row for row in rows if isinstance(row, PositionRow))
+        elif resource == "holdings":
+            self._holdings = tuple(row for row in rows if isinstance(row, HoldingRow))
+
+    def _rows_of(self, resource: Resource) -> Rows | None:
+        held = self._slices.get(resource)
+        return held.rows if held is not None else None
+
+    def _day_start(self) -> float:
+        return latest_boundary(self._clock.now()).timestamp()
 
     def _order_rows(self) -> Rows:
         """Return the folded orders; the same tuple as before when no row changed."""
         rows = tuple(self._fold.rows.values())
-        held = self._slices.get("orders")
-        before = held.rows if held is not None else None
+        before = self._rows_of("orders")
         same = isinstance(before, tuple) and len(before) == len(rows) and all(map(operator.is_, before, rows))
         return before if same and before is not None else rows
 
@@ -288,39 +318,52 @@ class SessionActor:
         self._stored[resource] = now
         self._doors.documents[resource].replace((now.broker, resource), now)
 
-    def frame_heard(self, kind: str, corrupt_frames: int) -> None:
-        """Note a sign of life of a socket; shown with the next publication, and at once when a frame was corrupt."""
-        before: FeedView = getattr(self._view, kind)
+    def frame_heard(self, kind: str, number: int, corrupt_frames: int) -> None:
+        """Note a sign of life of a socket; shown once a second, and at once when a frame was corrupt."""
+        before = self._sockets.get((kind, number), FeedView())
         now = self._clock.epoch()
         if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
             after = attrs.evolve(before, last_frame_at=now, corrupt_frames=before.corrupt_frames + corrupt_frames)
-            self._publish(**{kind: after})
+            self._show_socket(kind, number, after)
 
     def heard_orders(self, events: list[BrokerEvent]) -> None:
         """Fold what an order stream said; any frame of it shows that the books are as we know them."""
         changed = False
         for event in events:
             if isinstance(event, OrderUpdate):
-                self._fold = self._fold.event(event.order)
+                self._fold = self._fold.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
                 changed = True
             if isinstance(event, OrderUpdate | TradeUpdate):
                 self._after_order_message()
         if changed:
-            self._keep("orders", self._order_rows(), self._clock.epoch())
-            self._publish()
+            self._show_orders()
         else:
             self._show_life()
 
+    def _show_orders(self) -> None:
+        """Show what the stream changed. A book that was never read, or was unreadable, does not become one by an event; and
+        one read before a gap does not become newer."""
+        held = self._slices.get("orders")
+        if held is not None and held.error is None:
+            self._keep("orders", self._order_rows(), self._clock.epoch() if self._seen("orders") else held.received_at)
+        self._publish()
+
     def _show_life(self) -> None:
         now = self._clock.monotonic()
-        if not self._books_unbroken or now - self._life_shown < LIFE_SECONDS:
+        if now - self._life_shown < LIFE_SECONDS:
             return
         self._life_shown = now
         books: tuple[Resource, ...] = ("orders", "trades")
         for resource in books:
             held = self._slices.get(resource)
-            if held is not None and held.error is None and resource not in self._view.read_errors:
+            if held is not None and held.error is None and self._seen(resource):
                 self._keep(resource, held.rows, self._clock.epoch())
+
+    def _seen(self, resource: Resource) -> bool:
+        """Tell whether the order stream has shown all since the last read of a book: that read was good, and no gap was
+        since it began."""
+        began = self._read_began.get(resource)
+        return began is not None and began >= self._stream_since and resource not in self._view.read_errors
 
     def heard_ticks(self, events: list[BrokerEvent]) -> None:
         received_at = self._clock.epoch()
@@ -332,15 +375,20 @@ class SessionActor:
                         (code, tick.broker_token), TickReceived(broker=code, tick=tick, received_at=received_at)
                     )
 
-    def feed_changed(self, kind: str, change: Callable[[FeedView], FeedView]) -> None:
+    def feed_changed(
+        self, kind: str, number: int, change: Callable[[FeedView], FeedView], *, carries_orders: bool
+    ) -> None:
         """Show a socket's change; a broken order stream means that the books must be read again."""
-        before: FeedView = getattr(self._view, kind)
+        before = self._sockets.get((kind, number), FeedView())
         after = change(before)
-        carries_orders = kind == "order_feed" or self._broker.feed_carries_orders
         if carries_orders and before.connected != after.connected:
-            self._books_unbroken = False
+            self._stream_since = self._clock.monotonic() if after.connected else math.inf
             self._after_order_message()
-        self._publish(**{kind: after})
+        self._show_socket(kind, number, after)
+
+    def _show_socket(self, kind: str, number: int, view: FeedView) -> None:
+        self._sockets[kind, number] = view
+        self._publish(**{kind: joined([one for (which, _), one in self._sockets.items() if which == kind])})
 
     # --- start, state, small tasks ---------------------------------------------------------------------------------
 
@@ -355,37 +403,40 @@ class SessionActor:
                 orders=self._fold.rows,
                 contradictions=self._fold.contradictions,
                 orders_read_started=self._read_began.get("orders"),
-                positions=self._rows_of("positions", PositionRow),
-                holdings=self._rows_of("holdings", HoldingRow),
+                positions=self._positions,
+                holdings=self._holdings,
                 positions_read_started=self._read_began.get("positions"),
                 room=self._gate.budget.published(Moment.of(self._clock)),
                 **changed,
             )
         )
 
-    def _rows_of(self, resource: Resource, kind: type[RowKind]) -> tuple[RowKind, ...]:
-        held = self._slices.get(resource)
-        rows = held.rows if held is not None else None
-        return tuple(row for row in rows if isinstance(row, kind)) if isinstance(rows, tuple) else ()
-
     async def _restore(self) -> None:
-        """Begin from the stored rows, so that what was finished before a restart stays finished."""
-        self._doors.view.set(SessionView(broker=self._broker.code))
+        """Begin from the stored rows and counts, so that what was finished before a restart stays finished."""
         store, code = self._doors.store, self._broker.code
         try:
             counts = decode_counts(await store.get(keys.rate(code)))
             fields = {resource: await store.hash_all(keys.broker_rows(code, resource)) for resource in RESOURCES}
         except StoreError:
             return
+        self._restored = True
         if counts is not None:
             self._gate.budget.load(counts, Moment.of(self._clock))
         for resource in RESOURCES:
             stored = stored_slice(code, resource, fields[resource])
-            if stored is not None:
+            if stored is not None and resource not in self._slices:
+                self._note_portfolio(resource, stored.rows)
                 self._slices[resource] = self._stored[resource] = stored
-        orders = self._slices.get("orders")
-        if orders is not None and isinstance(orders.rows, tuple):
-            self._fold = OrderFold({row.order_id: row for row in self._rows_of("orders", OrderRow)})
+                if resource == "orders" and stored.rows is not None:
+                    self._begin_fold(stored.rows, stored.received_at)
+
+    def _begin_fold(self, rows: Rows, received_at: float) -> None:
+        """Put the stored orders under what the stream may have said already."""
+        assert isinstance(rows, tuple)
+        heard, now = self._fold.rows.values(), self._clock.epoch()
+        self._fold = OrderFold.of([row for row in rows if isinstance(row, OrderRow)], at=received_at)
+        for row in heard:
+            self._fold = self._fold.event(row, at=now, day_start=self._day_start())
 
     def _feeds(self) -> list[Feed]:
         broker = self._broker
@@ -395,12 +446,14 @@ class SessionActor:
                 number,
                 always=number == 0 and broker.feed_carries_orders,
                 watch=self._watch,
-                events=_FeedEvents(self, "market_feed", carries_orders=number == 0 and broker.feed_carries_orders),
+                events=_FeedEvents(
+                    self, "market_feed", number, carries_orders=number == 0 and broker.feed_carries_orders
+                ),
             )
             for number in range(broker.feed.sockets)
         ]
         if broker.order_feed is not None:
-            events = _FeedEvents(self, "order_feed", carries_orders=True)
+            events = _FeedEvents(self, "order_feed", 0, carries_orders=True)
             feeds.append(self._feed(broker.order_feed, 0, always=True, watch=WatchList(1, 0), events=events))
         return feeds
 
@@ -412,6 +465,7 @@ class SessionActor:
             watch=watch,
             listings=self._listings,
             login=self._login,
+            caller=self._caller,
             transport=self._doors.transport,
             clock=self._clock,
             events=events,
@@ -424,7 +478,11 @@ class SessionActor:
             access = await self._login.wait_live()
             await self._login.refresh_profile(access)
 
-    async def _write_counts(self) -> None:
+    async def _keep_counts(self) -> None:
+        """Write the counts once a minute; what was counted before a restart comes first, however long the store is away."""
+        while not self._restored:
+            await trio.sleep(RESTORE_SECONDS)
+            await self._restore()
         while True:
             await trio.sleep(COUNTS_SECONDS)
             self._doors.store.post(
@@ -435,26 +493,25 @@ class SessionActor:
 class _FeedEvents:
     """Carries one socket's reports into its session actor."""
 
-    def __init__(self, session: SessionActor, kind: str, *, carries_orders: bool) -> None:
+    def __init__(self, session: SessionActor, kind: str, number: int, *, carries_orders: bool) -> None:
         self._session = session
         self._kind = kind
+        self._number = number
         self._carries_orders = carries_orders
+        self._was_connected = False
 
     def connected(self) -> None:
-        self._session.feed_changed(
-            self._kind, lambda view: attrs.evolve(view, connected=True, reconnects=view.reconnects + 1, trouble=None)
-        )
+        again, self._was_connected = int(self._was_connected), True
+        self._change(lambda view: attrs.evolve(view, connected=True, reconnects=view.reconnects + again, trouble=None))
 
     def disconnected(self, trouble: str) -> None:
-        self._session.feed_changed(
-            self._kind, lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble)
-        )
+        self._change(lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble))
 
     def subscribed(self, count: int) -> None:
-        self._session.feed_changed(self._kind, lambda view: attrs.evolve(view, subscribed=count))
+        self._change(lambda view: attrs.evolve(view, subscribed=count))
 
     def heard(self, events: list[BrokerEvent]) -> None:
-        self._session.frame_heard(self._kind, corrupt(events))
+        self._session.frame_heard(self._kind, self._number, corrupt(events))
         if self._kind == "market_feed":
             self._session.heard_ticks(events)
         if self._carries_orders:
@@ -462,3 +519,6 @@ class _FeedEvents:
 
     def silence_matters(self) -> bool:
         return self._session.market_open()
+
+    def _change(self, change: Callable[[FeedView], FeedView]) -> None:
+        self._session.feed_changed(self._kind, self._number, change, carries_orders=self._carries_orders)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import trio
 
-from onebroker.actors.sessions.flows import drive
+from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.watch import WatchList
 from onebroker.brokers.broker import Access, FeedCodec
@@ -61,6 +61,7 @@ class Feed:
         watch: WatchList,
         listings: Mapping[str, Listing],
         login: LoginKeeper,
+        caller: Caller,
         transport: Transport,
         clock: Clock,
         events: FeedEvents,
@@ -72,6 +73,7 @@ class Feed:
         self._watch = watch
         self._listings = listings
         self._login = login
+        self._caller = caller
         self._transport = transport
         self._clock = clock
         self._events = events
@@ -102,7 +104,7 @@ class Feed:
     async def _connect_once(self, access: Access) -> tuple[str, bool]:
         """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
         try:
-            address = await drive(self._codec.address(access, self._clock.now()), self._transport, CALL_SECONDS)
+            address = await self._caller.drive(self._codec.address(access, self._clock.now()), CALL_SECONDS)
             stream = await self._transport.connect(address, CALL_SECONDS)
         except StreamRefusedHandshake as refusal:
             return str(refusal), refusal.status in _REFUSED_LOGIN

@@ -1,25 +1,63 @@
-"""Driving a codec's sans-IO flow (a login, a stream address) over a transport."""
+"""Calls to a broker other than orders: each counted in the budget before it is sent; and driving a codec's sans-IO flow (a
+login, a stream address) with them."""
 
 from collections.abc import Generator
 from typing import TypeVar
 
-from onebroker.brokers.requests import WireRequest, WireResponse
+from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, WireRequest, WireResponse
+from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, Priority
 from onebroker.brokers.transport.interface import Transport
+from onebroker.config.clock import Clock
 
 T = TypeVar("T")
 
+ROOM_SECONDS = 120.0
+"""A call waits this long for room in the call budget."""
+RATE_LIMIT_PAUSE_SECONDS = 1.0
+"""A broker's own "too many requests" closes its window for this long (order-engine 4.5)."""
 
-async def drive(flow: Generator[WireRequest, WireResponse, T], transport: Transport, timeout_seconds: float) -> T:
-    """Send each request of `flow`, hand it the answer, return its result; `timeout_seconds` is per request.
 
-    Raises what the transport and the flow raise (BrokerError, ValueError).
-    """
-    try:
-        request = next(flow)
-        while True:
-            request = flow.send(await transport.send(request, timeout_seconds))
-    except StopIteration as stop:
-        result: T = stop.value
-        return result
-    finally:
-        flow.close()
+class NoRoom(BrokerError):
+    """The call budget had no room; nothing was sent."""
+
+
+class Caller:
+    """Sends what is not an order, inside one broker's budget. Repeats nothing."""
+
+    def __init__(self, transport: Transport, gate: BudgetGate, clock: Clock) -> None:
+        self._transport = transport
+        self._gate = gate
+        self._clock = clock
+
+    async def call(
+        self, request: WireRequest, timeout_seconds: float, *, room_seconds: float = ROOM_SECONDS
+    ) -> WireResponse:
+        """Wait for room, send, return the answer. Raises NoRoom and what the transport raises."""
+        try:
+            await self._gate.acquire(request.kind, Priority.READ, self._clock.monotonic() + room_seconds)
+        except BudgetFull as full:
+            raise NoRoom("the broker's call budget is full") from full
+        return await self._transport.send(request, timeout_seconds)
+
+    def heed(self, error: BrokerError) -> None:
+        """Pause the broker's calls when it said "too many requests"."""
+        if isinstance(error, BrokerRefusal) and error.kind is RefusalKind.RATE_LIMITED:
+            self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
+
+    async def drive(self, flow: Generator[WireRequest, WireResponse, T], timeout_seconds: float) -> T:
+        """Send each request of `flow`, hand it the answer, return its result; `timeout_seconds` is per request.
+
+        Raises what the calls and the flow raise (BrokerError, ValueError).
+        """
+        try:
+            request = next(flow)
+            while True:
+                request = flow.send(await self.call(request, timeout_seconds))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        except BrokerError as error:
+            self.heed(error)
+            raise
+        finally:
+            flow.close()

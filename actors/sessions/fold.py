@@ -1,8 +1,12 @@
 """Folding book reads and stream events of one broker's orders into one cumulative record per order. Pure.
 
-Rules (order-engine 2.3, spec 2 §3.1): the filled quantity only grows; a finished order stays finished; an event older than
-what is held changes nothing; a book read replaces the rest of the row and drops orders of an earlier day.
+Rules (order-engine 2.3, spec 2 §3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest
+report counts. A book may run behind (an order just taken is not in it yet), so an order that a read does not show is kept
+for a while before it is no longer shown, and what is known of it is remembered to the day's end. What was last reported
+before the day began is dropped with the first read that does not show it.
 """
+
+from collections.abc import Iterable
 
 import attrs
 import msgspec
@@ -10,47 +14,64 @@ import msgspec
 from onebroker.brokers.records import OrderRow
 from onebroker.config.vocabulary import is_finished
 
+MISSING_SECONDS = 30.0
+"""An order that reads begun this long after its last report do not show is not shown any more."""
+
 
 @attrs.frozen
 class OrderFold:
-    """The orders of one broker's day, in the order in which they were first seen."""
+    """The orders of one broker's day, in the order in which they were first seen. Times are epoch seconds."""
 
     rows: dict[str, OrderRow] = attrs.field(factory=dict)
     contradictions: int = 0
     """Times a finished order was reported unfinished, or a filled quantity lower than before."""
+    _gone: dict[str, OrderRow] = attrs.field(factory=dict, repr=False)
+    """Orders of the day that the book stopped showing."""
+    _reported: dict[str, float] = attrs.field(factory=dict, repr=False)
+    """order_id -> when it was last reported; of `rows` and `_gone`."""
 
-    def read(self, rows: list[OrderRow], *, seen_before_read: frozenset[str]) -> "OrderFold":
-        """Fold a whole book read.
+    @classmethod
+    def of(cls, rows: Iterable[OrderRow], *, at: float) -> "OrderFold":
+        """Return the fold of rows as they stood at `at` (a stored book)."""
+        held = {row.order_id: row for row in rows}
+        return cls(held, 0, {}, dict.fromkeys(held, at))
 
-        `seen_before_read` are the ids held when the read began: one of those that the read no longer shows is dropped (a
-        new day), while one learnt during the read stays.
-        """
+    def read(self, rows: list[OrderRow], *, began: float, at: float, day_start: float) -> "OrderFold":
+        """Fold a whole book read that began at `began` and ended at `at`; `day_start` is the 07:00 the day began at."""
         shown = {row.order_id for row in rows}
-        kept = {
-            order_id: row
-            for order_id, row in self.rows.items()
-            if order_id in shown or order_id not in seen_before_read
-        }
-        folded, contradictions = self._merge(kept, rows)
-        return OrderFold(folded, self.contradictions + contradictions)
+        today = {order_id for order_id, when in self._reported.items() if when >= day_start}
+        kept, gone = {}, {order_id: row for order_id, row in self._gone.items() if order_id in today}
+        for order_id, row in self.rows.items():
+            if order_id in shown or (order_id in today and began - self._reported[order_id] < MISSING_SECONDS):
+                kept[order_id] = row
+            elif order_id in today:
+                gone[order_id] = row
+        reported = {order_id: self._reported[order_id] for order_id in (*kept, *gone)}
+        return self._merged(kept, gone, reported, rows, at, day_start)
 
-    def event(self, row: OrderRow) -> "OrderFold":
+    def event(self, row: OrderRow, *, at: float, day_start: float) -> "OrderFold":
         """Fold one event of the order stream."""
-        folded, contradictions = self._merge(dict(self.rows), [row])
-        return OrderFold(folded, self.contradictions + contradictions)
+        return self._merged(dict(self.rows), dict(self._gone), dict(self._reported), [row], at, day_start)
 
-    @staticmethod
-    def _merge(held: dict[str, OrderRow], rows: list[OrderRow]) -> tuple[dict[str, OrderRow], int]:
-        contradictions = 0
+    def _merged(
+        self,
+        held: dict[str, OrderRow],
+        gone: dict[str, OrderRow],
+        reported: dict[str, float],
+        rows: list[OrderRow],
+        at: float,
+        day_start: float,
+    ) -> "OrderFold":
+        contradictions = self.contradictions
         for row in rows:
-            before = held.get(row.order_id)
-            if before is None:
-                held[row.order_id] = row
-                continue
-            merged, contradicts = merge_order(before, row)
+            before = held.get(row.order_id) or gone.pop(row.order_id, None)
+            merged, contradicts = (row, False) if before is None else merge_order(before, row)
+            if contradicts and reported[row.order_id] < day_start:
+                merged, contradicts = row, False  # brokers use ids again: another order than the one of an earlier day
             contradictions += contradicts
             held[row.order_id] = merged
-        return held, contradictions
+            reported[row.order_id] = at
+        return OrderFold(held, contradictions, gone, reported)
 
 
 def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:
@@ -60,16 +81,34 @@ def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:
     """
     if new == before:
         return before, False
-    if is_finished(before.status) and not is_finished(new.status):
-        return before, True
-    if new.filled_quantity < before.filled_quantity:
-        if is_finished(new.status) and not is_finished(before.status):
-            # The end of the order is news even when a late figure comes with it.
-            kept = msgspec.structs.replace(
-                new, filled_quantity=before.filled_quantity, average_price=before.average_price, pending_quantity=0
-            )
-            return kept, True
-        return before, True
-    if new.tag is None and before.tag is not None:
-        new = msgspec.structs.replace(new, tag=before.tag)
+    reopened = is_finished(before.status) and not is_finished(new.status)
+    lowered = new.filled_quantity < before.filled_quantity
+    if reopened:
+        # A feed's CANCELLED can run ahead of its last fill: the fill is news, the status is not (order-engine 2.3).
+        before = _tagged(before, new)
+        return (before if new.filled_quantity <= before.filled_quantity else _filled_as(before, new)), True
+    if lowered:
+        # The end of the order is news even when a late figure comes with it.
+        ended = is_finished(new.status) and not is_finished(before.status)
+        return (_filled_as(_tagged(new, before), before) if ended else _tagged(before, new)), True
+    new = _tagged(new, before)
     return (before if new == before else new), False
+
+
+def _tagged(row: OrderRow, other: OrderRow) -> OrderRow:
+    """Return `row` with the other's tag where it has none."""
+    if row.tag is None and other.tag is not None:
+        return msgspec.structs.replace(row, tag=other.tag)
+    return row
+
+
+def _filled_as(finished: OrderRow, fuller: OrderRow) -> OrderRow:
+    """Return a finished order with the fill of a report that knows of more."""
+    left = max(0, finished.quantity - fuller.filled_quantity)
+    return msgspec.structs.replace(
+        finished,
+        filled_quantity=fuller.filled_quantity,
+        average_price=fuller.average_price,
+        pending_quantity=0,
+        cancelled_quantity=min(finished.cancelled_quantity, left),
+    )

@@ -24,9 +24,7 @@ class InService:
 
     def budget(self) -> Budget:
         """Return an empty budget with this broker's limits."""
-        return Budget(
-            self.order_windows, self.call_windows, exit_share=self.exit_share, exit_reserve=self.exit_reserve
-        )
+        return Budget(self.order_windows, self.call_windows, exit_share=self.exit_share, exit_reserve=self.exit_reserve)
 
 
 def brokers_in_service(

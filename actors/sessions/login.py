@@ -4,25 +4,26 @@ Rules (architecture 5): an unattended broker logs in by itself; an assisted one 
 call, and otherwise needs a person, whom it waits for. A refusal that trying again cannot mend is not tried again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 import attrs
 import msgspec
 import trio
 
-from onebroker.actors.sessions.flows import drive
+from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
-from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 
 CALL_SECONDS = 10.0
 STORE_LOOK_SECONDS = 15.0
 """How often a broker that needs a login looks into the store for one written by the command line."""
+BETWEEN_LOGINS_SECONDS = 60.0
+"""Least time between two logins or renewals without a person, the second tries after a failure apart."""
 FIRST_RETRY_SECONDS = 1.0
 MOST_RETRY_SECONDS = 60.0
 
@@ -54,15 +55,22 @@ def decode_login(body: bytes) -> Login | None:
         return None
 
 
+def _growing_delays() -> Iterator[float]:
+    delay = FIRST_RETRY_SECONDS
+    while True:
+        yield delay
+        delay = min(delay * 2, MOST_RETRY_SECONDS)
+
+
 class LoginKeeper:
     """Owns the login of one broker; runs as one task of its session actor."""
 
     def __init__(
-        self, *, broker: Broker, access: Access, transport: Transport, store: Store, clock: Clock, on_change: OnChange
+        self, *, broker: Broker, access: Access, caller: Caller, store: Store, clock: Clock, on_change: OnChange
     ) -> None:
         self._broker = broker
         self._bare = access
-        self._transport = transport
+        self._caller = caller
         self._store = store
         self._clock = clock
         self._on_change = on_change
@@ -70,6 +78,7 @@ class LoginKeeper:
         self._changed = trio.Event()
         self._refused = False
         self._offered: Login | None = None
+        self._logged_in_at: float | None = None
 
     @property
     def live(self) -> Access | None:
@@ -101,7 +110,7 @@ class LoginKeeper:
     async def exchange(self, redirect: str) -> Login:
         """Finish an assisted login; the login is stored before it is used. Raises BrokerError, ValueError."""
         flow = self._broker.login.log_in(self._bare, redirect, self._clock.now())
-        login = await drive(flow, self._transport, CALL_SECONDS)
+        login = await self._caller.drive(flow, CALL_SECONDS)
         await self._keep(login)
         self._offered = login
         self._wake()
@@ -141,38 +150,77 @@ class LoginKeeper:
                 await self._changed.wait()
 
     async def _renewed(self, old: Login) -> Login | None:
-        """Try the broker's own renewal once; None where it has none or it was refused."""
+        """Try the broker's own renewal once; the stored login where it has none or it was refused."""
         flow = self._broker.login.renew(attrs.evolve(self._bare, login=old), self._clock.now())
-        if flow is None:
+        if flow is None or self._until_next_login() > 0:
             return await self._load()
+        self._logged_in_at = self._clock.monotonic()
         try:
-            login = await drive(flow, self._transport, CALL_SECONDS)
+            login = await self._caller.drive(flow, CALL_SECONDS)
         except (BrokerError, ValueError):
             return await self._load()
         await self._keep(login)
         return login
 
     async def _proved(self, candidate: Login | None) -> Login:
-        """Return a login that the broker has just acknowledged, however long it takes to get one."""
-        delay = FIRST_RETRY_SECONDS
+        """Return a login that the broker has just acknowledged, however long it takes to get one.
+
+        The first try comes at once, each further one later than the one before.
+        """
+        delays = _growing_delays()
         while True:
             if candidate is not None and candidate.expires_at > self._clock.epoch():
                 proof, trouble = await self._prove(candidate)
                 if proof is Proof.ALIVE:
                     return candidate
                 if proof is Proof.UNCLEAR:
-                    self._on_change(LoginState.STARTING, None, trouble)
-                    await trio.sleep(delay)
-                    delay = min(delay * 2, MOST_RETRY_SECONDS)
+                    self._show(LoginState.STARTING, None, trouble)
+                    candidate = await self._offered_within(next(delays)) or candidate
                     continue
-            candidate = await self._another(candidate)
+            candidate = await self._another(candidate, delays)
 
-    async def _another(self, refused: Login | None) -> Login:
+    async def _another(self, refused: Login | None, delays: Iterator[float]) -> Login:
         """Return a login other than the `refused` one: by ourselves when unattended, from a person otherwise."""
         if self._broker.login_kind is LoginKind.UNATTENDED:
-            return await self._log_in()
-        self._on_change(LoginState.NEEDED, None, "a person must log in (onebroker login)")
+            return await self._log_in(refused, delays)
+        return await self._from_outside(refused, "a person must log in (onebroker login)")
+
+    async def _log_in(self, refused: Login | None, delays: Iterator[float]) -> Login:
+        """Log in without a person; a refusal that trying again cannot mend waits for a new setting or a login."""
+        offered = await self._offered_within(self._until_next_login())
+        if offered is not None:
+            return offered
         while True:
+            self._logged_in_at = self._clock.monotonic()
+            try:
+                flow = self._broker.login.log_in(self._bare, "", self._clock.now())
+                login = await self._caller.drive(flow, CALL_SECONDS)
+            except BrokerRefusal as refusal:
+                if refusal.kind not in (RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE):
+                    return await self._from_outside(refused, refusal.message)
+                self._show(LoginState.STARTING, None, refusal.message)
+            except BrokerError as error:
+                self._show(LoginState.STARTING, None, str(error))
+            except ValueError as error:  # a credential that is none
+                return await self._from_outside(refused, str(error))
+            else:
+                await self._keep(login)
+                return login
+            offered = await self._offered_within(next(delays))
+            if offered is not None:
+                return offered
+
+    def _until_next_login(self) -> float:
+        """A broker that takes our login and then refuses what it gave must not be logged in to again and again."""
+        if self._logged_in_at is None:
+            return 0.0
+        return max(0.0, self._logged_in_at + BETWEEN_LOGINS_SECONDS - self._clock.monotonic())
+
+    async def _from_outside(self, refused: Login | None, why: str) -> Login:
+        """Wait for a login other than the `refused` one: offered to us, or written to the store by the command line."""
+        self._show(LoginState.NEEDED, None, why)
+        while True:
+            changed = self._changed  # before looking: what changes while we look wakes us too
             if self._offered is not None:
                 login, self._offered = self._offered, None
                 return login
@@ -180,33 +228,13 @@ class LoginKeeper:
             if stored is not None and stored != refused and stored.expires_at > self._clock.epoch():
                 return stored
             with trio.move_on_after(STORE_LOOK_SECONDS):
+                await changed.wait()
+
+    async def _offered_within(self, seconds: float) -> Login | None:
+        """Wait `seconds`, or less when a login is offered; return it."""
+        with trio.move_on_after(seconds):
+            while self._offered is None:
                 await self._changed.wait()
-
-    async def _log_in(self) -> Login:
-        """Log in without a person; a refusal that trying again cannot mend waits for a new setting or a login."""
-        delay = FIRST_RETRY_SECONDS
-        while True:
-            try:
-                login = await drive(
-                    self._broker.login.log_in(self._bare, "", self._clock.now()), self._transport, CALL_SECONDS
-                )
-            except BrokerRefusal as refusal:
-                if refusal.kind in (RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE):
-                    self._on_change(LoginState.STARTING, None, refusal.message)
-                else:
-                    self._on_change(LoginState.NEEDED, None, refusal.message)
-                    return await self._from_outside()
-            except BrokerError as error:
-                self._on_change(LoginState.STARTING, None, str(error))
-            else:
-                await self._keep(login)
-                return login
-            await trio.sleep(delay)
-            delay = min(delay * 2, MOST_RETRY_SECONDS)
-
-    async def _from_outside(self) -> Login:
-        while self._offered is None:
-            await self._changed.wait()
         login, self._offered = self._offered, None
         return login
 
@@ -222,9 +250,10 @@ class LoginKeeper:
         """Ask for the profile, the call that truly proves a login (lesson 1), and keep its body."""
         access = attrs.evolve(self._bare, login=login)
         try:
-            response = await self._transport.send(self._broker.login.profile_request(access), CALL_SECONDS)
+            response = await self._caller.call(self._broker.login.profile_request(access), CALL_SECONDS)
             profile = self._broker.login.parse_profile(response)
         except BrokerRefusal as refusal:
+            self._caller.heed(refusal)
             if refusal.kind is RefusalKind.SESSION_DEAD:
                 return Proof.DEAD, refusal.message
             return Proof.UNCLEAR, refusal.message

@@ -3,16 +3,14 @@
 from collections.abc import Callable
 
 from onebroker.actors.sessions.counts import encode_counts
+from onebroker.actors.sessions.flows import RATE_LIMIT_PAUSE_SECONDS
 from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, WireResponse
-from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, Moment
+from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, DailyCapReached, Moment
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import Outcome
-
-RATE_LIMIT_PAUSE_SECONDS = 1.0
-"""A broker's own "too many requests" closes its window for this long (order-engine 4.5)."""
 
 
 class OrderDesk:
@@ -37,9 +35,13 @@ class OrderDesk:
             return
         try:
             place = await self._gate.acquire(CallKind.ORDER, message.priority, message.deadline)
+        except DailyCapReached as cap:
+            message.reply.refuse(CapReached(cap.sent, cap.cap, cap.reserve))
         except BudgetFull:
             message.reply.refuse(RoomFull())
         else:
+            if message.reply.done:  # nobody is there to use it
+                self._gate.give_back(place)
             message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
 
     def return_room(self, permit: Permit) -> None:
@@ -61,7 +63,7 @@ class OrderDesk:
         else:
             answer = self._parse(response)
         if answer.rate_limited:
-            self._gate.budget.close_for(RATE_LIMIT_PAUSE_SECONDS, Moment.of(self._clock))
+            self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
         return Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)
 
     def _not_sent(self, message: SendOrder, began: float, why: str) -> Sent:

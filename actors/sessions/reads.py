@@ -10,34 +10,29 @@ import attrs
 import trio
 
 from onebroker.actors.portfolio.messages import Rows
+from onebroker.actors.sessions.flows import Caller, NoRoom
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Access, Broker, Cadence
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
+    BadAnswer,
     BrokerError,
     BrokerRefusal,
-    CallKind,
     NotSent,
     OutcomeUnknown,
     RefusalKind,
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, Priority
-from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
 """Least time between two reads of one resource asked for at once (architecture 13)."""
-ROOM_SECONDS = 120.0
-"""A read waits this long for room in the call budget; after it the resource just stays unread until its next turn."""
-
-
-class NoRoom(BrokerError):
-    """The call budget had no room; nothing was sent."""
+_SAYS_NOTHING = frozenset({RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE})
+"""Refusals that are about the moment, not about the book: what was read before still counts, and grows old."""
 
 
 Requests: TypeAlias = Callable[[Access], tuple[WireRequest, ...]]
@@ -53,12 +48,11 @@ class ReadDone:
     """None with `error`."""
     error: str | None
     unreadable: bool
-    """True when the broker did answer, but with a refusal or nothing readable; False when it could not be reached."""
+    """True when the broker did answer, but with a refusal or nothing readable; False when it could not be asked."""
     began_monotonic: float
+    """Of the read that gave `rows`: after the repair of a dead session, not before it."""
     began_epoch: float
     finished_epoch: float
-    unchanged: bool
-    """The very bytes of the read before: `rows` is the same object."""
 
 
 def codec_calls(broker: Broker) -> dict[Resource, tuple[Requests, Parse]]:
@@ -96,25 +90,22 @@ class Poller:
         calls: tuple[Requests, Parse],
         cadence: Cadence,
         login: LoginKeeper,
-        transport: Transport,
-        gate: BudgetGate,
+        caller: Caller,
         clock: Clock,
         listings: LiveListings,
         market_open: Callable[[], bool],
-        begins: Callable[[Resource], None],
         done: Callable[[ReadDone], None],
     ) -> None:
         self._resource = resource
         self._requests, self._parse = calls
         self._cadence = cadence
         self._login = login
-        self._transport = transport
-        self._gate = gate
+        self._caller = caller
         self._clock = clock
         self._listings = listings
         self._market_open = market_open
-        self._begins = begins
         self._done = done
+        self._began = (0.0, 0.0)  # monotonic and epoch seconds of the read that is under way
         self._asked = trio.Event()
         self._bodies: tuple[bytes, ...] | None = None
         self._rows: Rows | None = None
@@ -126,51 +117,45 @@ class Poller:
     async def run(self) -> None:
         while True:
             access = await self._login.wait_live()
-            began = self._clock.monotonic()
-            self._asked = trio.Event()
-            self._begins(self._resource)
-            self._done(await self._read(access))
-            await self._until_due(began)
+            done = await self._read(access)
+            self._done(done)
+            await self._until_due(done.began_monotonic)
 
     async def _until_due(self, began: float) -> None:
-        """Wait for the next turn of the cadence, or for somebody asking, but never less than a second."""
-        with trio.move_on_after(self._period() - (self._clock.monotonic() - began)):
-            await self._asked.wait()
+        """Wait for the next turn of the cadence, or for somebody asking, but never less than a second.
+
+        The cadence is looked up again each second, because the market opens meanwhile.
+        """
         await trio.sleep_until(began + SOONEST_SECONDS)
+        while not self._asked.is_set() and (left := began + self._period() - self._clock.monotonic()) > 0:
+            with trio.move_on_after(min(left, SOONEST_SECONDS)):
+                await self._asked.wait()
 
     def _period(self) -> float:
         return period_seconds(self._cadence, self._resource, market_open=self._market_open())
 
+    def _begin(self) -> None:
+        self._asked = trio.Event()
+        self._began = (self._clock.monotonic(), self._clock.epoch())
+
     async def _read(self, access: Access) -> ReadDone:
-        began, began_epoch = self._clock.monotonic(), self._clock.epoch()
         try:
             bodies, rows = await self._fetch(access)
         except BrokerError as error:
-            reached = not isinstance(error, NotSent | OutcomeUnknown | NoRoom)
-            return self._result(None, str(error), began, began_epoch, unreadable=reached)
-        unchanged = bodies is self._bodies
+            self._caller.heed(error)
+            return self._result(None, str(error), unreadable=_is_about_the_book(error))
         self._bodies, self._rows = bodies, rows
-        return self._result(rows, None, began, began_epoch, unchanged=unchanged)
+        return self._result(rows, None)
 
-    def _result(
-        self,
-        rows: Rows | None,
-        error: str | None,
-        began: float,
-        began_epoch: float,
-        *,
-        unreadable: bool = False,
-        unchanged: bool = False,
-    ) -> ReadDone:
+    def _result(self, rows: Rows | None, error: str | None, *, unreadable: bool = False) -> ReadDone:
         return ReadDone(
             resource=self._resource,
             rows=rows,
             error=error,
             unreadable=unreadable,
-            began_monotonic=began,
-            began_epoch=began_epoch,
+            began_monotonic=self._began[0],
+            began_epoch=self._began[1],
             finished_epoch=self._clock.epoch(),
-            unchanged=unchanged,
         )
 
     async def _fetch(self, access: Access) -> tuple[tuple[bytes, ...], Rows]:
@@ -184,29 +169,35 @@ class Poller:
 
     async def _fetch_once(self, access: Access) -> tuple[tuple[bytes, ...], Rows]:
         """Call, compare with the bytes before (cheaper than parsing), and parse what changed."""
+        self._begin()
         answers = [await self._call(request) for request in self._requests(access)]
         bodies = tuple(answer.body for answer in answers)
         listings = self._listings.current
         known = bodies == self._bodies and listings is self._parsed_with and all(_fine(answer) for answer in answers)
         if known and self._bodies is not None and self._rows is not None:
             return self._bodies, self._rows
-        rows = self._parse(answers, listings)
+        try:
+            rows = self._parse(answers, listings)
+        except BadAnswer as error:
+            if any(answer.status >= 500 for answer in answers):
+                raise BrokerRefusal(RefusalKind.UNAVAILABLE, str(error)) from error
+            raise
         self._parsed_with = listings
         return bodies, rows
 
     async def _call(self, request: WireRequest) -> WireResponse:
         try:
-            return await self._call_once(request)
+            return await self._caller.call(request, READ_SECONDS)
         except (NotSent, OutcomeUnknown):
-            return await self._call_once(request)
-
-    async def _call_once(self, request: WireRequest) -> WireResponse:
-        try:
-            await self._gate.acquire(CallKind.READ, Priority.READ, self._clock.monotonic() + ROOM_SECONDS)
-        except BudgetFull as full:
-            raise NoRoom("the broker's call budget is full") from full
-        return await self._transport.send(request, READ_SECONDS)
+            return await self._caller.call(request, READ_SECONDS)
 
 
 def _fine(answer: WireResponse) -> bool:
     return 200 <= answer.status < 300
+
+
+def _is_about_the_book(error: BrokerError) -> bool:
+    """Tell whether the broker answered the question itself, unreadably or with a refusal."""
+    if isinstance(error, BrokerRefusal):
+        return error.kind not in _SAYS_NOTHING
+    return not isinstance(error, NotSent | OutcomeUnknown | NoRoom)

@@ -1,6 +1,6 @@
 """What a session publishes of itself: its login, its orders as folded, its budget, the life of its feeds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import attrs
@@ -20,7 +20,7 @@ class LoginState(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class FeedView:
-    """One socket kind of a broker."""
+    """One socket of a broker, or all of its sockets of one kind."""
 
     connected: bool = False
     last_frame_at: float | None = None
@@ -29,6 +29,18 @@ class FeedView:
     corrupt_frames: int = 0
     subscribed: int = 0
     trouble: str | None = None
+
+
+def joined(sockets: Sequence[FeedView]) -> FeedView:
+    """Return the sockets of one kind as one: connected when any is, in trouble when any is."""
+    return FeedView(
+        connected=any(one.connected for one in sockets),
+        last_frame_at=max((one.last_frame_at for one in sockets if one.last_frame_at is not None), default=None),
+        reconnects=sum(one.reconnects for one in sockets),
+        corrupt_frames=sum(one.corrupt_frames for one in sockets),
+        subscribed=sum(one.subscribed for one in sockets),
+        trouble=next((one.trouble for one in sockets if one.trouble is not None), None),
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +56,7 @@ class SessionView:
     orders_read_started: float | None = None
     """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
     positions_read_started: float | None = None
+    """The same for `positions`, which are kept over an unreadable answer."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
     room: BudgetRoom | None = None

@@ -24,13 +24,18 @@ from onebroker.config.exchange_documents import exchange_documents
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until a signal, or the end of standard input with `--until-stdin-closes`; return the exit code."""
+    """Read the arguments, run, return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
         simulator = read_options(options)
     except ValueError as error:
         parser.error(str(error))
+    return run_to_end(simulator)
+
+
+def run_to_end(simulator: SimulatorOptions) -> int:
+    """Run until a signal, or the end of standard input where the options say so; return the exit code."""
     code = 0
     try:
         trio.run(_run, simulator, strict_exception_groups=True)

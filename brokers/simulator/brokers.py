@@ -38,9 +38,9 @@ class BrokerTraits:
         return contract.identity.exchange in self.exchanges and (self.currency or contract.calendar != "currency")
 
 
-def _dated(digits: int) -> Callable[[date, int], str]:
-    """YYMMDD and a running number of `digits` places."""
-    return lambda day, number: f"{day:%y%m%d}{number:0{digits}d}"
+def _dated(digits: int, series: int) -> Callable[[date, int], str]:
+    """YYMMDD and a running number of `digits` places that begins with `series`: no order id is ever two brokers'."""
+    return lambda day, number: f"{day:%y%m%d}{series}{number:0{digits - 1}d}"
 
 
 def _counted(start: int) -> Callable[[date, int], str]:
@@ -60,11 +60,11 @@ _WITH_NCDEX = frozenset({"nse", "bse", "mcx", "ncdex"})
 
 BROKERS: Mapping[str, BrokerTraits] = {
     "zerodha": BrokerTraits(
-        client_id="AB1234", client_name="Asha Verma", order_number=_dated(9),
+        client_id="AB1234", client_name="Asha Verma", order_number=_dated(9, 1),
         limits=_orders((1, 10), (60, 200), (DAY_SECONDS, 3000)),
     ),
     "upstox": BrokerTraits(
-        client_id="3KCBR5", client_name="Asha Verma", order_number=_dated(9),
+        client_id="3KCBR5", client_name="Asha Verma", order_number=_dated(9, 2),
         limits=_orders((1, 10), (60, 500), (1800, 2000)),
     ),
     "dhan": BrokerTraits(
@@ -72,14 +72,14 @@ BROKERS: Mapping[str, BrokerTraits] = {
         limits=_orders((1, 10), (60, 250), (3600, 1000), (DAY_SECONDS, 7000)),
     ),
     "angelone": BrokerTraits(
-        client_id="A123456", client_name="ASHA VERMA", order_number=_dated(9), exchanges=_WITH_NCDEX,
+        client_id="A123456", client_name="ASHA VERMA", order_number=_dated(9, 3), exchanges=_WITH_NCDEX,
         limits=_orders((1, 9), (60, 500), (3600, 1000)),
     ),
     "fyers": BrokerTraits(
-        client_id="XA00330", client_name="ASHA VERMA", order_number=_dated(8), limits=_calls((1, 10), (60, 200)),
+        client_id="XA00330", client_name="ASHA VERMA", order_number=_dated(8, 1), limits=_calls((1, 10), (60, 200)),
     ),
     "kotakneo": BrokerTraits(
-        client_id="YAB12", client_name="ASHA VERMA", order_number=_dated(9), limits=_calls((1, 10), (60, 300)),
+        client_id="YAB12", client_name="ASHA VERMA", order_number=_dated(9, 4), limits=_calls((1, 10), (60, 300)),
     ),
     "icicidirect": BrokerTraits(
         client_id="ASHAV123", client_name="ASHA VERMA", order_number=lambda day, n: f"{day:%Y%m%d}N3{n:08d}",
@@ -94,7 +94,7 @@ BROKERS: Mapping[str, BrokerTraits] = {
         currency=False, limits=_orders((1, 10), (60, 250)),
     ),
     "shoonya": BrokerTraits(
-        client_id="FA12345", client_name="ASHA VERMA", order_number=_dated(8), exchanges=_WITH_NCDEX,
+        client_id="FA12345", client_name="ASHA VERMA", order_number=_dated(8, 2), exchanges=_WITH_NCDEX,
         limits=_orders((1, 10), (60, 200)),
     ),
 }  # fmt: skip

@@ -74,7 +74,10 @@ class Exchange:
         self.ledger = Ledger(journal)
         self._holds = [msgspec.json.decode(value, type=_StoredHold) for _, value in journal.load(_HOLD)]
         self._world = self._build_world(self._meta.listed_on)
-        self._accounts = {code: Account(code, BROKERS[code], self, clock, faults) for code in brokers}
+        self._brokers = tuple(brokers)
+        # Accounts of brokers that are not started this time still have orders that expire and days that turn.
+        codes = dict.fromkeys([*brokers, *(code for code, _ in journal.load(_ACCOUNT))])
+        self._accounts = {code: Account(code, BROKERS[code], self, clock, faults) for code in codes}
         self._trading = Trading(self._world, self._accounts, clock, faults, self._changes, self.ledger)
         self._archive: dict[tuple[str, str], SimOrder] = {}
         self._actions: list[Action] | None = None
@@ -82,7 +85,7 @@ class Exchange:
         self._open_groups: tuple[object, frozenset[str]] = (None, frozenset())
         self.before_order: Callable[[str], None] = _no_check
         """Called with the broker before each order message; the host counts it against the broker's limits."""
-        for code in brokers:
+        for code in codes:
             self.listen(code, self._remember)
         self._open_accounts()
 
@@ -94,7 +97,8 @@ class Exchange:
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        return tuple(self._accounts)
+        """The brokers that were started."""
+        return self._brokers
 
     def account(self, code: str) -> Account:
         """Return a broker's account; raise KeyError for a broker that was not started."""
@@ -111,6 +115,7 @@ class Exchange:
     def step(self) -> frozenset[str]:
         """Let the market act up to now and return the instruments whose markets may have moved."""
         with self._changes.transaction():
+            self._trading.expire()
             self._square_off_at_close()
             self._turn_day()
             self._trading.step()
@@ -396,6 +401,7 @@ class Exchange:
                 else:
                     self._seed(account)
             self._adopt_orders()
+            self._trading.expire()
             self._turn_day()
 
     def _restore(self, account: Account, state: AccountState) -> None:

@@ -19,8 +19,8 @@ from onebroker.brokers.simulator.model import SimFill, SimOrder
 
 log = logging.getLogger(__name__)
 
-SOCKET_QUEUE = 1024
-"""Frames a client may leave unread (about eight minutes of ticks) before it is cut off, as brokers do."""
+SOCKET_QUEUE = 20_000
+"""Frames a client may leave unread before it is cut off, as brokers do; ten steps of a dialect with a frame per instrument."""
 GARBAGE = b"\x00\xff<<garbled>>\xfe"
 _SERVER_ERROR = WireResponse(
     status=500, headers={"content-type": "text/html"}, body=b"<html><body>Internal Server Error</body></html>"

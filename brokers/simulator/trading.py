@@ -142,9 +142,8 @@ class Trading:
     # the market's time ------------------------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Let the market act on what is working: expiries, the opening, new quotes, triggers."""
+        """Let the market act on what is working: the opening, new quotes, triggers."""
         epoch = self._clock.epoch()
-        self._expire(epoch)
         self._open(epoch)
         for instrument_id in self.working_contracts():
             contract = self._world.universe.by_id.get(instrument_id)
@@ -357,7 +356,9 @@ class Trading:
         self._queue.discard((account.code, entry.order.order_id))
         self._put(account, entry, status=status, message=why)
 
-    def _expire(self, epoch: float) -> None:
+    def expire(self) -> None:
+        """End the orders whose last session is over."""
+        epoch = self._clock.epoch()
         while self._expiries and self._expiries[0][0] <= epoch:
             _, (code, order_id) = heapq.heappop(self._expiries)
             account = self._accounts.get(code)

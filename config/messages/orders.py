@@ -1,7 +1,6 @@
 """Sentences of placing, modifying and cancelling orders (spec 2 §4.2, 4.4-4.6, 8; order-engine 4, 5)."""
 
 from collections.abc import Iterable
-from datetime import date
 
 # --- the place body (spec 2 §8) ----------------------------------------------------------------------------------------
 
@@ -23,6 +22,8 @@ SYNTHETIC_OBJECT = "synthetic must be a JSON object"
 HOLD_LIMITS = "hold_limits must be true or false"
 HOLD_LIMITS_SIMPLE = "a simple order is never held, so hold_limits cannot be true"
 QUANTITY_REFERENCE_OBJECT = "quantity_reference must be a JSON object"
+NESTED_TOO_DEEPLY = "the request body is nested too deeply"
+"""Ours."""
 
 
 def must_be_one_of(field: str, choices: Iterable[str]) -> str:
@@ -67,9 +68,14 @@ def derivative_needs(shape: str) -> str:
     return f"a {shape} segment needs underlying_symbol and expiry_date"
 
 
-def not_mapped(instrument: str, mapping_date: date) -> str:
-    """404; `instrument` is the id or the identity fields."""
-    return f"no instrument {instrument} is mapped on {mapping_date.isoformat()}"
+def takes_no_setting(synthetic_type: str, field: str) -> str:
+    """Order-engine 3.0, N14: a setting that the type does not have."""
+    return f"a {synthetic_type} order takes no {field}"
+
+
+def worked_out_by_engine(field: str) -> str:
+    """Order-engine 3.0, N15."""
+    return f"{field} is worked out by the order engine, so it must not be sent"
 
 
 def whole_lots(field: str, lot: int) -> str:
@@ -102,6 +108,11 @@ CONTRACT_SIZE_NOT_AGREED = (
 
 def engine_did_not_answer(seconds: float) -> str:
     return f"the order engine did not answer within {seconds:g} seconds, so this order may still be placed"
+
+
+def dry_run_not_answered(seconds: float) -> str:
+    """504 of a dry run, which places nothing whenever it is worked."""
+    return f"the order engine did not answer within {seconds:g} seconds; this was a dry run, so nothing was placed"
 
 
 def catalogue_not_published(reason: str) -> str:
@@ -185,6 +196,18 @@ EITHER_ID = "name the order either by parent_id or by order_id, not both"
 
 PARENT_NAME = "parent_id must name a parent"
 NO_PARENT = "the order engine holds no parent with this id"
+
+
+def parent_unreadable(parent_id: str) -> str:
+    """503: something is stored under this id that this version cannot read."""
+    return f"the stored record of parent {parent_id} cannot be read"
+
+
+# --- intents (spec 2 §4.3, order-engine 5.3) -----------------------------------------------------------------------------
+
+INTENT_ID = "intent_id must be a UUID"
+NO_ANSWER_KEPT = "no answer is kept for this intent_id"
+KEPT_ANSWER_UNREADABLE = "the answer kept for this intent_id cannot be read"
 
 # --- not served by this version (the texts name what is missing, so that nothing is ever ignored silently) ----------------
 

@@ -1,6 +1,7 @@
 """`DELETE /api/orders/cancel` by order_id (spec 2 §4.5)."""
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from quart import Request
@@ -8,39 +9,58 @@ from quart.wrappers import Response
 
 from onebroker.actors.engine.desk import CancelOrder
 from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
-from onebroker.http import parse, render
+from onebroker.config.vocabulary import Outcome
+from onebroker.http import order_fields, parse, render
 from onebroker.http.route import Answer, Parameter, Route
-from onebroker.http.services import Services
+from onebroker.http.services import OrderServices, Services
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 ASK_SECONDS = 15.0
 """Longer than a cancel can take: room 5 s, the broker 4 s, and the hand-over."""
+_UNSERVED = ("orders", "parent_id", "part")
 
 
 async def cancel(request: Request, services: Services) -> Response:
     orders = services.required_orders()
-    routed = services.clock.monotonic()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
-    given = {**request.args.to_dict(), **body}  # the body wins
-    for name in ("orders", "parent_id"):
+    routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    given = {**request.args.to_dict(), **{name: value for name, value in body.items() if value is not None}}
+    for name in _UNSERVED:
         if name in given:
             raise Refusal(400, texts.not_served(f"a cancel by {name}"))
     order_id = read_order_id(given)
-    broker = read_broker(given, orders.brokers)
-    dry_run = read_dry_run(given)
+    broker = order_fields.broker(given.get("broker"), orders.brokers)
+    dry_run = order_fields.dry_run(body, request.args)
 
     def ask(reply: Reply[EngineAnswer]) -> CancelOrder:
         return CancelOrder(order_id=order_id, broker=broker, dry_run=dry_run, routed=routed, reply=reply)
 
-    answer = await orders.desk.ask(ask, ASK_SECONDS)
+    answer = await _answer(orders, ask, order_id, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
 
-def read_order_id(given: dict[str, Any]) -> str:
+async def _answer(
+    orders: OrderServices, ask: Callable[[Reply[EngineAnswer]], CancelOrder], order_id: str, *, dry_run: bool
+) -> EngineAnswer:
+    """Ask the desk. Once the cancel got into its mailbox its outcome is unknown, and the answer says so."""
+    unknown = {"order_id": order_id} if dry_run else {"order_id": order_id, "outcome": Outcome.UNKNOWN.value}
+    try:
+        return await orders.desk.ask(ask, ASK_SECONDS)
+    except ActorNotRunning as error:
+        if not error.taken:
+            raise
+        raise Refusal(504, shared.stopped_before_answer(error.name), unknown) from error
+    except AskTimedOut as error:
+        if not error.queued:
+            raise
+        raise Refusal(504, shared.late(str(error)), unknown) from error
+
+
+def read_order_id(given: Mapping[str, Any]) -> str:
     """Return the order id; a JSON integer is accepted, a boolean is not."""
     value = given.get("order_id")
     if value is None or value == "":
@@ -51,25 +71,6 @@ def read_order_id(given: dict[str, Any]) -> str:
     return text
 
 
-def read_broker(given: dict[str, Any], brokers: tuple[str, ...]) -> str | None:
-    value = given.get("broker")
-    if value is None:
-        return None
-    code = value.strip().lower() if isinstance(value, str) else ""
-    if code not in brokers:
-        raise Refusal(400, texts.must_be_one_of("broker", brokers))
-    return code
-
-
-def read_dry_run(given: dict[str, Any]) -> bool:
-    """Return the flag: a JSON boolean in a body, its words in a query."""
-    value = given.get("dry_run", False)
-    flag = _FLAGS.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(flag, bool):
-        raise Refusal(400, texts.true_or_false("dry_run"))
-    return flag
-
-
 ROUTES = (
     Route(
         method="DELETE",
@@ -78,18 +79,29 @@ ROUTES = (
         tag="orders",
         summary="Cancel one order by the broker's own id",
         parameters=(
-            Parameter(name="order_id", place="query", required=True, doc="The broker's order id; also in a JSON body."),
+            Parameter(
+                name="order_id",
+                place="query",
+                doc="The broker's order id; required here or in a JSON body, which wins.",
+            ),
             Parameter(name="broker", place="query", doc="Broker code; needed only when two brokers hold the id."),
-            Parameter(name="dry_run", place="query", kind="boolean", doc="Build the request and send nothing."),
+            order_fields.DRY_RUN,
+            Parameter(
+                name="order_id", place="body", doc="1 to 64 letters, digits, hyphens or underscores; or an integer."
+            ),
+            Parameter(name="broker", place="body", doc="Broker code; needed only when two brokers hold the id."),
+            Parameter(name="dry_run", place="body", kind="boolean", doc="Build the request and send nothing."),
         ),
         answers=(
             Answer(status=200, doc="Accepted by the broker, or a dry run."),
-            Answer(status=400, doc=texts.ORDER_ID_FORM),
+            Answer(
+                status=400, doc=f"{texts.ORDER_ID_REQUIRED} / {texts.ORDER_ID_FORM} / broker must be one of the codes"
+            ),
             Answer(status=404, doc=texts.ORDER_NOT_FOUND),
             Answer(status=409, doc="The order has finished, or two brokers hold the id."),
             Answer(status=422, doc="Refused by the broker."),
             Answer(status=503, doc="No login, no rate room, or Redis away: nothing was sent."),
-            Answer(status=504, doc="Unknown; the cancel may have been applied."),
+            Answer(status=504, doc="Unknown (`outcome`); the cancel may have been applied."),
         ),
     ),
 )

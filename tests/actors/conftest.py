@@ -35,7 +35,7 @@ from onebroker.brokers.simulator.lookup import chosen_dialects
 from onebroker.brokers.simulator.simulation import Recipe, Simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
-from onebroker.config.instruments import identity_from_fields, prefixed_segment, SEGMENT_SHAPES
+from onebroker.config.instruments import SEGMENT_SHAPES, identity_from_fields, prefixed_segment
 from onebroker.config.settings import build_settings
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -67,7 +67,9 @@ class FileSnapshot:
                 )
                 self._listings[code][listing.broker_token] = listing
                 self._ids[code][listing.broker_token] = identity.instrument_id
-                named.setdefault(identity.instrument_id, (identity, row, {}))[2][code] = listing
+                held = named.setdefault(identity.instrument_id, (identity, dict(row), {}))
+                held[2][code] = listing
+                held[1]["isin"] = held[1]["isin"] or row["isin"]
         self._instruments = {
             instrument_id: Instrument(
                 instrument_id=instrument_id,
@@ -116,8 +118,11 @@ class Day:
         self.simulator = Simulator(recipe)
         self.exchange = self.simulator.exchange
         self.crashes = CrashLog(self.clock)
-        self.catalogue = Published(CatalogueState(latest=None, published_today=False, reason="the first build is running"))
+        self.catalogue = Published(
+            CatalogueState(latest=None, published_today=False, reason="the first build is running")
+        )
         self.notes = []
+        self.day_limits = False
 
     def settings(self):
         registry = build_registry()
@@ -129,6 +134,10 @@ class Day:
         keys = {code: registry[code].credential_keys for code in self.codes}
         hosts = {code: frozenset(registry[code].endpoints.others) for code in self.codes}
         return build_settings({"brokers": brokers}, known_brokers=keys, second_hosts=hosts)
+
+    def open_transport(self):
+        """Return the service's transport; crash tests put themselves in between."""
+        return InProcessTransport(self.simulator)
 
     async def read_catalogue(self):
         frames = {}
@@ -154,7 +163,7 @@ class Day:
         """Run sessions, engine and desk over whatever the store holds."""
         settings = self.settings()
         self.services = brokers_in_service(
-            build_registry(), settings.brokers, exit_share=settings.engine.exit_share, day_limits=False
+            build_registry(), settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
         )
         if self.catalogue.value.latest is None:
             await self.read_catalogue()
@@ -162,7 +171,7 @@ class Day:
         self.documents = documents
         ticks = open_mailbox("quotes", capacity=8)
         self.ticks = ticks
-        async with InProcessTransport(self.simulator) as transport, open_supervisor(self.crashes, seed=1) as supervisor:
+        async with self.open_transport() as transport, open_supervisor(self.crashes, seed=1) as supervisor:
             self.sessions = {}
             for code, service in self.services.items():
                 mailbox = open_mailbox(f"session {code}", capacity=64)
@@ -223,9 +232,7 @@ class Day:
         async with InProcessTransport(self.simulator) as transport:
             answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
         redirect = answer.headers["location"]
-        return await self.sessions[code].address.ask(
-            lambda reply: ExchangeRedirect(redirect=redirect, reply=reply), 10
-        )
+        return await self.sessions[code].address.ask(lambda reply: ExchangeRedirect(redirect=redirect, reply=reply), 10)
 
     async def until(self, condition, seconds=60):
         """Let the day go on until `condition()`; fail after `seconds` of it."""

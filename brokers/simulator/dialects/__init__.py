@@ -1,0 +1,1 @@
+"""The brokers' servers as the simulator speaks them, one folder a broker."""

@@ -69,7 +69,7 @@ def test_without_a_usable_file_nothing_is_written(market, tmp_path):
 
 
 async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind(market, tmp_path):
-    expected, path = built(market, tmp_path)
+    expected, _ = built(market, tmp_path)
     folder = tmp_path / "catalogue"
     folder.mkdir()
     builder = ProcessBuilder(folder)

@@ -1,8 +1,10 @@
 """One row per natural key: ids, votes, and what is left out because it cannot be trusted."""
 
+import random
+
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge
@@ -56,12 +58,13 @@ IDENTITIES = st.one_of(
 
 
 @settings(max_examples=60, deadline=None)
-@given(rows=st.lists(IDENTITIES, min_size=1, max_size=6), seed=st.integers(0, 9), data=st.data())
-def test_ids_are_those_of_identity_and_do_not_depend_on_broker_or_row_order(rows, seed, data, market):
+@given(rows=st.lists(IDENTITIES, min_size=1, max_size=6), seed=st.integers(0, 9))
+def test_ids_are_those_of_identity_and_do_not_depend_on_broker_or_row_order(rows, seed, market):
     listed = [{**row, "broker_token": str(number)} for number, row in enumerate(rows)]
-    shuffled = data.draw(st.permutations(listed))
+    shuffled = random.Random(seed).sample(listed, len(listed))
     one, _ = merge({"a": market.frame(*listed)})
     other, _ = merge({"b": market.frame(*shuffled)})
+    assume(one.height)  # all rows may name one instrument by several tokens
     assert one["instrument_id"].to_list() == other["instrument_id"].to_list()
     for row in one.iter_rows(named=True):
         assert identity_from_fields(row).instrument_id == row["instrument_id"]
@@ -135,7 +138,9 @@ def test_two_tokens_for_one_instrument_leave_it_out_at_that_broker_only(market):
 
 
 def test_one_token_for_two_instruments_leaves_both_out_at_that_broker(market):
-    merged, reports = merge({"a": market.frame({"symbol": "INFY"}, {"symbol": "TCS"}, {"symbol": "OK", "broker_token": "3"})})
+    merged, reports = merge(
+        {"a": market.frame({"symbol": "INFY"}, {"symbol": "TCS"}, {"symbol": "OK", "broker_token": "3"})}
+    )
     assert only(merged)["symbol"] == "OK"
     assert reports["a"].ambiguous == 2
 

@@ -111,8 +111,8 @@ class EchoSocket:
         elif message == "bye":
             self._socket.close(4000, "as you wish")
         elif message == "flood":
-            for n in range(5000):
-                self._socket.send(f"{n}" * 2000)
+            for n in range(25_000):
+                self._socket.send(str(n))
         else:
             self._socket.send(message)
 

@@ -38,11 +38,6 @@ async def ask(base, method, target, body=None):
     return int(status.split()[1]), json.loads(content) if content[:1] in b"{[" else content
 
 
-async def to_the_end(socket):
-    while True:
-        await socket.get_message()
-
-
 class Running:
     def __init__(self, said):
         self.lines = said
@@ -180,10 +175,21 @@ async def test_sockets_speak_the_real_protocol(running):
             await socket.send_message(f"watch {share['instrument_id']}")
             while not str(await socket.get_message()).startswith("price "):
                 pass
-            await socket.send_message("bye")
-            with pytest.raises(trio_websocket.ConnectionClosed) as closed:
-                await to_the_end(socket)
-    assert (closed.value.reason.code, closed.value.reason.reason) == (4000, "as you wish")
+
+
+async def test_a_socket_the_broker_closes_says_why(running):
+    host, port = running.brokers["zerodha"]["rest_url"].removeprefix("http://").split(":")
+    unmasked = b"\x81\x83\x00\x00\x00\x00bye"
+    with trio.fail_after(SECONDS):
+        async with await trio.open_tcp_stream(host, int(port)) as stream:
+            await stream.send_all(handshake("/stream") + unmasked)
+            frames = b""
+            while not frames.endswith(b"\x0f\xa0as you wish"):
+                more = await stream.receive_some()
+                assert more
+                frames += more
+            await stream.send_all(b"\x88\x82\x00\x00\x00\x00\x0f\xa0")
+            assert await stream.receive_some() == b""
 
 
 def handshake(path):

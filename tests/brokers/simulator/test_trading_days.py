@@ -186,6 +186,21 @@ def test_expired_contracts_are_settled_in_cash_and_leave_the_list(opened):
     assert max(each.identity.expiry_date or "" for each in account.contracts()) > "2027-01-20"
 
 
+def test_days_turn_for_brokers_that_are_not_started_this_time(make_floor, real_hours):
+    floor = make_floor(start=at(10), calendar=real_hours)
+    share = floor.contract(n=50)
+    order = floor.place(share, "BUY", 5, broker="upstox")
+    resting = floor.place(share, "BUY", 1, "LIMIT", price=floor.last(share) - 100 * share.tick_size, broker="upstox")
+    later = make_floor(brokers=("zerodha",), start=at(10, days=2), calendar=real_hours, journal=floor.journal)
+    assert later.exchange.brokers == ("zerodha",)
+    both = make_floor(start=at(11, days=2), calendar=real_hours, journal=floor.journal)
+    account = both.account("upstox")
+    held = next(each for each in account.holdings() if each.instrument_id == share.instrument_id)
+    assert (held.t1_quantity, account.orders()) == (5, ())
+    ended = {each.order_id: each.status for each in both.exchange.all_orders() if each.broker == "upstox"}
+    assert (ended[order.order_id], ended[resting.order_id]) == (SimStatus.COMPLETE, SimStatus.EXPIRED)
+
+
 def test_candles_of_a_day_span_its_session_and_agree_with_the_quote(opened):
     share = opened.contract()
     account = opened.account()

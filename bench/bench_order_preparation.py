@@ -1,0 +1,104 @@
+"""How long an order waits inside the service: from the request being read to its bytes being handed to the broker.
+
+What `timing_ms.preparation` of `POST /api/orders/place` says: engine, choice of broker, rate budget and the write ahead that
+must be on disk. The trading day of the tests (real session and engine actors, the simulator's dialects in this process, no
+sockets) runs on the real clock, once over the store in memory and once over an embedded Redis server in a temporary folder
+(append-only file, `appendfsync always`). Orders rest below the market and are paced below the brokers' limits, so that no
+figure holds waiting for room.
+
+    python -m bench.bench_order_preparation [--orders 200]
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from decimal import Decimal
+from importlib.metadata import version
+from pathlib import Path
+
+import trio
+
+from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.config.clock import IST, Clock
+from tests.actors.conftest import Day
+
+PACE_SECONDS = 0.15
+"""Between two orders: below 10 a second and, over two brokers, below 200 a minute each."""
+WARM_UP_ORDERS = 5
+PACKAGES = ("trio", "redis", "hiredis", "msgspec", "attrs", "cattrs")
+
+
+@asynccontextmanager
+async def _redis_store(folder: Path) -> AsyncIterator[RedisStore]:
+    server = EmbeddedServer(folder, find_server_binary(None))
+    store = RedisStore(server.address)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RedisStoreActor(store, server).run)
+        with trio.fail_after(10):
+            while not store.reachable:  # noqa: ASYNC110  # another process brings it about
+                await trio.sleep(0.01)
+        yield store
+        nursery.cancel_scope.cancel()
+
+
+async def _measure(kind: str, orders: int) -> dict[str, object]:
+    """Place `orders` orders one after the other; return the figures of their preparation."""
+    async with AsyncExitStack() as stack:
+        day = Day(start=Clock().now().astimezone(IST))
+        if kind == "redis":
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
+            day.store = await stack.enter_async_context(_redis_store(folder))
+        await stack.enter_async_context(day.market())
+        await stack.enter_async_context(day.service())
+        took = [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
+    cuts = statistics.quantiles([milliseconds for _, milliseconds in took], n=100)
+    return {
+        "store": kind,
+        "orders": len(took),
+        "brokers": ",".join(sorted({broker for broker, _ in took})),
+        "p50_ms": round(cuts[49], 3),
+        "p90_ms": round(cuts[89], 3),
+        "p99_ms": round(cuts[98], 3),
+    }
+
+
+async def _place(day: Day, number: int) -> tuple[str, float]:
+    """Return the broker that took the order, and its preparation in milliseconds."""
+    share = day.equity(number % 5)
+    last = day.exchange.market(share.instrument_id).last_price
+    tick = Decimal(repr(share.tick_size))
+    price = (last * Decimal("0.97") / tick).quantize(Decimal(1)) * tick
+    with trio.fail_after(10):
+        answer = await day.place(day.body(share, price=price, quantity=1), intent_id=f"bench-{number}")
+    if answer.status != 200:
+        raise SystemExit(f"order {number} was not accepted: {answer.body}")
+    await trio.sleep(PACE_SECONDS)
+    return answer.body["broker"], answer.body["timing_ms"]["preparation"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--orders", type=int, default=200, help="orders over each store")
+    options = parser.parse_args()
+    rows = [trio.run(_measure, kind, options.orders, strict_exception_groups=True) for kind in ("memory", "redis")]
+    print("".join(f"{name:>17}" for name in rows[0]))
+    for row in rows:
+        print("".join(f"{value!s:>17}" for value in row.values()))
+    machine = {
+        "python": sys.version.split()[0],
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+    print(json.dumps({"benchmark": "order preparation", "units": "ms", "machine": machine, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""`onebroker serve`: the service over the brokers of a settings file."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import trio
+
+from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.tree import Tree
+from onebroker.brokers.registry import build_registry
+from onebroker.config.clock import Clock
+from onebroker.config.settings import Settings, load_settings
+from onebroker.http.commands.exits import DONE
+from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("serve", help="run the service")
+    parser.add_argument("--config", type=Path, help="settings file (TOML); environment variables beat it")
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    registry = build_registry()
+    settings = load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+    with DataDirectory(settings.service.data_dir) as directory:
+        trio.run(_serve, settings, directory, strict_exception_groups=True)
+    return DONE
+
+
+async def _serve(settings: Settings, directory: DataDirectory) -> None:
+    async def ready(address: str, tree: Tree) -> None:
+        sys.stdout.write(f"onebroker is running at {address}/api/\n")
+        sys.stdout.flush()
+
+    await run_service(
+        ServiceOptions(
+            settings=settings,
+            registry=build_registry(),
+            clock=Clock(),
+            data_directory=directory,
+            day_limits=True,
+            on_ready=ready,
+        )
+    )

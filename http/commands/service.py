@@ -1,0 +1,129 @@
+"""The service as a process: data directory, store, tree, listener; orderly start and stop. Used by `serve` and `demo`."""
+
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
+from onebroker.actors.catalogue.builder import ProcessBuilder
+from onebroker.actors.kernel.supervisor import FOREVER, Child
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.store.address import read_address
+from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from onebroker.actors.tree import Tree, TreeInputs, open_tree
+from onebroker.brokers.broker import Registry
+from onebroker.brokers.transport.network import open_transport
+from onebroker.config.calendars import Calendar, always_open, calendar_from_documents
+from onebroker.config.clock import Clock
+from onebroker.config.exchange_documents import exchange_documents
+from onebroker.config.settings import Settings
+from onebroker.http.app import build_app
+from onebroker.http.composition import build_services
+from onebroker.http.serve import TlsFiles, serve
+
+DURABLE_FILE = "durable.sqlite"
+
+OnReady = Callable[[str, Tree], Awaitable[None]]
+"""Called with the address once the service answers; may go on running beside it."""
+
+
+@attrs.frozen(kw_only=True)
+class ServiceOptions:
+    settings: Settings
+    registry: Registry
+    clock: Clock
+    data_directory: DataDirectory
+    """Locked by the caller for the whole life of the process."""
+    day_limits: bool
+    on_ready: OnReady
+
+
+def known_brokers(registry: Registry) -> dict[str, frozenset[str]]:
+    """Return each broker's credential keys, for reading settings."""
+    return {code: broker.credential_keys for code, broker in registry.items()}
+
+
+def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
+    """Return the names of each broker's second hosts, for reading settings."""
+    return {code: frozenset(broker.endpoints.others) for code, broker in registry.items()}
+
+
+def calendar_of(settings: Settings) -> Calendar:
+    """Choose the source of the one calendar (architecture 6): the only place that knows the setting."""
+    if settings.service.calendar == "always_open":
+        return always_open()
+    return calendar_from_documents(exchange_documents())
+
+
+async def run_service(options: ServiceOptions) -> None:
+    """Run until SIGINT or SIGTERM: stop taking requests, let what is in flight finish (bounded), flush, close.
+
+    Raises ListenError, StoreRefused, NoServerBinary (in groups).
+    """
+    service = options.settings.service
+    tls = None
+    if service.tls_certificate is not None and service.tls_key is not None:
+        tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
+    shutdown = trio.Event()
+    async with _running_tree(options) as (tree, store), trio.open_nursery() as nursery:
+        app = build_app(build_services(tree, options.settings, options.clock, store))
+
+        async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
+            await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(_wait_for_signal, shutdown)
+        addresses = await nursery.start(listen)
+        nursery.start_soon(options.on_ready, addresses[0], tree)
+
+
+async def _wait_for_signal(shutdown: trio.Event) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            shutdown.set()
+            return
+
+
+@asynccontextmanager
+async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, RedisStore]]:
+    settings, data_dir = options.settings, options.data_directory.path
+    store, store_child = _store(settings, data_dir)
+    async with open_transport(options.clock) as transport:
+        inputs = TreeInputs(
+            settings=settings,
+            brokers=brokers_in_service(
+                options.registry,
+                settings.brokers,
+                exit_share=settings.engine.exit_share,
+                day_limits=options.day_limits,
+            ),
+            clock=options.clock,
+            calendar=calendar_of(settings),
+            transport=transport,
+            store=store,
+            durable=SqliteDurable(data_dir / DURABLE_FILE),
+            data_dir=data_dir,
+            owner=options.data_directory.engine_owner(),
+            catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
+            store_child=store_child,
+        )
+        async with open_tree(inputs) as tree:
+            yield tree, store
+
+
+def _store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
+    """Return the store and the child that runs it: an external server by URL, or our own in the data directory."""
+    if settings.redis.url is not None:
+        store, server = RedisStore(read_address(settings.redis.url)), None
+    else:
+        configured = settings.redis.redis_server
+        server = EmbeddedServer(data_dir, find_server_binary(str(configured) if configured is not None else None))
+        store = RedisStore(server.address)
+    return store, Child(name="store", build=lambda: RedisStoreActor(store, server), policy=FOREVER)

@@ -1,0 +1,20 @@
+"""`onebroker simulator`: the simulated brokers alone; prints one JSON line per broker, the control URL, then `ready`."""
+
+import argparse
+
+from onebroker.brokers.simulator.__main__ import add_arguments, read_options, run_to_end
+from onebroker.http.commands.exits import WRONG_USE, CommandFailed
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("simulator", help="run the simulated brokers alone")
+    add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    try:
+        options = read_options(parsed)
+    except ValueError as error:
+        raise CommandFailed(str(error), WRONG_USE) from None
+    return run_to_end(options)

@@ -1,0 +1,48 @@
+"""`GET /api/orders/intents/<intent_id>` (spec 2 §4.3): the engine's answer to one order, after the caller stopped waiting."""
+
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.actors.engine.reading import KeptAnswer, Unreadable, Waiting, kept_answer
+from onebroker.config.messages import orders as texts
+from onebroker.config.refusal import Refusal
+from onebroker.http import order_fields, render
+from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.services import Services
+
+
+async def intent(request: Request, services: Services) -> Response:
+    """Reading does not use the answer up; it is kept for `answer_keep_seconds` (order-engine 5.3)."""
+    orders = services.required_orders()
+    intent_id = order_fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
+    keep_seconds = orders.settings.answer_keep_seconds
+    try:
+        found = await kept_answer(orders.store, intent_id, now=services.clock.epoch(), keep_seconds=keep_seconds)
+    except Unreadable as error:
+        raise Refusal(503, texts.KEPT_ANSWER_UNREADABLE) from error
+    match found:
+        case KeptAnswer():
+            return render.json_answer({"intent_id": intent_id, "status": found.status, "response": found.response})
+        case Waiting():
+            return render.json_answer({"intent_id": intent_id, "state": "waiting"}, 202)
+        case None:
+            raise Refusal(404, texts.NO_ANSWER_KEPT)
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/api/orders/intents/<intent_id>",
+        handler=intent,
+        tag="orders",
+        summary="The engine's answer to one order",
+        parameters=(Parameter(name="intent_id", place="path", required=True, doc="UUID, from the answer of place."),),
+        answers=(
+            Answer(status=200, doc="`{intent_id, status, response}`: what place answered, or would have."),
+            Answer(status=202, doc="`{intent_id, state: waiting}`: taken up and not answered yet."),
+            Answer(status=400, doc=texts.INTENT_ID),
+            Answer(status=404, doc=texts.NO_ANSWER_KEPT),
+            Answer(status=503, doc="Redis could not be read, or what is kept cannot."),
+        ),
+    ),
+)

@@ -1,0 +1,234 @@
+"""The catalogue actor over a file server, stores in memory and a mocked clock."""
+
+from contextlib import asynccontextmanager
+from datetime import date, datetime, timedelta
+
+import attrs
+import pytest
+import trio
+
+from onebroker.actors.catalogue.actor import CatalogueActor
+from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
+from onebroker.actors.catalogue.interface import NOT_MAPPED
+from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
+from onebroker.actors.kernel.mailbox import open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.store.durable import DurableError, MemoryDurable
+from onebroker.brokers.requests import NotSent
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+
+NINE = datetime(2026, 11, 23, 9, 30, tzinfo=IST)
+NIGHT = datetime(2026, 11, 23, 0, 10, tzinfo=IST)
+
+
+@attrs.define
+class World:
+    """What outlives one run of the actor."""
+
+    market: object
+    folder: object
+    clock: Clock
+    durable: MemoryDurable
+    server: object
+    builds: int = 0
+    sources: object = None
+
+    @asynccontextmanager
+    async def running(self):
+        mailbox = open_mailbox("the catalogue", capacity=8)
+        published = Published(NOT_MAPPED)
+        builder = InProcessBuilder(self.market.registry)
+
+        def build():
+            return CatalogueActor(
+                mailbox=mailbox, published=published, sources=self.sources or self.market.sources(self.market.registry),
+                transport=self.server, durable=self.durable, builder=builder, clock=self.clock, calendar=always_open(),
+                folder=self.folder,
+            )  # fmt: skip
+
+        with trio.fail_after(2 * 24 * 3600):
+            crashes = CrashLog(self.clock)
+            async with open_supervisor(crashes, seed=1) as supervisor:
+                await supervisor.start(Child(name="catalogue", build=build, policy=FOREVER, mailbox=mailbox))
+                yield Running(mailbox.address, published, crashes)
+
+
+@attrs.define
+class Running:
+    address: object
+    published: Published
+    crashes: CrashLog
+
+    async def until(self, condition):
+        while not condition(self.published.value):
+            await self.published.wait_newer(self.published.version)
+        return self.published.value
+
+    async def mapped(self):
+        return await self.until(lambda state: state.latest is not None)
+
+
+@pytest.fixture
+def world(market, tmp_path):
+    def make(start=NINE):
+        return World(
+            market=market, folder=tmp_path / "catalogue", clock=Clock.following_trio(start), durable=MemoryDurable(),
+            server=market.FileServer(market.bodies),
+        )  # fmt: skip
+
+    return make
+
+
+async def test_the_first_start_builds_at_once_and_publishes(autojump_clock, world, market):
+    house = world()
+    async with house.running() as running:
+        assert not running.published.value.published_today
+        state = await running.mapped()
+    assert (state.published_today, state.reason, state.lost) == (True, "", {})
+    assert state.latest.mapping_date == date(2026, 11, 23)
+    assert all(state.latest.instrument(name.contract.instrument_id) for name in market.names["zerodha"])
+    (file,) = await house.durable.catalogue_files()
+    assert (file.file, file.counts["zerodha"]) == ("2026-11-23.arrow", len(market.names["zerodha"]))
+    assert [child.name for child in house.folder.iterdir()] == ["2026-11-23.arrow"]
+
+
+async def test_a_restart_serves_the_stored_mapping_before_anything_is_fetched(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        await running.mapped()
+    asked = len(house.server.requests)
+    async with house.running() as running:
+        state = running.published.value
+        assert state.latest is not None
+        assert state.published_today
+        await trio.sleep(60)
+    assert len(house.server.requests) == asked
+
+
+async def test_a_new_day_is_built_at_half_past_eight_and_an_equal_one_shares_the_file(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        await running.until(lambda state: state.latest is not first)
+        assert house.clock.now().time().hour == 8
+        assert house.clock.today() == date(2026, 11, 24)
+        assert running.published.value.published_today
+    newest, oldest = await house.durable.catalogue_files()
+    assert (newest.mapping_date, newest.file) == (date(2026, 11, 24), oldest.file)
+
+
+async def test_a_mapping_made_at_night_is_made_again_in_the_morning(autojump_clock, world):
+    house = world(NIGHT)
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        assert running.published.value.published_today
+        await running.until(lambda state: state.latest is not first)
+        assert (house.clock.today(), house.clock.now().hour) == (date(2026, 11, 23), 8)
+
+
+async def test_while_a_days_build_fails_orders_may_rest_on_the_old_mapping_until_nine_only(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        await running.mapped()
+        house.server.status = {"zerodha": 503, "upstox": 503}
+        state = await running.until(lambda state: not state.published_today)
+        assert house.clock.now() == NINE.replace(hour=9, minute=0) + timedelta(days=1)
+        assert state.latest.mapping_date == date(2026, 11, 23)
+        assert "zerodha: its file was answered with HTTP 503" in state.reason
+        house.server.status = {}
+        state = await running.until(lambda state: state.published_today)
+        assert state.latest.mapping_date == date(2026, 11, 24)
+
+
+async def test_a_broker_without_a_file_is_lost_until_a_later_build_brings_it(autojump_clock, world):
+    house = world()
+    house.server.raising["upstox"] = NotSent("the connection was refused")
+    async with house.running() as running:
+        state = await running.mapped()
+        assert state.lost == {"upstox": "the connection was refused"}
+        assert state.published_today
+        assert state.latest.listings("upstox") == {}
+        house.server.raising.clear()
+        state = await running.until(lambda state: not state.lost)
+        assert len(state.latest.listings("upstox")) > 300
+        assert house.clock.now() < NINE + timedelta(minutes=2)
+
+
+async def test_a_lost_broker_is_still_looked_for_after_a_restart(autojump_clock, world):
+    house = world()
+    house.server.raising["upstox"] = NotSent("the connection was refused")
+    async with house.running() as running:
+        await running.mapped()
+    house.server.raising.clear()
+    async with house.running() as running:
+        assert running.published.value.lost == {"upstox": "the connection was refused"}
+        await running.until(lambda state: not state.lost)
+
+
+async def test_a_build_on_demand_that_would_lose_a_broker_replaces_nothing(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        before = (await running.mapped()).latest
+        house.server.bodies["zerodha"] = b"<html>"
+        with pytest.raises(BuildFailed, match="it would lose zerodha"):
+            await running.address.ask(BuildNow, 60)
+        assert running.published.value.latest is before
+        assert running.published.value.published_today
+
+
+async def test_two_demands_share_one_build(autojump_clock, world):
+    house = world()
+    reports = []
+    async with house.running() as running:
+        await running.mapped()
+        asked = len(house.server.requests)
+
+        async def demand():
+            reports.append(await running.address.ask(BuildNow, 60))
+
+        async with trio.open_nursery() as both:
+            both.start_soon(demand)
+            both.start_soon(demand)
+        assert len(house.server.requests) == asked + 2
+    assert reports[0] is reports[1]
+
+
+async def test_an_older_date_is_answered_from_its_own_file(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        house.server.bodies["zerodha"] = house.server.bodies["zerodha"].rsplit(b"\n", 2)[0] + b"\n"
+        await running.until(lambda state: state.latest is not first)
+
+        async def on(day):
+            return await running.address.ask(lambda reply: GetSnapshot(day, reply), 10)
+
+        assert await on(date(2026, 11, 22)) is None
+        older = await on(date(2026, 11, 23))
+        assert older.mapping_date == date(2026, 11, 23)
+        assert len(older.listings("zerodha")) == len(first.listings("zerodha"))
+        assert await on(date(2027, 1, 1)) is running.published.value.latest
+
+
+async def test_a_mapping_serves_even_when_the_durable_store_is_away(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        house.durable.fail_with(DurableError("disk"))
+        state = await running.mapped()
+        assert state.published_today
+        house.durable.come_back()
+        await trio.sleep(120)
+        assert len(await house.durable.catalogue_files()) == 1
+        assert running.crashes.records() == ()
+
+
+async def test_a_file_that_cannot_be_mapped_is_passed_over_and_built_again(autojump_clock, world):
+    house = world()
+    async with house.running() as running:
+        await running.mapped()
+    (house.folder / "2026-11-23.arrow").write_bytes(b"rubbish")
+    async with house.running() as running:
+        assert running.published.value.latest is None
+        assert (await running.mapped()).published_today

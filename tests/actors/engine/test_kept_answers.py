@@ -1,0 +1,62 @@
+"""What a caller who stopped waiting can still read of an order, whatever became of it (spec 2 §4.3; order-engine 5.3)."""
+
+import attrs
+import msgspec
+
+from onebroker.actors.engine.messages import Place
+from onebroker.actors.engine.reading import KeptAnswer, kept_answer
+
+INTENT = "i-1"
+
+
+async def kept(day):
+    found = await kept_answer(
+        day.store, INTENT, now=day.clock.epoch(), keep_seconds=day.engine_doors.settings.answer_keep_seconds
+    )
+    assert isinstance(found, KeptAnswer)
+    return found.status, msgspec.json.decode(found.response)
+
+
+async def test_the_answer_of_an_order_that_was_placed_is_kept_as_it_was_given(day, autojump_clock):
+    async with day.market(), day.service():
+        answer = await day.place(day.body(day.equity()), intent_id=INTENT)
+        await day.until(lambda: f"orders:answer:{INTENT}" in day.store.keys())
+        status, response = await kept(day)
+        assert (status, response["outcome"]) == (answer.status, answer.body["outcome"])
+        assert response["order_id"] == answer.body["order_id"]
+
+
+async def test_the_refusal_of_an_order_that_no_broker_can_take_is_kept(day, autojump_clock):
+    async with day.market(), day.service():
+        nowhere = attrs.evolve(day.equity(), listings={})
+        answer = await day.place(day.body(nowhere), intent_id=INTENT)
+        assert answer.status == 503
+        assert await kept(day) == (503, msgspec.to_builtins(answer.body))
+        assert day.messages("place") == []
+
+
+async def test_an_order_taken_up_long_after_its_deadline_is_refused_and_that_can_be_read(day, autojump_clock):
+    async with day.market(), day.service():
+        passed = day.clock.monotonic() - 31.0
+        answer = await day.engine.ask(
+            lambda reply: Place(
+                intent_id=INTENT,
+                order=day.body(day.equity()),
+                dry_run=False,
+                routed=passed,
+                deadline=passed,
+                reply=reply,
+            ),
+            5.0,
+        )
+        assert answer.status == 409
+        assert answer.body["expired_seconds"] >= 31.0
+        assert await kept(day) == (409, dict(answer.body))
+        assert day.messages("place") == []
+
+
+async def test_a_dry_run_keeps_nothing(day, autojump_clock):
+    async with day.market(), day.service():
+        await day.place(day.body(day.equity()), intent_id=INTENT, dry_run=True)
+        found = await kept_answer(day.store, INTENT, now=day.clock.epoch(), keep_seconds=300)
+        assert found is None

@@ -1,0 +1,68 @@
+"""From settings to the brokers in service."""
+
+import attrs
+import pytest
+
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.brokers.registry import build_registry
+from onebroker.config.sections import BrokerSettings, CadenceOverrides, RateOverrides, RateRow
+
+REGISTRY = build_registry()
+
+
+def service(settings, *, day_limits=True):
+    return brokers_in_service(REGISTRY, settings, exit_share=0.2, day_limits=day_limits)
+
+
+def test_only_enabled_brokers_of_the_settings_are_in_service_in_the_registrys_order():
+    every = {code: BrokerSettings() for code in reversed(REGISTRY)}
+    assert list(service(every)) == list(REGISTRY)
+    assert list(service({**every, "zerodha": BrokerSettings(enabled=False)})) == [c for c in REGISTRY if c != "zerodha"]
+    assert service({}) == {}
+
+
+@pytest.mark.parametrize("code", list(REGISTRY))
+def test_without_overrides_a_broker_is_as_its_own_table_says(code):
+    one = service({code: BrokerSettings()})[code]
+    assert one.broker == REGISTRY[code]
+    assert one.access.endpoints == REGISTRY[code].endpoints
+    assert one.access.login is None
+    assert (one.order_windows, one.call_windows) == (REGISTRY[code].order_windows, REGISTRY[code].call_windows)
+
+
+def test_overrides_replace_only_what_they_name():
+    given = BrokerSettings(
+        rate=RateOverrides(orders=RateRow(second=3), calls=RateRow(minute=77)),
+        cadence=CadenceOverrides(orders=9.0, closed=44.0),
+        daily_messages=500,
+    )
+    one, own = service({"zerodha": given})["zerodha"], REGISTRY["zerodha"]
+    assert one.order_windows == attrs.evolve(own.order_windows, second=3, day=500)
+    assert one.call_windows == attrs.evolve(own.call_windows, minute=77)
+    assert one.broker.cadence == attrs.evolve(own.cadence, orders=9.0, closed=44.0)
+    assert one.budget().daily_cap == 500
+
+
+def test_without_day_limits_nothing_is_capped_for_the_day_and_the_windows_stay():
+    one = service({"zerodha": BrokerSettings(daily_messages=5)}, day_limits=False)["zerodha"]
+    assert one.budget().daily_cap is None
+    assert one.call_windows.day is None
+    assert one.order_windows.second == REGISTRY["zerodha"].order_windows.second
+
+
+def test_addresses_of_the_settings_replace_the_brokers_own_altogether():
+    base = "http://127.0.0.1:1"
+    given = BrokerSettings(
+        rest_url=f"{base}/r", login_url=f"{base}/l", stream_url="ws://127.0.0.1:1/s",
+        order_stream_url="ws://127.0.0.1:1/o", instruments_url=f"{base}/i", others={"order_url": f"{base}/x"},
+    )  # fmt: skip
+    endpoints = service({"upstox": given})["upstox"].access.endpoints
+    assert attrs.asdict(endpoints) == {
+        "rest_url": f"{base}/r", "login_url": f"{base}/l", "stream_url": "ws://127.0.0.1:1/s",
+        "order_stream_url": "ws://127.0.0.1:1/o", "instruments_url": f"{base}/i", "others": {"order_url": f"{base}/x"},
+    }  # fmt: skip
+
+
+def test_each_budget_is_a_fresh_one():
+    one = service({"zerodha": BrokerSettings()})["zerodha"]
+    assert one.budget() is not one.budget()

@@ -1,0 +1,207 @@
+"""Polls: at their cadence with the market open and closed, at once when something of ours moved, parsed only when changed."""
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.sessions.messages import ReadSoon
+from onebroker.actors.sessions.reads import period_seconds
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import BadAnswer
+from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.config.calendars import calendar_from_documents
+from onebroker.config.clock import IST, Clock
+from onebroker.config.exchange_documents import exchange_documents
+
+CODES = ["zerodha", "upstox"]
+RESOURCES = ["orders", "trades", "positions", "funds", "holdings"]
+OPEN = {
+    "zerodha": {"orders": 1, "trades": 2, "positions": 2, "funds": 5, "holdings": 60},
+    "upstox": {"orders": 3, "trades": 6, "positions": 6, "funds": 15, "holdings": 60},
+}
+CLOSED = {"orders": 30, "trades": 30, "positions": 30, "funds": 30, "holdings": 170}
+REAL = calendar_from_documents(exchange_documents())
+
+
+def gaps(times):
+    return [round(after - before, 3) for before, after in pairwise(times)]
+
+
+def at(day, hour, minute=0, *, date=23):
+    """Let the day begin at that time of November 2026 under the real calendar."""
+    start = datetime(2026, 11, date, hour, minute, tzinfo=IST)
+    day.clock._wall = Clock.following_trio(start)._wall
+    day.calendar = REAL
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_while_a_session_is_open_each_resource_is_read_at_its_cadence(day, world, code, autojump_clock):
+    at(day, 10)
+    async with day.market(), day.service():
+        await trio.sleep(30)
+        since = day.clock.monotonic()
+        await trio.sleep(240)
+        for resource in RESOURCES:
+            assert set(gaps(world.calls.times(code, resource, since))) == {float(OPEN[code][resource])}, resource
+
+
+@pytest.mark.parametrize(("hour", "date"), [(6, 23), (8, 24), (23, 23), (12, 22)])
+async def test_while_all_is_closed_it_is_read_at_the_slow_cadence(day, world, hour, date, autojump_clock):
+    at(day, hour, 31 if hour == 23 else 0, date=date)
+    day.simulator.clock = day.clock
+    async with day.service():
+        await trio.sleep(200)
+        since = day.clock.monotonic()
+        if hour == 23:
+            at(day, 23, 58, date=date)
+            return
+        await trio.sleep(400)
+        for resource in RESOURCES:
+            assert set(gaps(world.calls.times("upstox", resource, since))) == {float(CLOSED[resource])}, resource
+
+
+async def test_the_commodity_evening_counts_as_open_for_a_broker_that_trades_it(day, world, autojump_clock):
+    at(day, 20)
+    async with day.service():
+        await trio.sleep(5)
+        since = day.clock.monotonic()
+        await trio.sleep(60)
+        assert set(gaps(world.calls.times("zerodha", "orders", since))) == {1.0}
+
+
+async def test_when_the_market_opens_the_reads_quicken_within_a_second(day, world, autojump_clock):
+    at(day, 8, 50)
+    async with day.service():
+        await trio.sleep(9 * 60)
+        before = day.clock.now()
+        assert before.hour == 8
+        opening = day.clock.monotonic() + (datetime(2026, 11, 23, 9, 0, tzinfo=IST) - before).total_seconds()
+        await trio.sleep(120)  # commodities open at nine
+        for resource in ("orders", "positions"):
+            first = min(world.calls.times("zerodha", resource, opening))
+            assert first - opening <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_an_own_order_message_has_the_books_read_at_once_and_at_most_once_a_second(
+    day, world, code, autojump_clock
+):
+    async with day.market(), day.service():
+        await trio.sleep(20)
+        since = day.clock.monotonic()
+        await world.place(code)
+        answered = day.clock.monotonic()
+        await trio.sleep(1.1)
+        for resource in ("orders", "trades", "positions", "funds"):
+            times = world.calls.times(code, resource, answered)
+            assert times, resource
+            assert times[0] - answered <= 1.0
+        for _ in range(40):
+            await day.sessions[code].address.tell(ReadSoon(resource="orders"))
+            await trio.sleep(0.1)
+        for resource in RESOURCES:
+            assert all(gap >= 1.0 for gap in gaps(world.calls.times(code, resource, since)))
+        assert len(world.calls.times(code, "orders", answered + 1.1)) >= 3
+        view = day.sessions[code].view.value
+        assert view.orders_read_started > answered
+
+
+async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes(day, world, slices, autojump_clock):
+    async with day.service():  # no market: nothing moves
+        told = slices(day)
+        await trio.sleep(10)
+        since = day.clock.monotonic()
+        await trio.sleep(60)
+        for resource in ("trades", "positions", "holdings"):
+            rows = [slice_.rows for slice_ in told.since("zerodha", resource, since)]
+            assert rows
+            assert all(one is rows[0] for one in rows)
+        before = told.last("zerodha", "positions").rows
+        parsed = []
+        snapshot = type(day.snapshot).__new__(type(day.snapshot))
+        snapshot.__dict__.update(day.snapshot.__dict__)
+        snapshot._listings = {code: dict(listings) for code, listings in day.snapshot._listings.items()}
+        day.catalogue.set(CatalogueState(latest=snapshot, published_today=True, reason=""))
+        await trio.sleep(10)
+        after = told.last("zerodha", "positions").rows
+        parsed.append(after)
+        assert after is not before
+        assert after == before
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_a_lost_read_is_repeated_once_and_not_more(day, world, code, autojump_clock):
+    async with day.market(), day.service():
+        await trio.sleep(62)
+        dialect = day.simulator.gateways[code]
+        tries = []
+
+        async def cut(request):
+            tries.append(request.path)
+            return type(answer)(None)
+
+        handle, answer = dialect.handle, await dialect.handle(_profile(day, code))
+        dialect.handle = cut
+        await day.sessions[code].address.tell(ReadSoon(resource="funds"))
+        await trio.sleep(1.5)
+        funds = [path for path in tries if path.endswith(("margins", "get-funds-and-margin"))]
+        dialect.handle = handle
+        assert len(funds) == 2
+        assert "funds" in day.sessions[code].view.value.read_errors
+        await trio.sleep(20)
+        assert day.sessions[code].view.value.read_errors == {}
+
+
+def _profile(day, code):
+    from onebroker.brokers.simulator.inprocess import _dialect_request
+
+    request = day.services[code].broker.login.profile_request(day.sessions[code].view.value.access)
+    return _dialect_request(request.method, request.url, request.headers, request.body)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unreadable"),
+    [
+        (FaultKind.HTTP_500, False),
+        (FaultKind.REFUSE_CONNECTIONS, False),
+        (FaultKind.GARBAGE_BODY, True),
+        (FaultKind.REFUSAL_IN_200, True),
+    ],
+)
+@pytest.mark.parametrize("code", CODES)
+async def test_an_unreadable_answer_is_shown_as_that_while_a_broker_that_is_away_just_grows_old(
+    day, world, slices, code, kind, unreadable, autojump_clock
+):
+    async with day.market(), day.service():
+        told = slices(day)
+        await trio.sleep(70)
+        held = {resource: told.last(code, resource) for resource in RESOURCES}
+        positions = day.sessions[code].view.value.positions
+        assert positions
+        day.simulator.fault(code, kind)
+        await trio.sleep(70)
+        for resource in ("positions", "funds", "holdings"):
+            now = told.last(code, resource)
+            if unreadable:
+                assert now.rows is None
+                assert now.error
+            else:
+                assert now.rows is not None
+                assert now.received_at <= held[resource].received_at + 60
+        # What an order is chosen by does not become an empty portfolio.
+        assert day.sessions[code].view.value.positions
+        day.simulator.faults.heal(code)
+        await trio.sleep(70)
+        assert all(told.last(code, resource).error is None for resource in RESOURCES)
+        assert day.sessions[code].view.value.read_errors == {}
+
+
+def test_the_cadence_of_every_broker_is_a_period_for_every_resource():
+    for broker in build_registry().values():
+        for resource in RESOURCES:
+            assert period_seconds(broker.cadence, resource, market_open=True) == OPEN[broker.code][resource]
+            assert period_seconds(broker.cadence, resource, market_open=False) == CLOSED[resource]
+    assert timedelta(seconds=30) and BadAnswer

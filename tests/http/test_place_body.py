@@ -1,0 +1,474 @@
+"""The place body, one test per sentence of spec 2 §8 in the order of its checks; nothing but Refusal ever comes out of it."""
+
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Identity, Shape, option, security
+from onebroker.config.refusal import Refusal
+from onebroker.http.place_body import MOST_DEPTH, check_body, with_instrument
+
+BROKERS = ("upstox", "zerodha")
+SHARE = security("nse", "equities", "INFY")
+GOOD = {
+    "instrument_id": SHARE.instrument_id,
+    "transaction_type": "BUY",
+    "product": "CNC",
+    "order_type": "LIMIT",
+    "quantity": 10,
+    "price": 100.05,
+}
+NOT_NUMBERS = [True, False, "5", "", [], {}, [5]]
+
+
+def instrument(identity: Identity = SHARE, tick_size: float | None = 0.05) -> Instrument:
+    return Instrument(
+        instrument_id=identity.instrument_id,
+        identity=identity,
+        name=None,
+        isin=None,
+        lot_size=None,
+        tick_size=tick_size,
+        freeze_quantity=None,
+        listings={},
+    )
+
+
+def checked(body, args=None):
+    return check_body(body, args or {}, brokers=BROKERS)
+
+
+def placed(body, found=None):
+    return with_instrument(checked(body), body, found or instrument())
+
+
+def refusal(body, found=None) -> str:
+    """Return the sentence a body is refused with."""
+    with pytest.raises(Refusal) as refused:
+        placed(body, found)
+    assert refused.value.status == 400
+    assert refused.value.extra == {}
+    return refused.value.sentence
+
+
+def changed(**fields):
+    return {**GOOD, **fields}
+
+
+def without(*names):
+    return {name: value for name, value in GOOD.items() if name not in names}
+
+
+def named(**fields):
+    return {**without("instrument_id"), **fields}
+
+
+# --- words -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "choices"),
+    [
+        ("transaction_type", "BUY, SELL"),
+        ("product", "CNC, MIS, NRML"),
+        ("order_type", "MARKET, LIMIT, SL, SL-M"),
+        ("validity", "DAY, IOC"),
+    ],
+)
+def test_a_word_must_be_one_of_its_choices_in_any_case(field, choices):
+    for wrong in ("", "x", "GTT", "BO", 5, True, [], {}, ["BUY"], "ſell", "BUY SELL"):
+        assert refusal(changed(**{field: wrong})) == f"{field} must be one of {choices}"
+    if field != "validity":
+        assert refusal(changed(**{field: None})) == f"{field} must be one of {choices}"
+        assert refusal(without(field)) == f"{field} must be one of {choices}"
+
+
+def test_words_are_matched_in_any_case():
+    order = placed(changed(transaction_type="sell", product="Nrml", order_type="sl", validity="ioc", trigger_price=99))
+    assert (order.transaction_type, order.product, order.order_type, order.validity) == ("SELL", "NRML", "SL", "IOC")
+
+
+@pytest.mark.parametrize("body", [GOOD, changed(validity=None)])
+def test_validity_is_day_when_it_is_left_out(body):
+    assert placed(body).validity == "DAY"
+
+
+# --- quantities --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [without("quantity"), changed(quantity=None)])
+def test_a_quantity_is_required(body):
+    assert refusal(body) == "quantity is required"
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, 10.0, *NOT_NUMBERS])
+def test_a_quantity_is_a_whole_number_of_at_least_1(wrong):
+    assert refusal(changed(quantity=wrong)) == "quantity must be a whole number of at least 1"
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, 0.0, *NOT_NUMBERS])
+def test_a_disclosed_quantity_is_a_whole_number_of_at_least_0(wrong):
+    assert refusal(changed(disclosed_quantity=wrong)) == "disclosed_quantity must be a whole number of at least 0"
+
+
+def test_a_disclosed_quantity_is_not_above_the_quantity():
+    assert refusal(changed(disclosed_quantity=11)) == "disclosed_quantity cannot be more than quantity"
+    assert [placed(changed(disclosed_quantity=n)).disclosed_quantity for n in (0, 10, None)] == [0, 10, 0]
+
+
+# --- prices ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["price", "trigger_price"])
+@pytest.mark.parametrize("wrong", [-0.05, -1, float("nan"), float("inf"), -float("inf"), 10**400, *NOT_NUMBERS])
+def test_a_price_is_a_number_of_at_least_0(field, wrong):
+    assert (
+        refusal(changed(order_type="SL", trigger_price=1) | {field: wrong}) == f"{field} must be a number of at least 0"
+    )
+
+
+@pytest.mark.parametrize("order_type", ["LIMIT", "SL"])
+def test_a_limit_and_an_sl_need_a_price(order_type):
+    for absent in ({}, {"price": None}):
+        body = {**without("price"), "order_type": order_type, "trigger_price": 1, **absent}
+        assert refusal(body) == f"a {order_type} order needs a price"
+
+
+@pytest.mark.parametrize("order_type", ["MARKET", "SL-M"])
+@pytest.mark.parametrize("price", [0, 100.05])
+def test_a_market_and_an_sl_m_take_no_price(order_type, price):
+    assert refusal(changed(order_type=order_type, price=price)) == f"a {order_type} order takes no price"
+
+
+@pytest.mark.parametrize("order_type", ["SL", "SL-M"])
+def test_an_sl_and_an_sl_m_need_a_trigger_price(order_type):
+    body = {**without("price"), "order_type": order_type} | ({"price": 1} if order_type == "SL" else {})
+    assert refusal(body) == f"a {order_type} order needs a trigger_price"
+
+
+@pytest.mark.parametrize("order_type", ["MARKET", "LIMIT"])
+def test_a_market_and_a_limit_take_no_trigger_price(order_type):
+    body = {**without("price"), "order_type": order_type, "trigger_price": 5}
+    body |= {"price": 1} if order_type == "LIMIT" else {}
+    assert refusal(body) == f"a {order_type} order takes no trigger_price"
+
+
+def test_a_price_is_kept_as_it_was_written():
+    assert placed(changed(price=0.15)).price == Decimal("0.15")
+    assert placed(changed(price=7)).price == Decimal(7)
+    assert str(placed(changed(price=-0.0)).price) == "0.0"
+    assert placed({**without("price"), "order_type": "MARKET", "price": None}).price is None
+
+
+# --- flags, tag, broker ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["after_market", "dry_run"])
+@pytest.mark.parametrize("wrong", ["true", "false", 1, 0, "", [], {}])
+def test_a_flag_is_true_or_false(field, wrong):
+    assert refusal(changed(**{field: wrong})) == f"{field} must be true or false"
+
+
+def test_flags_are_read_and_false_when_left_out():
+    for given_flag, read in ((True, True), (False, False), (None, False)):
+        assert placed(changed(after_market=given_flag)).after_market is read
+        assert checked(changed(dry_run=given_flag)).dry_run is read
+
+
+@pytest.mark.parametrize("wrong", ["", "x" * 21, "a b", "a-b", "é", "a\n", "٣", 5, True, []])
+def test_a_tag_is_1_to_20_letters_and_digits(wrong):
+    assert refusal(changed(tag=wrong)) == "tag must be 1 to 20 letters and digits"
+
+
+@pytest.mark.parametrize("tag", ["a", "Z9" * 10, None])
+def test_a_tag_is_kept_as_it_is(tag):
+    assert placed(changed(tag=tag)).tag == tag
+
+
+@pytest.mark.parametrize("wrong", ["nobody", "", 5, True, ["upstox"]])
+def test_a_pinned_broker_must_be_one_of_those_in_service(wrong):
+    assert refusal(changed(broker=wrong)) == "broker must be one of upstox, zerodha"
+
+
+@pytest.mark.parametrize(("pinned", "code"), [("UPSTOX", "upstox"), (" Zerodha ", "zerodha"), (None, None)])
+def test_a_broker_is_pinned_in_any_case(pinned, code):
+    assert placed(changed(broker=pinned)).broker == code
+
+
+# --- naming ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "7", "0" * 32, f"{{{SHARE.instrument_id}}}", f"urn:uuid:{SHARE.instrument_id}", 5, True, []]
+)
+def test_an_instrument_id_is_a_uuid_even_when_fields_are_given_too(wrong):
+    body = changed(instrument_id=wrong, exchange="nse", segment="equities", symbol="INFY")
+    assert refusal(body) == "instrument_id must be a UUID"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"instrument_id": None},
+        {"exchange": "nse"},
+        {"segment": "equities", "symbol": "INFY"},
+        {"exchange": "nyse", "segment": "equities", "symbol": "INFY"},
+        {"exchange": "unknown", "segment": "uncategorised", "symbol": "INFY"},
+        {"exchange": 5, "segment": "equities", "symbol": "INFY"},
+        {"exchange": "nse", "segment": 5, "symbol": "INFY"},
+        {"exchange": "nse", "segment": " ", "symbol": "INFY"},
+    ],
+)
+def test_an_instrument_must_be_named(fields):
+    sentence = "give instrument_id, or an exchange of nse, bse, mcx or ncdex with a segment and its identity fields"
+    assert refusal(named(**fields)) == sentence
+
+
+@pytest.mark.parametrize("segment", ["equity_indices", "nse_equity_indices", "uncategorised", "shares", "bse_equities"])
+def test_a_segment_orders_are_not_sent_for_is_refused(segment):
+    body = named(exchange="NSE", segment=segment, symbol="X")
+    assert refusal(body) == f"orders are not sent for the segment '{segment}'"
+
+
+@pytest.mark.parametrize("symbol", [None, "", "  ", 5, ["INFY"]])
+def test_a_security_segment_needs_its_symbol(symbol):
+    assert refusal(named(exchange="nse", segment="equities", symbol=symbol)) == "a security segment needs symbol"
+
+
+@pytest.mark.parametrize(("segment", "shape"), [("equity_futures", "future"), ("equity_options", "option")])
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"underlying_symbol": "X"}, {"expiry_date": "2026-11-26"}, {"underlying_symbol": 5, "expiry_date": 5}],
+)
+def test_a_derivative_segment_needs_underlying_and_expiry(segment, shape, fields):
+    body = named(exchange="nse", segment=segment, **fields)
+    assert refusal(body) == f"a {shape} segment needs underlying_symbol and expiry_date"
+
+
+@pytest.mark.parametrize("wrong", ["2026-13-01", "26-11-2026", "20261126", "2026-11-26T00:00:00", "٢٠٢٦-11-26", "soon"])
+def test_an_expiry_date_is_a_date(wrong):
+    body = named(exchange="nse", segment="equity_futures", underlying_symbol="X", expiry_date=wrong)
+    assert refusal(body) == "expiry_date must be a date in YYYY-MM-DD format"
+
+
+OPTION = {"exchange": "nse", "segment": "equity_options", "underlying_symbol": "X", "expiry_date": "2026-11-26"}
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), float("inf"), 10**400, *NOT_NUMBERS])
+def test_an_option_segment_needs_a_numeric_strike_price(wrong):
+    body = named(**OPTION, strike_price=wrong, option_type="XX")
+    assert refusal(body) == "an option segment needs a numeric strike_price"
+
+
+@pytest.mark.parametrize("wrong", [None, "", "C", "CALL", 5, True])
+def test_an_option_type_is_ce_or_pe(wrong):
+    assert refusal(named(**OPTION, strike_price=100, option_type=wrong)) == "option_type must be CE or PE"
+
+
+@pytest.mark.parametrize("strike", [100, 100.0])
+def test_an_option_is_named_by_its_fields(strike):
+    name = checked(named(**OPTION, strike_price=strike, option_type="pe")).name
+    identity = option("nse", "equity_options", "X", date(2026, 11, 26), 100.0, "PE")
+    assert name.instrument_id == identity.instrument_id
+    assert name.text == "nse nse_equity_options X 2026-11-26 100 PE"
+
+
+@pytest.mark.parametrize("segment", sorted(ORDERABLE_SEGMENTS))
+@pytest.mark.parametrize("prefix", ["", "nse_", "NSE_"])
+def test_every_orderable_segment_can_be_named_bare_or_prefixed_in_any_case(segment, prefix):
+    fields = {
+        "underlying_symbol": "x",
+        "expiry_date": "2026-11-26",
+        "strike_price": 1,
+        "option_type": "ce",
+        "symbol": "x",
+    }
+    name = checked(named(exchange="Nse", segment=prefix + segment, **fields)).name
+    assert name.text.startswith(f"nse nse_{segment} X")
+
+
+# --- with the instrument -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segment", sorted(set(SEGMENT_SHAPES) - ORDERABLE_SEGMENTS))
+def test_an_instrument_of_a_segment_that_is_not_traded_is_refused(segment):
+    stored = segment if segment == "uncategorised" else f"nse_{segment}"
+    found = instrument(Identity("nse", stored, Shape.SECURITY, symbol="X"))
+    assert refusal(changed(price=0.01), found) == f"orders are not sent for {segment} instruments"
+
+
+def test_prices_are_whole_ticks_of_the_agreed_tick():
+    assert refusal(changed(price=100.07)) == "price must be a whole number of ticks of 0.05"
+    assert (
+        refusal(changed(order_type="SL", trigger_price=1.01)) == "trigger_price must be a whole number of ticks of 0.05"
+    )
+    assert refusal(changed(price=1.5), instrument(tick_size=1.0)) == "price must be a whole number of ticks of 1"
+    assert (
+        refusal(changed(price=1.00005), instrument(tick_size=0.0025))
+        == "price must be a whole number of ticks of 0.0025"
+    )
+    assert placed(changed(price=100.07), instrument(tick_size=None)).price == Decimal("100.07")
+
+
+@given(price=st.floats(0, allow_infinity=False), tick=st.sampled_from([0.01, 0.05, 0.0025, 0.1, 1.0, 5.0]))
+def test_whole_ticks_are_judged_exactly_for_every_price(price, tick):
+    whole = Fraction(repr(price)) % Fraction(repr(tick)) == 0
+    try:
+        placed(changed(price=price), instrument(tick_size=tick))
+    except Refusal as refused:
+        assert "whole number of ticks" in refused.sentence
+        assert not whole
+    else:
+        assert whole
+
+
+# --- synthetic ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "synthetic", [None, {}, {"type": None}, {"type": "simple"}, {"type": " SIMPLE "}, {"hold_limits": False}]
+)
+def test_an_order_without_a_type_is_a_simple_one(synthetic):
+    assert placed(changed(synthetic=synthetic)).closes_position is False
+
+
+@pytest.mark.parametrize(
+    ("value", "closes"), [(True, True), (False, False), (None, False), ("true", False), (1, False), ([True], False)]
+)
+def test_only_a_literal_true_closes_a_position(value, closes):
+    assert placed(changed(synthetic={"type": "simple", "closes_position": value})).closes_position is closes
+
+
+def test_hold_limits_is_a_flag_and_never_true_for_a_simple_order():
+    for wrong in ("true", 1, 0, []):
+        assert refusal(changed(synthetic={"hold_limits": wrong})) == "hold_limits must be true or false"
+    sentence = "a simple order is never held, so hold_limits cannot be true"
+    assert refusal(changed(synthetic={"hold_limits": True})) == sentence
+
+
+@pytest.mark.parametrize(
+    "name", ["tick_size", "triggered_at", "watermark", "placed_quantity", "started_at", "expires_at"]
+)
+def test_the_engines_working_values_must_not_be_sent(name):
+    sentence = f"{name} is worked out by the order engine, so it must not be sent"
+    assert refusal(changed(synthetic={"trail_points": 5, name: 5})) == sentence
+
+
+@pytest.mark.parametrize("name", ["trail_points", "stop_price", "Closes_Position", ""])
+def test_a_simple_order_takes_no_other_setting(name):
+    assert refusal(changed(synthetic={"type": "simple", name: 5})) == f"a simple order takes no {name}"
+
+
+# --- the order of the checks -------------------------------------------------------------------------------------------
+
+STEPS = [
+    ({"orders": []}, "a list of orders is not served by this version, so nothing was sent"),
+    ({"price_reference": 5}, "price_reference must be a JSON object"),
+    ({"quantity_reference": {}}, "quantity_reference is not served by this version, so nothing was sent"),
+    ({"synthetic": {"type": "peg", "hold_limits": 5}}, "the order engine does not run 'peg' orders; it runs simple"),
+    ({"transaction_type": "x"}, "transaction_type must be one of BUY, SELL"),
+    ({"product": "x"}, "product must be one of CNC, MIS, NRML"),
+    ({"order_type": "x"}, "order_type must be one of MARKET, LIMIT, SL, SL-M"),
+    ({"validity": "x"}, "validity must be one of DAY, IOC"),
+    ({"quantity": 0}, "quantity must be a whole number of at least 1"),
+    ({"disclosed_quantity": -1}, "disclosed_quantity must be a whole number of at least 0"),
+    ({"price": -1}, "price must be a number of at least 0"),
+    ({"trigger_price": -1}, "trigger_price must be a number of at least 0"),
+    ({"price": None}, "a LIMIT order needs a price"),
+    ({"trigger_price": 5}, "a LIMIT order takes no trigger_price"),
+    ({"after_market": 5}, "after_market must be true or false"),
+    ({"dry_run": 5}, "dry_run must be true or false"),
+    ({"tag": "-"}, "tag must be 1 to 20 letters and digits"),
+    ({"instrument_id": "x"}, "instrument_id must be a UUID"),
+    ({"broker": "x"}, "broker must be one of upstox, zerodha"),
+    ({"price": 0.01}, "price must be a whole number of ticks of 0.05"),
+    ({"synthetic": {"hold_limits": 5, "watermark": 5}}, "hold_limits must be true or false"),
+    ({"synthetic": {"watermark": 5, "x": 5}}, "watermark is worked out by the order engine, so it must not be sent"),
+    ({"synthetic": {"x": 5}}, "a simple order takes no x"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(STEPS)))
+def test_the_first_problem_in_the_order_of_the_checks_is_the_one_told(number):
+    body = dict(GOOD)
+    for wrong, _ in reversed(STEPS[number:]):
+        body |= wrong
+    assert refusal(body) == STEPS[number][1]
+
+
+# --- anything ----------------------------------------------------------------------------------------------------------
+
+ANY_SCALAR = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+ANY_JSON = st.recursive(
+    ANY_SCALAR | st.sampled_from([10**400, -(10**400), 5e-324, 1.7e308, -0.0]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = {
+    **dict.fromkeys(GOOD, ANY_JSON),
+    "transaction_type": st.sampled_from(["BUY", "sell"]) | ANY_JSON,
+    "order_type": st.sampled_from(["MARKET", "limit", "SL", "sl-m"]) | ANY_JSON,
+    "product": st.sampled_from(["CNC", "nrml"]) | ANY_JSON,
+    "validity": st.sampled_from(["DAY", None]) | ANY_JSON,
+    "quantity": st.integers(1) | ANY_JSON,
+    "disclosed_quantity": st.none() | ANY_JSON,
+    "price": st.none() | st.floats(0) | st.integers(0) | ANY_JSON,
+    "trigger_price": st.none() | st.floats(0) | ANY_JSON,
+    "instrument_id": st.just(SHARE.instrument_id) | st.none() | ANY_JSON,
+    "exchange": st.sampled_from(["nse", "MCX"]) | ANY_JSON,
+    "segment": st.sampled_from(sorted(SEGMENT_SHAPES)) | ANY_JSON,
+    "symbol": st.text() | ANY_JSON,
+    "underlying_symbol": st.text(min_size=1) | ANY_JSON,
+    "expiry_date": st.dates().map(date.isoformat) | ANY_JSON,
+    "strike_price": st.floats() | st.integers() | ANY_JSON,
+    "option_type": st.sampled_from(["CE", "pe"]) | ANY_JSON,
+    "tag": st.none() | ANY_JSON,
+    "broker": st.sampled_from(BROKERS) | ANY_JSON,
+    "synthetic": st.fixed_dictionaries({}, optional={"type": ANY_JSON, "hold_limits": ANY_JSON, "x": ANY_JSON})
+    | ANY_JSON,
+    "dry_run": st.booleans() | ANY_JSON,
+    "after_market": st.booleans() | ANY_JSON,
+    "price_reference": ANY_JSON,
+}
+
+
+@given(body=st.fixed_dictionaries({}, optional=FIELDS) | st.dictionaries(st.text(), ANY_JSON))
+def test_no_json_object_raises_anything_but_a_refusal(body):
+    try:
+        order = placed(body)
+    except Refusal as refused:
+        assert refused.status == 400
+        assert refused.sentence
+    else:
+        assert order.quantity >= 1
+
+
+@given(st.data())
+def test_one_wrong_field_in_a_good_order_raises_nothing_but_a_refusal(data):
+    name = data.draw(st.sampled_from(sorted(FIELDS)))
+    body = changed(**{name: data.draw(FIELDS[name])})
+    try:
+        order = placed(body)
+    except Refusal as refused:
+        assert refused.status == 400
+    else:
+        assert order.price is None or order.price >= 0
+
+
+def test_a_body_nested_without_end_is_refused():
+    value: object = 5
+    for _ in range(MOST_DEPTH + 1):
+        value = [value] if isinstance(value, dict) else {"a": value}
+    assert refusal(changed(unheard_of=value)) == "the request body is nested too deeply"
+    assert placed(changed(unheard_of={"a": [{"b": [1]}]})).sent["unheard_of"] == {"a": [{"b": [1]}]}
+
+
+def test_the_body_is_kept_as_it_was_sent():
+    body = changed(tag="mine1", unheard_of=[1])
+    assert placed(body).sent == body

@@ -1,0 +1,95 @@
+"""The import contract of pyproject.toml: it holds as the tree is, and a wrong import planted in a copy breaks it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("config", "brokers", "actors", "http")
+
+LAYERS = "config <- brokers <- actors <- http"
+ASKS = "only onebroker.brokers.transport.rest imports asks"
+REDIS = "only onebroker.actors.store imports redis"
+WEB = "only onebroker.http and onebroker.brokers.simulator import quart, quart_trio and hypercorn"
+
+PLANTED = [
+    ("actors/planted.py", "from onebroker.http import app", LAYERS),
+    ("actors/portfolio/planted.py", "import onebroker.http.route", LAYERS),
+    ("brokers/planted.py", "from onebroker.actors.kernel import mailbox", LAYERS),
+    ("config/planted.py", "from onebroker.brokers import records", LAYERS),
+    ("http/planted.py", "import asks", ASKS),
+    ("brokers/transport/planted.py", "import asks", ASKS),
+    ("http/routes/planted.py", "import redis", REDIS),
+    ("actors/engine/planted.py", "from redis.exceptions import RedisError", REDIS),
+    ("actors/portfolio/planted.py", "from quart import Request", WEB),
+    ("brokers/transport/planted.py", "from hypercorn.config import Config", WEB),
+    ("config/planted.py", "import quart_trio", WEB),
+]
+"""Where, what, and the contract it breaks."""
+
+ALLOWED = [
+    ("actors/store/planted.py", "import redis"),
+    ("http/planted.py", "from quart import Request"),
+    ("brokers/simulator/planted.py", "from hypercorn.config import Config"),
+    ("http/planted.py", "from onebroker.actors.kernel import mailbox"),
+]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the code and of what the tool reads: pyproject.toml and the links under .typing."""
+    for folder in CODE:
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / ".typing", tmp_path / ".typing", symlinks=True)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(folder: Path) -> tuple[int, dict[str, str]]:
+    """Return the tool's exit code and its verdict on each contract."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": ".typing", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    verdicts = {
+        name: line.removeprefix(name).split()[0]
+        for line in done.stdout.splitlines()
+        for name in (LAYERS, ASKS, REDIS, WEB)
+        if line.startswith(f"{name} ")
+    }
+    assert len(verdicts) == 4, done.stdout + done.stderr
+    return done.returncode, verdicts
+
+
+def plant(folder: Path, path: str, line: str) -> None:
+    file = folder / path
+    assert not file.exists()
+    file.write_text(f"{line}\n")
+
+
+def test_the_tree_keeps_every_contract(copy: Path) -> None:
+    code, verdicts = lint(copy)
+    assert (code, set(verdicts.values())) == (0, {"KEPT"})
+
+
+@pytest.mark.parametrize(("path", "line", "broken"), PLANTED)
+def test_a_wrong_import_breaks_its_contract_and_no_other(copy: Path, path: str, line: str, broken: str) -> None:
+    plant(copy, path, line)
+    code, verdicts = lint(copy)
+    assert code == 1
+    assert [name for name, verdict in verdicts.items() if verdict == "BROKEN"] == [broken]
+
+
+@pytest.mark.parametrize(("path", "line"), ALLOWED)
+def test_an_import_in_its_place_breaks_nothing(copy: Path, path: str, line: str) -> None:
+    plant(copy, path, line)
+    assert lint(copy)[0] == 0

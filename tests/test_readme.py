@@ -1,0 +1,136 @@
+"""README.md says what is true: its commands are single lines, CI runs the one under Test, and the session under Try it works."""
+
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+START_SECONDS = 40.0
+"""Slower machines and a busy one; the demo needs about two."""
+SESSION_SECONDS = 90.0
+
+
+def section(title: str) -> str:
+    """The text under `## title` up to the next heading of its rank."""
+    return README.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def blocks(title: str) -> list[str]:
+    """The fenced blocks of a section, in order."""
+    return re.findall(r"^```sh\n(.*?)^```$", section(title), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_try_it_is_the_first_section_and_test_the_second() -> None:
+    assert re.findall(r"^## (.+)$", README, flags=re.MULTILINE)[:2] == ["Try it", "Test"]
+
+
+@pytest.mark.parametrize("title", ["Try it", "Test"])
+def test_the_first_block_is_one_shell_line(title: str) -> None:
+    first = section(title).split("```", 2)[1]
+    assert first.startswith("sh\n")
+    assert first.removeprefix("sh\n").count("\n") == 1
+    assert blocks(title)[0] == first.removeprefix("sh\n")
+
+
+def test_ci_runs_the_line_of_the_test_section_and_nothing_else() -> None:
+    lines = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines == ["set -euo pipefail", 'cd "$(dirname "${BASH_SOURCE[0]}")/.."', blocks("Test")[0].strip()]
+
+
+def test_every_file_the_pages_point_to_exists() -> None:
+    pages = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").rglob("*.md")]
+    missing = [
+        (page.name, target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def test_every_path_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`((?:config|brokers|actors|http|tests|bench|docs)/[\w/.@-]*)`", text))
+    assert len(named) > 50
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """A demo on a free port with a data directory of its own: (port, data directory)."""
+    folder = tmp_path_factory.mktemp("demo")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (folder / "stderr.txt").open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "onebroker.http", "demo", "--port", str(port), "--data-dir", str(folder / "data")],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        try:
+            _until_said(process, b"Ctrl-C", folder / "stderr.txt")
+            yield port, folder / "data"
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def _until_said(process: "subprocess.Popen[bytes]", word: bytes, errors: Path) -> None:
+    assert process.stdout is not None
+    said, deadline = b"", time.monotonic() + START_SECONDS
+    while word not in said:
+        readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+        piece = os.read(process.stdout.fileno(), 65536) if readable else b""
+        assert piece, f"the demo did not get ready:\n{said.decode()}{errors.read_text()}"
+        said += piece
+
+
+def test_the_session_under_try_it_trades_a_share(demo: tuple[int, Path]) -> None:
+    port, data_dir = demo
+    script = "\n".join(blocks("Try it")[1:])
+    for written, here in (
+        ("http://127.0.0.1:8000/", f"http://127.0.0.1:{port}/"),
+        ("~/.local/share/onebroker/demo/", f"{data_dir}/"),
+    ):
+        assert written in script
+        script = script.replace(written, here)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SESSION_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if line]
+    funds, holdings, positions, details, ltp, quote = (msgspec.json.decode(line) for line in lines[:6])
+    assert "ok" in {each["status"] for each in funds["brokers"]}
+    assert funds["summary"]["available_balance"] > 0
+    assert holdings["holdings"]
+    assert positions["net"]
+    assert set(details["brokers"]) == {"zerodha", "upstox"}
+    assert ltp["instrument_id"] == quote["instrument_id"] == details["instrument_id"]
+    assert ltp["last_price"] > 0
+    resting, moved, filled, trades, bought, cancelled, ended = lines[6:]
+    assert resting == "OPEN"
+    assert msgspec.json.decode(moved)["instrument_id"] == details["instrument_id"]
+    assert filled == "COMPLETE"
+    assert sum(trade["quantity"] for trade in msgspec.json.decode(trades)["trades"]) == 10
+    assert "'quantity': 10" in bought
+    assert msgspec.json.decode(cancelled).get("outcome") == "accepted", cancelled
+    assert ended == "CANCELLED"
