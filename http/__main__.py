@@ -5,10 +5,10 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from onebroker.http.commands import demo, serve, simulator
+from onebroker.http.commands import demo, login, serve, simulator
 from onebroker.http.commands.exits import run_to_exit_code
 
-_COMMANDS = (serve, demo, simulator)
+_COMMANDS = (serve, demo, simulator, login)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -89,7 +89,8 @@ def _responses(route: Route) -> dict[str, object]:
     responses: dict[str, object] = {}
     for status in sorted({answer.status for answer in answers}):
         same = [answer for answer in answers if answer.status == status]
-        schema: dict[str, object] = {"$ref": "#/components/schemas/Failure"} if status >= 400 else {}
+        failed = status >= 400 and all(answer.has_error for answer in same)
+        schema: dict[str, object] = {"$ref": "#/components/schemas/Failure"} if failed else {}
         responses[str(status)] = {
             "description": " / ".join(dict.fromkeys(answer.doc for answer in same)),
             "content": {same[0].content_type: {"schema": schema}},

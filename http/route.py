@@ -50,6 +50,8 @@ class Answer:
     doc: str
     """When, and for a failure its sentence."""
     content_type: str = "application/json"
+    has_error: bool = True
+    """Whether a failure (400 and above) carries `error`; that of an order which reached a broker does not (spec 2 §8)."""
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from onebroker.actors.store.address import StoreRefused
 from onebroker.actors.store.data_directory import DataDirectoryBusy
 from onebroker.actors.store.embedded import NoServerBinary
+from onebroker.actors.store.interface import StoreError
 from onebroker.config.settings import SettingsError
 from onebroker.http.serve import ListenError
 
@@ -29,6 +30,7 @@ _CODES: dict[type[Exception], int] = {
     StoreRefused: WRONG_USE,
     DataDirectoryBusy: STORE_BUSY,
     ListenError: NOTHING_REACHABLE,
+    StoreError: NOTHING_REACHABLE,
 }
 
 

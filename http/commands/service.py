@@ -26,6 +26,7 @@ from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
 from onebroker.http.app import build_app
 from onebroker.http.composition import build_services
+from onebroker.http.control_socket import SOCKET_NAME, serve_control
 from onebroker.http.serve import TlsFiles, serve
 
 DURABLE_FILE = "durable.sqlite"
@@ -65,7 +66,7 @@ def calendar_of(settings: Settings) -> Calendar:
 async def run_service(options: ServiceOptions) -> None:
     """Run until SIGINT or SIGTERM: stop taking requests, let what is in flight finish (bounded), flush, close.
 
-    Raises ListenError, StoreRefused, NoServerBinary (in groups).
+    Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
     """
     service = options.settings.service
     tls = None
@@ -80,6 +81,7 @@ async def run_service(options: ServiceOptions) -> None:
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(_wait_for_signal, shutdown)
+        await nursery.start(serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions)
         addresses = await nursery.start(listen)
         nursery.start_soon(options.on_ready, addresses[0], tree)
 
@@ -94,7 +96,9 @@ async def _wait_for_signal(shutdown: trio.Event) -> None:
 @asynccontextmanager
 async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, RedisStore]]:
     settings, data_dir = options.settings, options.data_directory.path
-    store, store_child = _store(settings, data_dir)
+    store, store_child = open_store(settings, data_dir)
+    if settings.redis.url is not None:
+        await store.check()  # a server that must not be used is refused now, not found out with the first order
     async with open_transport(options.clock) as transport:
         inputs = TreeInputs(
             settings=settings,
@@ -118,7 +122,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
             yield tree, store
 
 
-def _store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
+def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:
     """Return the store and the child that runs it: an external server by URL, or our own in the data directory."""
     if settings.redis.url is not None:
         store, server = RedisStore(read_address(settings.redis.url)), None

@@ -99,9 +99,9 @@ ROUTES = (
             ),
             Answer(status=404, doc=texts.ORDER_NOT_FOUND),
             Answer(status=409, doc="The order has finished, or two brokers hold the id."),
-            Answer(status=422, doc="Refused by the broker."),
+            Answer(status=422, has_error=False, doc="Refused by the broker."),
             Answer(status=503, doc="No login, no rate room, or Redis away: nothing was sent."),
-            Answer(status=504, doc="Unknown (`outcome`); the cancel may have been applied."),
+            Answer(status=504, has_error=False, doc="Unknown (`outcome`); the cancel may have been applied."),
         ),
     ),
 )

@@ -116,14 +116,16 @@ ROUTES = (
             Answer(status=400, doc="A field is malformed; the sentence names it."),
             Answer(status=404, doc="No such instrument is mapped."),
             Answer(status=409, doc="The pinned broker cannot take it, or the engine read it too late."),
-            Answer(status=422, doc="Rejected by the broker, or no connection to it could be opened."),
+            Answer(status=422, has_error=False, doc="Rejected by the broker, or no connection to it could be opened."),
             Answer(status=429, doc="The broker's daily order cap has no room."),
             Answer(
                 status=503,
                 doc="Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room.",
             ),
             Answer(
-                status=504, doc="Outcome unknown (`outcome`, `intent_id`): read the order book before sending again."
+                status=504,
+                has_error=False,
+                doc="Outcome unknown (`outcome`, `intent_id`): read the order book before sending again.",
             ),
         ),
     ),

@@ -1,0 +1,137 @@
+"""`onebroker login CODE`: an assisted broker's login (architecture 5). Prints the address, takes the redirect, and hands it to
+the running service; without one it writes the store itself."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import trio
+
+from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.in_service import InService, brokers_in_service
+from onebroker.actors.sessions.login import encode_login
+from onebroker.actors.store import keys
+from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import BrokerError
+from onebroker.brokers.transport.budget import BudgetGate
+from onebroker.brokers.transport.network import open_transport
+from onebroker.config.clock import Clock
+from onebroker.config.settings import Settings, load_settings
+from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.service import known_brokers, open_store, second_hosts
+from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
+
+CALL_SECONDS = 30.0
+_PAGE = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+    b"onebroker has the login; this page can be closed.\n"
+)
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("login", help="log in to a broker whose login needs a person")
+    parser.add_argument("broker", metavar="CODE", help="broker code")
+    parser.add_argument("--config", type=Path, help="settings file (TOML)")
+    parser.add_argument("--redirect", metavar="URL", help="the address you were sent back to; asked for when absent")
+    parser.add_argument("--listen", type=int, metavar="PORT", help="catch the redirect on this loopback port")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    registry = build_registry()
+    settings = load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+    services = brokers_in_service(registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=True)
+    service = services.get(parsed.broker)
+    if service is None:
+        raise CommandFailed(f"CODE must be one of {', '.join(services) or 'the brokers of the settings'}", WRONG_USE)
+    if service.broker.login_kind is not LoginKind.ASSISTED:
+        raise CommandFailed(f"{parsed.broker} logs in by itself; it needs no person", WRONG_USE)
+    done = trio.run(_login, parsed, settings, service, strict_exception_groups=True)
+    _say(
+        msgspec.json.encode(done).decode()
+        if parsed.json
+        else f"logged in as {done['user_id']} until {done['expires_at']}"
+    )
+    return DONE
+
+
+async def _login(parsed: argparse.Namespace, settings: Settings, service: InService) -> dict[str, str]:
+    redirect: str | None = parsed.redirect
+    if redirect is None:
+        sys.stderr.write(
+            f"Open this address, log in, and come back:\n  {service.broker.login.login_page(service.access)}\n"
+        )
+        redirect = await (_caught(parsed.listen) if parsed.listen is not None else _typed())
+    request = {"command": "login", "broker": service.broker.code, "redirect": redirect}
+    try:
+        return await ask_service(settings.service.data_dir / SOCKET_NAME, request)
+    except ControlFailed as error:
+        raise CommandFailed(str(error), NOTHING_REACHABLE) from error
+    except NoService:
+        return await _without_service(settings, service, redirect)
+
+
+async def _typed() -> str:
+    sys.stderr.write("Paste the address you were sent back to: ")
+    sys.stderr.flush()
+    line: str = await trio.to_thread.run_sync(sys.stdin.readline)
+    return line.strip()
+
+
+async def _caught(port: int) -> str:
+    """Wait on a loopback port for the browser that the broker sends back, and return the address it asked for."""
+    caught: list[str] = []
+    async with trio.open_nursery() as nursery:
+
+        async def handle(stream: trio.SocketStream) -> None:
+            target = await _request_target(stream)
+            await stream.send_all(_PAGE)
+            if urlsplit(target).query:
+                caught.append(f"http://127.0.0.1:{port}{target}")
+                nursery.cancel_scope.cancel()
+
+        await nursery.start(trio.serve_tcp, handle, port)
+    return caught[0]
+
+
+async def _request_target(stream: trio.SocketStream) -> str:
+    head = b""
+    while b"\r\n" not in head and len(head) < 64 * 1024:
+        chunk = await stream.receive_some(4096)
+        if not chunk:
+            break
+        head += chunk
+    words = head.partition(b"\r\n")[0].split()
+    return words[1].decode("ascii", "replace") if len(words) == 3 else ""
+
+
+async def _without_service(settings: Settings, service: InService, redirect: str) -> dict[str, str]:
+    """Exchange the redirect and write the store, while no service runs on the data directory."""
+    clock = Clock()
+    with DataDirectory(settings.service.data_dir) as directory:
+        store, child = open_store(settings, directory.path)
+        async with open_transport(clock) as transport, open_supervisor(CrashLog(clock)) as supervisor:
+            await supervisor.start(child)
+            try:
+                caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=1), clock)
+                flow = service.broker.login.log_in(service.access, redirect, clock.now())
+                login = await caller.drive(flow, CALL_SECONDS)
+                await store.write(Set(keys.broker_login(service.broker.code), encode_login(login)))
+            except (BrokerError, ValueError, StoreError) as error:
+                raise CommandFailed(str(error), NOTHING_REACHABLE) from error
+            return shown_login(login)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

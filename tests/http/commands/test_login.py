@@ -1,0 +1,177 @@
+"""`onebroker login`: a person's redirect reaches the running service over its control socket, or the store without one."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+ONEBROKER = (sys.executable, "-m", "onebroker.http")
+
+
+def wait_for(condition, what, seconds=30):
+    ends = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < ends, what
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def simulator(tmp_path):
+    """One simulated broker and its line."""
+    command = [sys.executable, "-m", "onebroker.brokers.simulator", "--brokers", "zerodha", "--instruments", "100",
+               "--data-dir", str(tmp_path / "simulator"), "--until-stdin-closes"]  # fmt: skip
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        said = json.loads(process.stdout.readline())
+        while process.stdout.readline().strip() != "ready":
+            pass
+        yield said
+        process.stdin.close()
+        process.wait(15)
+
+
+@pytest.fixture
+def config(tmp_path, simulator):
+    """A settings file over that broker, its secrets for its owner only."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "s"']
+    lines += ['calendar = "always_open"', "[brokers.zerodha]"]
+    lines += [f'{name} = "{value}"' for name, value in simulator["credentials"].items()]
+    names = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
+    lines += [f'{name} = "{simulator.get(name) or simulator["rest_url"]}"' for name in names]
+    path = tmp_path / "onebroker.toml"
+    path.write_text("\n".join(lines))
+    path.chmod(0o600)
+    return path, port
+
+
+@pytest.fixture
+def service(config):
+    path, port = config
+    process = subprocess.Popen([*ONEBROKER, "serve", "--config", str(path)], stdout=subprocess.PIPE, text=True)
+    assert "is running" in process.stdout.readline()
+    yield port
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    process.stdout.close()
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *details):
+        return None
+
+
+def redirect_of(page):
+    """Log in at the simulator's page and return where it sends us back to."""
+    try:
+        urllib.request.build_opener(_Stay).open(page, timeout=10)
+    except urllib.error.HTTPError as answer:
+        with answer:
+            return answer.headers["location"]
+    raise AssertionError("the page did not send us back")
+
+
+def login(path, *more, stdin=""):
+    return subprocess.run(
+        [*ONEBROKER, "login", "zerodha", "--config", str(path), *more],
+        input=stdin, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+def page_of(result):
+    return next(word for word in result.stderr.split() if word.startswith("http"))
+
+
+def broker_login(port, token):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/health", headers={"access-token": token})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["brokers"]["zerodha"]["login"]
+
+
+def connect(port):
+    url = f"http://127.0.0.1:{port}/api/session/connect"
+    request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "s"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["access-token"]
+
+
+def test_a_redirect_makes_the_running_service_live(config, service):
+    path, _ = config
+    token = connect(service)
+    wait_for(lambda: broker_login(service, token) == "login needed", "the broker needs a login")
+    asked = login(path, stdin="\n")
+    assert asked.returncode == 4  # an empty line is no redirect
+    done = login(path, "--redirect", redirect_of(page_of(asked)), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["user_id"]
+    wait_for(lambda: broker_login(service, token) == "live", "the broker is live")
+
+
+def test_a_redirect_without_a_code_is_refused_with_a_sentence(config, service):
+    path, _ = config
+    done = login(path, "--redirect", "https://example.com/?status=failure")
+    assert done.returncode == 4
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_service_the_login_is_stored_for_its_next_start(config):
+    path, port = config
+    page = page_of(login(path, stdin="\n"))
+    done = login(path, "--redirect", redirect_of(page))
+    assert done.returncode == 0, done.stderr
+    process = subprocess.Popen([*ONEBROKER, "serve", "--config", str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "is running" in process.stdout.readline()
+        token = connect(port)
+        wait_for(lambda: broker_login(port, token) == "live", "the stored login is used")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        process.stdout.close()
+
+
+def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
+    path, _ = config
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [*ONEBROKER, "login", "zerodha", "--config", str(path), "--listen", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stderr.readline()
+        page = process.stderr.readline().strip()
+        query = redirect_of(page).partition("?")[2]
+
+        def browser_came():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=5) as answer:
+                    return answer.status == 200
+            except OSError:
+                return False
+
+        wait_for(browser_came, "the command listens")
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert "logged in as" in out
+
+
+def test_the_control_socket_is_for_its_owner_only(config, service):
+    mode = os.stat(config[0].parent / "data" / "control.sock").st_mode & 0o777
+    assert mode == 0o600
+
+
+def test_a_broker_that_is_not_configured_is_wrong_use(config):
+    done = subprocess.run(
+        [*ONEBROKER, "login", "nosuch", "--config", str(config[0])], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "zerodha" in done.stderr
