@@ -13,7 +13,7 @@ Source = Literal["cache", "broker"]
 
 DEPTH_LEVELS = 5
 CHANGE_PLACES = 4
-_LTP_FIELDS = ("broker", "last_price", "last_trade_time", "received_at", "source")
+_LTP_FIELDS = ("last_price", "last_trade_time", "received_at", "source")
 
 
 def quote_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:

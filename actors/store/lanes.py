@@ -49,11 +49,16 @@ class Link:
         self.up.set()
 
     def lose(self, reason: str) -> None:
+        """The server went away: say so, once, and take it as away."""
+        if self.reachable:
+            _log.warning("Redis cannot be used: %s", reason)
+        self.end(reason)
+
+    def end(self, reason: str) -> None:
         """Take the server as away; everything queued fails, what was posted is kept."""
         self.reason = reason
         if not self.reachable:
             return
-        _log.warning("Redis cannot be used: %s", reason)
         self.reachable = False
         self.up = trio.Event()
         self.lost.set()

@@ -151,7 +151,7 @@ class RedisStore:
 
     def close(self) -> None:
         """Take the store as away and close its connections."""
-        self._link.lose("the store is stopped")
+        self._link.end("the store is stopped")
         for line in self._lines:
             line.close()
 

@@ -93,8 +93,8 @@ async def test_a_stored_quote_is_served_from_the_cache(market, services):
     market.book.take(SHARE.instrument_id, "zerodha", TICK, now)
     status, body = await market.get("ltp")
     assert status == 200
-    assert list(body)[9:] == ["broker", "last_price", "last_trade_time", "received_at", "source"]
-    assert (body["last_price"], body["broker"], body["received_at"], body["source"]) == (101.5, "zerodha", now, "cache")
+    assert list(body)[9:] == ["last_price", "last_trade_time", "received_at", "source"]
+    assert (body["last_price"], body["received_at"], body["source"]) == (101.5, now, "cache")
     status, body = await market.get("ohlc")
     assert body == {"open": 100.0, "high": 102.0, "low": 99.0, "close": 101.5, "volume": 7}
     status, body = await market.get("quote", "exchange=nse&segment=equities&symbol=infy")

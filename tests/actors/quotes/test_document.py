@@ -75,7 +75,7 @@ def test_what_a_tick_does_not_carry_is_null_and_empty_levels_are_dropped(world, 
 
 def test_the_ltp_answer_is_the_marked_fields(world, full):
     document = ltp_document(full, world.SHARE, "broker", 60.0)
-    assert list(document) == [*FIELDS[:10], "last_price", "last_trade_time", "received_at", "source"]
+    assert list(document) == [*FIELDS[:9], "last_price", "last_trade_time", "received_at", "source"]
     assert document["source"] == "broker"
 
 
