@@ -4,7 +4,8 @@ What `timing_ms.preparation` of `POST /api/orders/place` says: engine, choice of
 must be on disk. The trading day of the tests (real session and engine actors, the simulator's dialects in this process, no
 sockets) runs on the real clock, once over the store in memory and once over an embedded Redis server in a temporary folder
 (append-only file, `appendfsync always`). Orders rest below the market and are paced below the brokers' limits, so that no
-figure holds waiting for room.
+figure holds waiting for room. The simulated market moves twice a second on the same loop: the slowest figures hold its steps too,
+and a service on its own is a little faster than they say.
 
     python -m bench.bench_order_preparation [--orders 200]
 """

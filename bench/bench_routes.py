@@ -262,9 +262,10 @@ def _ratios(ours: _Server, bare: _Server) -> list[dict[str, object]]:
 
 
 def _table(rows: list[dict[str, object]]) -> None:
-    print("".join(f"{name:>27}" for name in rows[0]))
+    widths = {name: max(len(name), 8) + 2 for name in rows[0]}
+    print("".join(f"{name:>{width}}" for name, width in widths.items()))
     for row in rows:
-        print("".join(f"{value!s:>27}" for value in row.values()))
+        print("".join(f"{row[name]!s:>{width}}" for name, width in widths.items()))
     print()
 
 

@@ -1,7 +1,7 @@
 """The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody.
 
-What this version does not serve is refused before anything else is looked at. A JSON null counts as absent, in every field.
-Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
+What this version does not serve is refused before anything else is looked at. A JSON null counts as absent, in every field
+of an order. Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
 """
 
 import math

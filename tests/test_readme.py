@@ -84,9 +84,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]
             yield port, folder / "data"
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            code = process.wait(30)
             if process.stdout is not None:
                 process.stdout.close()
+        assert code == 0, (folder / "stderr.txt").read_text()
 
 
 def _until_said(process: "subprocess.Popen[bytes]", word: bytes, errors: Path) -> None:

@@ -175,7 +175,7 @@ class EngineActor:
             updated_at=now,
             deadline=now + place.deadline - self._clock.monotonic(),
             body=place.order.sent,
-            parameters={"closes_position": place.order.closes_position},
+            parameters={"closes_position": place.order.closes_position, "hold_limits": False, "parts": {}},
             tag=place.order.tag,
         )
 

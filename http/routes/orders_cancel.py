@@ -19,8 +19,8 @@ from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-ASK_SECONDS = 15.0
-"""Longer than a cancel can take: room 5 s, the broker 4 s, and the hand-over."""
+BESIDE_BROKER_SECONDS = 11.0
+"""What a cancel may take beside the broker's own time: room 5 s, and the hand-over from desk to parent to session."""
 _UNSERVED = ("orders", "parent_id", "part")
 
 
@@ -49,7 +49,7 @@ async def _answer(
     """Ask the desk. Once the cancel got into its mailbox its outcome is unknown, and the answer says so."""
     unknown = {"order_id": order_id} if dry_run else {"order_id": order_id, "outcome": Outcome.UNKNOWN.value}
     try:
-        return await orders.desk.ask(ask, ASK_SECONDS)
+        return await orders.desk.ask(ask, orders.settings.broker_timeout_seconds + BESIDE_BROKER_SECONDS)
     except ActorNotRunning as error:
         if not error.taken:
             raise

@@ -40,6 +40,23 @@ async def test_every_operation_tells_its_token_parameters_and_answers(client):
     assert len(seen) == len(ROUTES)
 
 
+async def test_an_order_that_reached_a_broker_is_not_said_to_carry_an_error(client):
+    document = await (await client.get("/openapi.json")).get_json()
+    for path, method in (("/api/orders/place", "post"), ("/api/orders/cancel", "delete")):
+        answers = document["paths"][path][method]["responses"]
+        schemas = {status: answer["content"]["application/json"]["schema"] for status, answer in answers.items()}
+        assert schemas["422"] == schemas["504"] == {}
+        assert schemas["503"] == {"$ref": "#/components/schemas/Failure"}
+
+
+async def test_a_variable_of_the_path_is_a_required_parameter_in_the_path(client):
+    document = await (await client.get("/openapi.json")).get_json()
+    operation = document["paths"]["/api/orders/intents/{intent_id}"]["get"]
+    assert [(one["name"], one["in"], one["required"]) for one in operation["parameters"]] == [
+        ("intent_id", "path", True)
+    ]
+
+
 async def test_a_parameter_of_the_body_becomes_a_property_and_bounds_are_told():
     async def handler(request, services):
         raise NotImplementedError

@@ -5,6 +5,7 @@ import msgspec
 
 from onebroker.actors.engine.messages import Place
 from onebroker.actors.engine.reading import KeptAnswer, kept_answer
+from onebroker.actors.store import keys
 
 INTENT = "i-1"
 
@@ -20,7 +21,7 @@ async def kept(day):
 async def test_the_answer_of_an_order_that_was_placed_is_kept_as_it_was_given(day, autojump_clock):
     async with day.market(), day.service():
         answer = await day.place(day.body(day.equity()), intent_id=INTENT)
-        await day.until(lambda: f"orders:answer:{INTENT}" in day.store.keys())
+        await day.until(lambda: keys.answer(INTENT) in frozenset(day.store.keys()))
         status, response = await kept(day)
         assert (status, response["outcome"]) == (answer.status, answer.body["outcome"])
         assert response["order_id"] == answer.body["order_id"]

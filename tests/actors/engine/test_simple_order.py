@@ -49,7 +49,9 @@ async def test_a_limit_order_is_placed_once_rests_and_is_shown_with_its_parent(d
         assert (owner.parent_id, owner.tag, owner.leg_role) == (answer.body["parent_id"], "mine1", "entry")
         record = await parent_of(day, answer)
         assert (record["state"], record["legs"][0]["state"]) == ("working", "open")
-        assert [one["parent_order_id"] for one in (await open_parents(day.store))["parents"]] == [answer.body["parent_id"]]
+        assert [one["parent_order_id"] for one in (await open_parents(day.store))["parents"]] == [
+            answer.body["parent_id"]
+        ]
 
 
 async def test_an_order_that_the_market_reaches_completes_its_parent(day, autojump_clock):

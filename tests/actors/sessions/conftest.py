@@ -24,7 +24,7 @@ PATHS = {
     "upstox": {
         "/v2/order/retrieve-all": "orders", "/v2/order/trades/get-trades-for-day": "trades",
         "/v2/portfolio/short-term-positions": "positions", "/v2/portfolio/long-term-holdings": "holdings",
-        "/v2/user/get-funds-and-margin": "funds", "/v2/user/profile": "profile",
+        "/v3/user/get-funds-and-margin": "funds", "/v2/user/profile": "profile",
     },
 }  # fmt: skip
 
@@ -139,13 +139,15 @@ class World:
             lambda reply: AskRoom(priority=priority, deadline=deadline, reply=reply), wait + 1
         )
 
-    def place_request(self, code, *, number=0, price=None):
+    def place_request(self, code, *, number=0, price=None, contract=None):
         """Return a place of ten shares, far from the market, in the broker's words."""
         day, door = self._day, self._day.sessions[code]
-        share = day.equity(number)
+        share = contract or day.equity(number)
+        listed = share.listings[code]
+        units = listed.lot_size * (listed.contract_units or 1) if contract else 10
         ticket = OrderTicket(
-            listing=share.listings[code], segment=share.identity.segment, transaction_type="BUY", product="CNC",
-            order_type="LIMIT", validity="DAY", quantity=10, price=price or self.low(share), token="obaaaaaaaaaaaa",
+            listing=share.listings[code], segment=share.identity.segment, transaction_type="BUY", product="NRML" if contract else "CNC",
+            order_type="LIMIT", validity="DAY", quantity=units, price=price or self.low(share), token="obaaaaaaaaaaaa",
         )  # fmt: skip
         return door.broker.orders.place_request(door.view.value.access, ticket, day.clock.now())
 

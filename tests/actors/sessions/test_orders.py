@@ -1,5 +1,7 @@
 """Order messages of a session: sent once or not at all, inside the budget, their outcome never guessed."""
 
+import contextlib
+
 import attrs
 import pytest
 import trio
@@ -205,9 +207,10 @@ async def test_at_the_days_cap_entries_are_refused_with_the_figures_and_cancels_
 async def test_a_place_given_back_is_there_again(day, world, autojump_clock):
     async with day.market(), day.service():
         taken = []
-        with pytest.raises(RoomFull):
-            while True:
+        with contextlib.suppress(RoomFull):
+            while len(taken) < 20:
                 taken.append(await world.permit("zerodha", wait=0))
+        assert len(taken) < 10
         await day.sessions["zerodha"].address.tell(ReturnRoom(permit=taken[0]))
         await world.permit("zerodha", wait=0)
 

@@ -1,0 +1,420 @@
+"""The demo as a process, driven from outside over real HTTP and in real time; every wait is for a condition.
+
+    def test_funds_are_read(demo):
+        assert demo.read("/api/portfolio/funds")["summary"]
+
+`demo` is started once a module; `new_demo` starts further ones, which a test may kill. Judged by the simulator's ledger.
+"""
+
+import http.client
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import attrs
+import msgspec
+import pytest
+
+READY_SECONDS = 60.0
+"""The demo needs about three; a busy machine may take longer."""
+WAIT_SECONDS = 30.0
+STOP_SECONDS = 30.0
+CALL_SECONDS = 60.0
+STEP_SECONDS = 0.05
+KEY, SECRET = "demo-key", "demo-secret"
+LOST = (OSError, http.client.HTTPException)
+"""What a request ends with whose server is killed."""
+
+
+@attrs.frozen
+class Answer:
+    status: int
+    content_type: str
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+
+class Http:
+    """A client of one address, with one kept connection per thread; closed as a whole."""
+
+    def __init__(self, address: str) -> None:
+        self._address = urlsplit(address).netloc
+        self._own = threading.local()
+        self._all: list[http.client.HTTPConnection] = []
+
+    def ask(self, method: str, target: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
+        """Send one request and return its answer; a connection that was kept and is dead is opened again for reads only."""
+        connection = getattr(self._own, "connection", None)
+        if connection is None or method != "GET":
+            connection = self._open()
+        try:
+            return self._once(connection, method, target, body, headers)
+        except LOST:
+            if method != "GET":
+                raise
+            return self._once(self._open(), method, target, body, headers)
+
+    def close(self) -> None:
+        for connection in self._all:
+            connection.close()
+        self._all.clear()
+        self._own = threading.local()
+
+    def _open(self) -> http.client.HTTPConnection:
+        old = getattr(self._own, "connection", None)
+        if old is not None:
+            old.close()
+        connection = http.client.HTTPConnection(self._address, timeout=CALL_SECONDS)
+        self._own.connection = connection
+        self._all.append(connection)
+        return connection
+
+    @staticmethod
+    def _once(
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        body: bytes | None,
+        headers: dict[str, str] | None,
+    ) -> Answer:
+        try:
+            connection.request(method, target, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.getheader("content-type", ""), answer.read())
+        except LOST:
+            connection.close()
+            raise
+
+
+class Demo:
+    """One data directory and, while started, the process that serves it."""
+
+    def __init__(self, data_dir: Path, *options: str) -> None:
+        self.data_dir, self.options = data_dir, options
+        self.port = free_port()
+        self.token = ""
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ready_seconds = 0.0
+        self._http = Http(f"http://127.0.0.1:{self.port}")
+        self._control: Http | None = None
+
+    # The process
+
+    def start(self) -> "Demo":
+        """Start it, wait until `GET /api/` answers, both brokers are read and orders are taken; connect."""
+        began = time.monotonic()
+        self.launch()
+        until(lambda: self._answers_or_fails(), "GET /api/ to answer", READY_SECONDS)
+        self.ready_seconds = time.monotonic() - began
+        self.token = self.connect()
+        self._control = Http(self.control_url)
+        return self
+
+    def launch(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "onebroker.http", "demo", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--data-dir", str(self.data_dir), *self.options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return self.process
+
+    @property
+    def log(self) -> Path:
+        return self.data_dir.with_name(f"{self.data_dir.name}.log")
+
+    @property
+    def control_url(self) -> str:
+        return (self.data_dir / "control-url").read_text().strip()
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def kill(self) -> None:
+        """Kill -9; whatever it left running stays."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(STOP_SECONDS)
+        self._close_clients()
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """Stop it in order and return its exit code."""
+        assert self.process is not None
+        self.process.send_signal(by)
+        code = self.process.wait(STOP_SECONDS)
+        self._close_clients()
+        return code
+
+    def clean_up(self) -> None:
+        """End the process and everything that it left running on its directory."""
+        self._close_clients()
+        if self.process is not None and self.process.poll() is None:
+            self.end()
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+
+    def processes(self, word: str = "") -> list[int]:
+        """Processes whose command line or working directory names the data directory (and whose command has `word`)."""
+        return [
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and names(entry, str(self.data_dir), word)
+        ]
+
+    def redis_servers(self) -> list[int]:
+        return self.processes("redis-server")
+
+    def simulators(self) -> list[int]:
+        return self.processes("onebroker.brokers.simulator")
+
+    def _answers_or_fails(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the demo ended with {self.process.returncode}:\n{self.log.read_text()}"
+        try:
+            return self._http.ask("GET", "/api/").status == 200
+        except LOST:
+            return False
+
+    def _close_clients(self) -> None:
+        self._http.close()
+        if self._control is not None:
+            self._control.close()
+
+    # The service
+
+    def connect(self, key: str = KEY, secret: str = SECRET) -> str:
+        return until(lambda: self._connected(key, secret), "connect to answer 200")
+
+    def _connected(self, key: str, secret: str) -> str | None:
+        answer = self._http.ask("POST", "/api/session/connect", headers={"api-key": key, "api-secret": secret})
+        return answer.json["access-token"] if answer.status == 200 else None
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        **query: object,
+    ) -> Answer:
+        """Send one request with the token. `body` becomes JSON; `raw` is sent as it is; `headers` replace the usual ones."""
+        target = quote(path) + (f"?{urlencode(query, doseq=True)}" if query else "")
+        data = msgspec.json.encode(body) if body is not None else raw
+        sent = {"access-token": self.token, "content-type": "application/json"} if headers is None else headers
+        return self._http.ask(method, target, data, sent)
+
+    def read(self, path: str, **query: object) -> Any:
+        """Return the document of a GET that answers 200."""
+        answer = self.ask("GET", path, **query)
+        assert answer.status == 200, (path, answer)
+        return answer.json
+
+    def statuses(self, path: str) -> dict[str, str]:
+        """Each broker's read status in a document, or nothing while the document is not served."""
+        answer = self.ask("GET", path)
+        brokers = answer.json.get("brokers", []) if answer.status in (200, 502, 503) else []
+        return {each["broker"]: each["status"] for each in brokers}
+
+    def until_ready(self) -> None:
+        """Wait until orders are taken and both brokers are read in every document."""
+        for path in DOCUMENTS:
+            until(
+                lambda path=path: self.statuses(path) == {"zerodha": "ok", "upstox": "ok"}, f"both brokers ok in {path}"
+            )
+        until(lambda: self.read("/api/health")["engine"]["running"], "the engine to run")
+        until(lambda: self.read("/api/health")["catalogue"]["published_today"], "the catalogue to be published")
+
+    def place(self, **fields: object) -> Answer:
+        return self.ask("POST", "/api/orders/place", fields)
+
+    def cancel(self, order_id: str, **query: object) -> Answer:
+        return self.ask("DELETE", "/api/orders/cancel", order_id=order_id, **query)
+
+    def orders(self, **query: object) -> list[Any]:
+        rows: list[Any] = self.read("/api/orders/details", **query)["orders"]
+        return rows
+
+    def until_status(self, order_id: str, status: str, seconds: float = WAIT_SECONDS) -> Any:
+        """Return the order's row once the order book shows it in `status`."""
+
+        def row() -> Any:
+            return next((each for each in self.orders(order_id=order_id) if each["status"] == status), None)
+
+        return until(row, f"order {order_id} to be {status}", seconds)
+
+    # The simulator
+
+    def control(self, method: str, path: str, body: object = None) -> Any:
+        if self._control is None:
+            self._control = Http(self.control_url)
+        answer = self._control.ask(method, path, None if body is None else msgspec.json.encode(body))
+        assert answer.status == 200, answer
+        return answer.json
+
+    def fault(self, broker: str, kind: str, **fields: object) -> None:
+        self.control("POST", "/fault", {"broker": broker, "kind": kind, **fields})
+
+    def heal(self) -> None:
+        self.control("POST", "/heal", {})
+
+    def move(self, instrument_id: str, price: float, hold_seconds: float = 60.0) -> None:
+        self.control(
+            "POST", "/price", {"instrument": instrument_id, "last_price": price, "hold_seconds": hold_seconds}
+        )
+
+    def ledger(self, since: int = 0) -> Any:
+        return self.control("GET", f"/ledger?since={since}")
+
+    def shares(self) -> list[Any]:
+        """Cash shares of nse that both brokers list."""
+        return [
+            each
+            for each in self.control("GET", "/instruments?shape=security&limit=500")
+            if each["segment"] == "nse_equities" and len(each["brokers"]) == 2
+        ]
+
+    def share(self, number: int = 0) -> Any:
+        return self.shares()[number]
+
+
+DOCUMENTS = (
+    "/api/portfolio/funds",
+    "/api/portfolio/holdings",
+    "/api/portfolio/positions",
+    "/api/orders/details",
+    "/api/orders/trades",
+)
+
+
+def names(process: Path, directory: str, word: str) -> bool:
+    """Whether a process (its /proc folder) works on a directory and has `word` in its command. Zombies have neither."""
+    try:
+        command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        folder = os.readlink(process / "cwd")
+    except OSError:
+        return False
+    inside = f"{directory}/" in f"{command}/" or f"{directory} " in command or f"{folder}/".startswith(f"{directory}/")
+    return inside and word in command
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS) -> Any:
+    """Return the condition's first true value; fail when it stays false."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:g} s for {what}")
+        time.sleep(STEP_SECONDS)
+    return value
+
+
+def at_price(share: Any, percent: float) -> float:
+    """A price so many percent from the share's last one, on its tick."""
+    ticks = round(share["last_price"] * (1 + percent / 100) / share["tick_size"])
+    return round(ticks * share["tick_size"], 2)
+
+
+def limit_buy(share: Any, percent: float = -2.0, **more: object) -> dict[str, object]:
+    """The body of a LIMIT order below the market."""
+    return {
+        "instrument_id": share["instrument_id"],
+        "transaction_type": "BUY",
+        "product": "CNC",
+        "order_type": "LIMIT",
+        "quantity": 1,
+        "price": at_price(share, percent),
+        **more,
+    }
+
+
+def placed(ledger: Any) -> list[Any]:
+    return [message for message in ledger["messages"] if message["verb"] == "place"]
+
+
+def assert_sent_once(demo: Demo) -> Any:
+    """Assert that no order was sent twice, by the exchange's own record; return that."""
+    ledger = demo.ledger()
+    messages = placed(ledger)
+    for name in ("tag", "order_id"):
+        counted = Counter((message["broker"], message[name]) for message in messages if message[name] is not None)
+        assert [key for key, count in counted.items() if count > 1] == [], f"one {name} twice"
+    tags = [message["tag"] for message in messages]
+    assert None not in tags, "every order carries the engine's token"
+    assert len(set(tags)) == len(messages)
+    return ledger
+
+
+@pytest.fixture(scope="session")
+def tools() -> Any:
+    """The functions and constants of this module, for the test modules beside it."""
+
+    class Tools:
+        pass
+
+    for tool in (until, at_price, limit_buy, placed, assert_sent_once, free_port, names, Demo, Http):
+        setattr(Tools, tool.__name__, staticmethod(tool))
+    Tools.DOCUMENTS, Tools.LOST = DOCUMENTS, LOST  # type: ignore[attr-defined]
+    return Tools
+
+
+@pytest.fixture(scope="module")
+def new_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Demo]]:
+    """Return `make(*options)`: a demo with a data directory of its own, not started; ended when the module is done."""
+    made: list[Demo] = []
+
+    def make(*options: str) -> Demo:
+        made.append(Demo(tmp_path_factory.mktemp("demo") / "data", *options))
+        return made[-1]
+
+    yield make
+    for demo in made:
+        demo.clean_up()
+
+
+@pytest.fixture(scope="module")
+def demo(new_demo: Callable[..., Demo]) -> Demo:
+    """A running demo, ready for orders."""
+    running = new_demo().start()
+    running.until_ready()
+    return running
+
+
+@pytest.fixture
+def together() -> Iterator[ThreadPoolExecutor]:
+    """Threads for requests at the same time."""
+    with ThreadPoolExecutor(32) as pool:
+        yield pool
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    """Chance of the test's own; the seed is shown when it fails."""
+    seed = random.randrange(1 << 32)
+    request.node.user_properties.append(("seed", seed))
+    return random.Random(seed)
