@@ -1,6 +1,13 @@
 """Options of the whole suite."""
 
+import os
+
 import pytest
+from hypothesis import settings
+
+# No timing is asserted in tests, so hypothesis may not either; in CI its examples are the same in every run.
+settings.register_profile("suite", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

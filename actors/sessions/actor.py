@@ -180,7 +180,11 @@ class SessionActor:
             case ReturnRoom():
                 self._order_desk.return_room(message.permit)
             case SendOrder():
-                nursery.start_soon(self._send_order, message)
+                if self._login.live is None:  # the request was made with a login that is dead by now
+                    self._order_desk.return_room(message.permit)
+                    message.reply.refuse(LoginNeeded(self._broker.code))
+                else:
+                    nursery.start_soon(self._send_order, message)
             case ReadSoon():
                 self._pollers[message.resource].soon()
             case ExchangeRedirect():

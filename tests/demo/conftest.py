@@ -37,6 +37,15 @@ LOST = (OSError, http.client.HTTPException)
 """What a request ends with whose server is killed."""
 
 
+DOCUMENTS = (
+    "/api/portfolio/funds",
+    "/api/portfolio/holdings",
+    "/api/portfolio/positions",
+    "/api/orders/details",
+    "/api/orders/trades",
+)
+
+
 @attrs.frozen
 class Answer:
     status: int
@@ -98,6 +107,16 @@ class Http:
         except LOST:
             connection.close()
             raise
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS) -> Any:
+    """Return the condition's first true value; fail when it stays false."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:g} s for {what}")
+        time.sleep(STEP_SECONDS)
+    return value
 
 
 class Demo:
@@ -188,6 +207,10 @@ class Demo:
     def _answers_or_fails(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, f"the demo ended with {self.process.returncode}:\n{self.log.read_text()}"
+        return self.answers()
+
+    def answers(self) -> bool:
+        """Whether `GET /api/` answers."""
         try:
             return self._http.ask("GET", "/api/").status == 200
         except LOST:
@@ -296,14 +319,42 @@ class Demo:
     def share(self, number: int = 0) -> Any:
         return self.shares()[number]
 
+    # What tests say with it
 
-DOCUMENTS = (
-    "/api/portfolio/funds",
-    "/api/portfolio/holdings",
-    "/api/portfolio/positions",
-    "/api/orders/details",
-    "/api/orders/trades",
-)
+    until = staticmethod(until)
+    lost = LOST
+
+    @staticmethod
+    def at_price(share: Any, percent: float) -> float:
+        """A price so many percent from the share's last one, on its tick."""
+        ticks = round(share["last_price"] * (1 + percent / 100) / share["tick_size"])
+        return round(ticks * share["tick_size"], 2)
+
+    def limit_buy(self, share: Any, percent: float = -2.0, **more: object) -> dict[str, object]:
+        """The body of a LIMIT order so far from the market."""
+        return {
+            "instrument_id": share["instrument_id"],
+            "transaction_type": "BUY",
+            "product": "CNC",
+            "order_type": "LIMIT",
+            "quantity": 1,
+            "price": self.at_price(share, percent),
+            **more,
+        }
+
+    def placed(self, since: int = 0) -> list[Any]:
+        """The place messages that reached a broker."""
+        return [message for message in self.ledger(since)["messages"] if message["verb"] == "place"]
+
+    def assert_sent_once(self) -> list[Any]:
+        """Assert by the exchange's own record that no order was sent twice; return its place messages."""
+        messages = self.placed()
+        tags = [message["tag"] for message in messages]
+        assert None not in tags, "every order carries the engine's token"
+        assert [tag for tag, count in Counter(tags).items() if count > 1] == []
+        orders = Counter((message["broker"], message["order_id"]) for message in messages if message["order_id"])
+        assert [order for order, count in orders.items() if count > 1] == []
+        return messages
 
 
 def names(process: Path, directory: str, word: str) -> bool:
@@ -322,65 +373,6 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS) -> Any:
-    """Return the condition's first true value; fail when it stays false."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds:g} s for {what}")
-        time.sleep(STEP_SECONDS)
-    return value
-
-
-def at_price(share: Any, percent: float) -> float:
-    """A price so many percent from the share's last one, on its tick."""
-    ticks = round(share["last_price"] * (1 + percent / 100) / share["tick_size"])
-    return round(ticks * share["tick_size"], 2)
-
-
-def limit_buy(share: Any, percent: float = -2.0, **more: object) -> dict[str, object]:
-    """The body of a LIMIT order below the market."""
-    return {
-        "instrument_id": share["instrument_id"],
-        "transaction_type": "BUY",
-        "product": "CNC",
-        "order_type": "LIMIT",
-        "quantity": 1,
-        "price": at_price(share, percent),
-        **more,
-    }
-
-
-def placed(ledger: Any) -> list[Any]:
-    return [message for message in ledger["messages"] if message["verb"] == "place"]
-
-
-def assert_sent_once(demo: Demo) -> Any:
-    """Assert that no order was sent twice, by the exchange's own record; return that."""
-    ledger = demo.ledger()
-    messages = placed(ledger)
-    for name in ("tag", "order_id"):
-        counted = Counter((message["broker"], message[name]) for message in messages if message[name] is not None)
-        assert [key for key, count in counted.items() if count > 1] == [], f"one {name} twice"
-    tags = [message["tag"] for message in messages]
-    assert None not in tags, "every order carries the engine's token"
-    assert len(set(tags)) == len(messages)
-    return ledger
-
-
-@pytest.fixture(scope="session")
-def tools() -> Any:
-    """The functions and constants of this module, for the test modules beside it."""
-
-    class Tools:
-        pass
-
-    for tool in (until, at_price, limit_buy, placed, assert_sent_once, free_port, names, Demo, Http):
-        setattr(Tools, tool.__name__, staticmethod(tool))
-    Tools.DOCUMENTS, Tools.LOST = DOCUMENTS, LOST  # type: ignore[attr-defined]
-    return Tools
 
 
 @pytest.fixture(scope="module")

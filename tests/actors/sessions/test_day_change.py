@@ -38,10 +38,11 @@ async def test_over_the_night_logins_end_at_their_hour_and_yesterdays_orders_go_
     day, world, slices, autojump_clock
 ):
     day.__init__(start=datetime(2026, 11, 23, 23, 20, tzinfo=IST), calendar=REAL)
-    async with day.market(), day.service():
+    async with day.service():
         told = slices(day)
-        placed = {code: (await world.place(code, contract=commodity(day))).answer.order_id for code in day.codes}
-        await trio.sleep(10)
+        async with day.market():
+            placed = {code: (await world.place(code, contract=commodity(day))).answer.order_id for code in day.codes}
+            await trio.sleep(10)
         for code, order_id in placed.items():
             assert order_id in day.sessions[code].view.value.orders
         await until_time(day, 3, 29)
@@ -53,14 +54,14 @@ async def test_over_the_night_logins_end_at_their_hour_and_yesterdays_orders_go_
         since = day.clock.monotonic()
         await until_time(day, 8, 0)
         assert world.calls.count("zerodha", since) == world.calls.count("upstox", since) == 0
-        for code in day.codes:
-            await day.log_in(code)
-        await trio.sleep(40)
+        async with day.market():
+            await trio.sleep(5)
+            for code in day.codes:
+                await day.log_in(code)
+            await trio.sleep(40)
         for code, order_id in placed.items():
             assert state(day, code) is LoginState.LIVE
             assert order_id not in day.sessions[code].view.value.orders
-            rows = told.last(code, "orders").rows
-            assert order_id not in {row.order_id for row in rows}
-            stored = await day.store.hash_all(f"broker:rows:{code}:orders")
-            assert order_id not in stored
+            assert order_id not in {row.order_id for row in told.last(code, "orders").rows}
+            assert order_id not in await day.store.hash_all(f"broker:rows:{code}:orders")
         assert day.crashes.records() == ()

@@ -253,3 +253,19 @@ def test_sockets_of_one_kind_are_shown_as_one():
         connected=True, last_frame_at=9.0, reconnects=5, corrupt_frames=2, subscribed=3, trouble="gone"
     )
     assert joined([]) == FeedView()
+
+
+async def test_ticks_do_not_publish_the_view_again_and_again(day, world, nursery, autojump_clock):
+    async with day.market(), day.service():
+        TickLog(day, nursery)
+        await watch(day, "zerodha", range(5))
+        await trio.sleep(30)
+        published = day.sessions["zerodha"].view
+        before = published.version
+        for turn in range(600):
+            share = day.equity(turn % 5)
+            step = 1 if turn // 5 % 2 else -1
+            day.simulator.set_price(share.instrument_id, day.exchange.market(share.instrument_id).last_price + step)
+            await trio.sleep(0.05)
+        # Twelve reads and five signs of life in five seconds, each published once.
+        assert published.version - before <= 30 * 4

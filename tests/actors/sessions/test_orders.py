@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.kernel.mailbox import ActorNotRunning
-from onebroker.actors.sessions.messages import CapReached, ReturnRoom, RoomFull
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import CallKind
@@ -70,6 +70,16 @@ async def test_an_order_past_its_lock_is_not_sent_and_gives_its_place_back(day, 
         assert orders_sent(world, "zerodha") == []
         await trio.sleep(2)
         assert day.sessions["zerodha"].view.value.room.order_messages_today == 0
+
+
+async def test_an_order_for_a_login_that_is_known_to_be_dead_is_not_sent(day, world, autojump_clock):
+    async with day.market(), day.service():
+        request, place = world.place_request("zerodha"), await world.permit("zerodha")
+        day.simulator.fault("zerodha", FaultKind.EXPIRE_SESSION)
+        await day.until(lambda: not day.sessions["zerodha"].view.value.live)
+        with pytest.raises(LoginNeeded):
+            await world.send("zerodha", request, permit=place)
+        assert orders_sent(world, "zerodha") == []
 
 
 async def test_a_session_that_crashes_with_an_order_under_way_leaves_its_outcome_unknown_and_sends_nothing_again(
