@@ -1,0 +1,151 @@
+"""The whole tree under one mocked clock: what is started works together, and what a restart finds is what was left."""
+
+import json
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+import pytest
+import trio
+
+from onebroker.actors.catalogue.builder import InProcessBuilder
+from onebroker.actors.engine.messages import Place
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.messages import ExchangeRedirect
+from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.token.messages import Connect
+from onebroker.actors.tree import TreeInputs, open_tree
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.inprocess import InProcessTransport
+
+
+class Service:
+    """A tree over the day's market and stores; `start` it as often as you like."""
+
+    def __init__(self, day, folder):
+        self.day = day
+        self.folder = folder
+        self.durable = MemoryDurable()
+
+    @asynccontextmanager
+    async def start(self, *, log_in=True):
+        day, settings = self.day, self.day.settings()
+        async with InProcessTransport(day.simulator) as transport:
+            brokers = brokers_in_service(
+                build_registry(), settings.brokers, exit_share=settings.engine.exit_share, day_limits=False
+            )
+            inputs = TreeInputs(
+                settings=settings,
+                brokers=brokers,
+                clock=day.clock,
+                calendar=day.calendar,
+                transport=transport,
+                store=day.store,
+                durable=self.durable,
+                data_dir=self.folder,
+                owner="owner",
+                catalogue_builder=InProcessBuilder(build_registry()),
+                seed=1,
+            )
+            async with open_tree(inputs) as tree:
+                for code in brokers if log_in else ():
+                    await log_in_as_a_person_would(tree, code, transport)
+                await day.until(lambda: tree.engine_status.value.running and tree.catalogue.value.published_today)
+                yield tree
+
+
+async def log_in_as_a_person_would(tree, code, transport):
+    page = tree.sessions[code].broker.login.login_page(tree.brokers[code].access)
+    answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
+    redirect = answer.headers["location"]
+    await tree.sessions[code].address.ask(lambda reply: ExchangeRedirect(redirect=redirect, reply=reply), 10)
+
+
+def document(tree, resource):
+    return json.loads(tree.documents[resource].value.body)
+
+
+def statuses(tree, resource):
+    state = tree.documents[resource].value
+    return {one["broker"]: one["status"] for one in json.loads(state.body)["brokers"]} if state is not None else {}
+
+
+ALL_OK = {"zerodha": "ok", "upstox": "ok"}
+
+
+@pytest.fixture
+def service(day, tmp_path):
+    return Service(day, tmp_path)
+
+
+async def test_every_document_soon_lists_every_broker_as_ok(day, service, autojump_clock):
+    async with day.market(), service.start() as tree:
+        for resource in ("funds", "positions", "orders", "trades"):
+            await day.until(lambda resource=resource: statuses(tree, resource) == ALL_OK, 10)
+        await day.until(lambda: statuses(tree, "holdings") == ALL_OK, 90)
+        assert all(tree.supervisor.states().values())
+        assert tree.crashes.records() == ()
+
+
+async def test_an_order_goes_from_the_intake_to_the_documents(day, service, autojump_clock):
+    async with day.market(), service.start() as tree:
+        snapshot = tree.catalogue.value.latest
+        contract = next(
+            one for one in day.exchange.contracts() if one.bare == "equities" and one.identity.exchange == "nse"
+        )
+        instrument = snapshot.instrument(contract.instrument_id)
+        last = day.exchange.market(contract.instrument_id).last_price
+        price = (last * Decimal("0.97") / contract.tick_size).quantize(Decimal(1)) * contract.tick_size
+        now = day.clock.monotonic()
+        order = day.body(instrument, price=price, tag="tree1")
+        answer = await tree.engine.ask(
+            lambda reply: Place(intent_id="i", order=order, dry_run=False, routed=now, deadline=now + 5, reply=reply), 5
+        )
+        assert answer.status == 200
+        order_id = answer.body["order_id"]
+
+        def row():
+            return next((one for one in document(tree, "orders")["orders"] if one["order_id"] == order_id), None)
+
+        await day.until(lambda: row() is not None, 2)
+        assert (row()["status"], row()["tag"], row()["leg_role"]) == ("OPEN", "tree1", "entry")
+        day.simulator.set_price(contract.instrument_id, price - Decimal("1.00"))
+        await day.until(lambda: row()["status"] == "COMPLETE", 10)
+
+        def traded():
+            return [one for one in document(tree, "trades")["trades"] if one["order_id"] == order_id]
+
+        await day.until(lambda: sum(one["quantity"] for one in traded()) == 10, 10)
+        assert {one["engine_parent_id"] for one in traded()} == {answer.body["parent_id"]}
+        await day.until(
+            lambda: any(one["instrument_id"] == instrument.instrument_id for one in document(tree, "positions")["net"]),
+            10,
+        )
+
+
+async def test_a_restart_serves_what_was_stored_before_any_broker_was_asked(day, service, autojump_clock):
+    async with day.market():
+        async with service.start() as tree:
+            row = await tree.token_actor.ask(lambda reply: Connect(reply=reply), 5)
+            await day.until(lambda: statuses(tree, "orders") == ALL_OK and statuses(tree, "holdings") == ALL_OK, 90)
+            orders = document(tree, "orders")["orders"]
+            holdings = document(tree, "holdings")["holdings"]
+        day.simulator.fault("all", "refuse_connections")
+        async with service.start(log_in=False) as tree:
+            assert tree.token.value.row.token == row.token
+            await day.until(lambda: document(tree, "orders")["orders"] == orders, 2)
+            isins = [one["isin"] for one in document(tree, "holdings")["holdings"]]
+            assert sorted(isins) == sorted(one["isin"] for one in holdings)
+            await day.until(lambda: statuses(tree, "orders") == {"zerodha": "stale", "upstox": "stale"}, 120)
+
+
+async def test_leaving_the_tree_stops_every_actor_and_what_is_asked_then_fails_at_once(day, service, autojump_clock):
+    async with day.market():
+        async with service.start() as tree:
+            engine, desk = tree.engine, tree.desk
+            assert engine.running
+        assert not engine.running
+        assert not desk.running
+        assert not tree.engine_status.value.running
+        with trio.fail_after(1), pytest.raises(Exception, match="not running"):
+            await tree.token_actor.ask(lambda reply: Connect(reply=reply), 5)
