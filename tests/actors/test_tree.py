@@ -16,6 +16,7 @@ from onebroker.actors.token.messages import Connect
 from onebroker.actors.tree import TreeInputs, open_tree
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.simulator.inprocess import InProcessTransport
 
 
@@ -130,7 +131,7 @@ async def test_a_restart_serves_what_was_stored_before_any_broker_was_asked(day,
             await day.until(lambda: statuses(tree, "orders") == ALL_OK and statuses(tree, "holdings") == ALL_OK, 90)
             orders = document(tree, "orders")["orders"]
             holdings = document(tree, "holdings")["holdings"]
-        day.simulator.fault("all", "refuse_connections")
+        day.simulator.fault("all", FaultKind.REFUSE_CONNECTIONS)
         async with service.start(log_in=False) as tree:
             assert tree.token.value.row.token == row.token
             await day.until(lambda: document(tree, "orders")["orders"] == orders, 2)
