@@ -26,7 +26,7 @@ from onebroker.brokers.records import (
     Tick,
     TradeRow,
 )
-from onebroker.brokers.requests import StreamAddress, WireRequest, WireResponse
+from onebroker.brokers.requests import CallKind, StreamAddress, WireRequest, WireResponse
 from onebroker.config.vocabulary import Outcome
 
 
@@ -313,6 +313,8 @@ class Broker:
     capabilities: Capabilities
     order_windows: Windows
     call_windows: Windows
+    kind_windows: Mapping[CallKind, Windows] = attrs.field(factory=dict)
+    """Further windows of single kinds (quotes, history), beside those of all calls; without `day`."""
     cadence: Cadence
     profile_seconds: float | None
     """Seconds between profile reads; None = only at login."""

@@ -4,6 +4,8 @@ Columns and dtypes are fixed; a codec selects exactly these and appends the colu
 as text, named `raw.<column>` (additional_details shows them).
 """
 
+from collections.abc import Sequence
+
 import polars as pl
 
 LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -27,6 +29,16 @@ LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
 
 RAW_PREFIX = "raw."
 
+NSE_SERIES: Sequence[tuple[str, str]] = (
+    (r"^(GS|GB|SG|TB|CG|[NYZ][0-9A-Z])$", "fixed_income"),  # state and government paper, gold bonds, debentures
+    (r"^(IV|RR)$", "investment_trusts"),
+    (r"^(MF|ME)$", "mutual_funds"),
+)
+"""Series of NSE's cash market -> what is listed there and nowhere else. General knowledge, unchecked against a circular."""
+
+GOVERNMENT_INDEX = r"\bGS\b|\bG-?SEC\b|\bSDL\b|\bBOND\b"
+"""Words of the name of an index of government bonds."""
+
 
 def listing_frame(frame: pl.DataFrame) -> pl.DataFrame:
     """Return `frame` with exactly the listing columns (missing ones null, cast) followed by its `raw.` columns."""
@@ -36,3 +48,8 @@ def listing_frame(frame: pl.DataFrame) -> pl.DataFrame:
     ]
     raw = [pl.col(name).cast(pl.String) for name in frame.columns if name.startswith(RAW_PREFIX)]
     return frame.select(*fixed, *raw)
+
+
+def first_match(column: pl.Expr, patterns: Sequence[tuple[str, str]]) -> pl.Expr:
+    """Return the word of the first pattern found in `column`; null where none is."""
+    return pl.coalesce(pl.when(column.str.contains(pattern)).then(pl.lit(word)) for pattern, word in patterns)

@@ -73,6 +73,13 @@ def latest_boundary(now: datetime) -> datetime:
     return boundary if local >= boundary else boundary - timedelta(days=1)
 
 
+def next_time_of_day(now: datetime, at: time_of_day) -> datetime:
+    """Return the first `at` (a time of day in India) after `now`; at that very moment it is tomorrow's."""
+    local = now.astimezone(IST)
+    today = datetime.combine(local.date(), at, IST)
+    return today if local < today else today + timedelta(days=1)
+
+
 def local_text(moment: datetime) -> str:
     """Write a document's `as_of`: `YYYY-MM-DDTHH:MM:SS` in India time (spec 1 §2.5)."""
     return moment.astimezone(IST).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,18 +1,22 @@
 """The exchange documents a fresh installation starts with: nse, bse, mcx, ncdex, years 2025 and 2026 (spec 1 §2.6, §4.3).
 
-A user replaces them with `onebroker import exchanges FILE`. Hours are those of spec 1 §4.3. Where the days come from, and
-how sure they are (read 2026-08-22, so a holiday declared later than that is not here):
+A user replaces them with `onebroker import exchanges FILE`. Hours are those of spec 1 §4.3. The days were put together on
+2026-08-22 (a holiday declared later is not here) and not compared with the exchanges' circulars again since. None of them is
+beyond doubt:
 
-- equity 2026 and currency 2026: circulars of NSE and BSE of December 2025, with the change of January 2026 (15 January, Maharashtra
-  municipal elections). Sure.
-- commodity 2026 on nse, bse, mcx: the BSE circular of 15 December 2025, which agrees with MCX's published list; NSE's of that
-  day was only seen abridged. 15 January 2026 from an NSE circular. Sure for nse and bse, very likely for mcx.
-- ncdex: brokers' notices say that it closes both sessions on every listed holiday but 1 January. Likely; no circular was seen,
-  nor one about special sessions, so none is listed.
-- 2025: the exchanges' lists as brokers published them, with the currency holiday moved from 5 to 8 September (circulars of 4
-  September 2025). Sure for equity and currency, very likely for commodity.
-- Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday). Muhurat 2026 was announced
-  for Sunday 8 November; its hours were not published when this was written, so it is not here.
+| Year | Calendar | Where the days come from | How certain |
+|---|---|---|---|
+| 2026 | equity, currency | circulars of NSE and BSE of December 2025, changed in January 2026 (15 January, elections) | high |
+| 2026 | commodity of bse | BSE's circular of 15 December 2025; 15 January from an NSE circular | high |
+| 2026 | commodity of nse, mcx | taken to be as bse's; NSE's circular seen abridged only, MCX's published list agrees | good |
+| 2025 | equity | lists as brokers published them; no circular was seen | good |
+| 2025 | currency | the same; that the holiday of 5 September moved to the 8th was not checked against a circular either | fair |
+| 2025 | commodity | the same | fair |
+| both | ncdex | brokers' notices: both sessions closed on every listed holiday but 1 January; no circular was seen | low |
+
+Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday); general knowledge,
+unchecked against a circular. Muhurat 2026 was announced for Sunday 8 November; its hours were not published when this was
+written, so it is not here, and no special session of ncdex is known.
 """
 
 from collections.abc import Iterable

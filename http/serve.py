@@ -20,7 +20,7 @@ import attrs
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
-from hypercorn.events import Closed, Event, RawData
+from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
@@ -147,13 +147,24 @@ def _hypercorn_config() -> Config:
 class Connection(TCPServer):
     """hypercorn's connection, with a bound on how long a client may take no bytes, and a way to cut it off."""
 
+    _ended = False
+    """Whether the client has said its last."""
+
+    async def _read_data(self) -> None:
+        await super()._read_data()
+        # The idle timer would hold a connection whose client has left, and its file, until it runs out.
+        self._ended = True
+        await self.idle_task.stop()
+
     async def protocol_send(self, event: Event) -> None:
         if isinstance(event, RawData):
             await self._write(event.data)
             return
-        # Shielded: telling the application that its client is gone cancels the very task that is closing here, and a
-        # connection answered with `Connection: close` would stay open.
-        with trio.move_on_after(CLOSE_SECONDS, shield=isinstance(event, Closed)):
+        if self._ended and isinstance(event, Updated):
+            return
+        # Shielded: telling the application that its request is over cancels the very task that goes on here. A connection
+        # answered with `Connection: close` would stay open, and a kept one would be idle for ever, also at a shutdown.
+        with trio.move_on_after(CLOSE_SECONDS, shield=True):
             await super().protocol_send(event)
 
     async def _write(self, data: bytes) -> None:

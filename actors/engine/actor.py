@@ -4,6 +4,7 @@ It publishes whether it takes orders (`EngineStatus`). When the lock is lost eve
 again from the store. Structure: order-engine 2.7.
 """
 
+import contextlib
 import uuid
 from collections.abc import Mapping
 from typing import assert_never
@@ -29,14 +30,17 @@ from onebroker.actors.engine.messages import (
     Place,
 )
 from onebroker.actors.engine.parent import ParentActor
+from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
-from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
+from onebroker.actors.kernel.mailbox import Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, open_supervisor
+from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
+from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, SetRemove, StoreError, StreamAdd
+from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, StoreError, StreamAdd
 from onebroker.brokers.records import OrderRow
 from onebroker.config.converters import StructureError
+from onebroker.config.messages import orders as texts
 
 RECONCILE_SECONDS = 30.0
 """How long a start waits for the books of brokers with unfinished legs (order-engine 2.5)."""
@@ -53,7 +57,9 @@ class _Running:
     """An open parent's mailbox and the sign of its end."""
 
     mailbox: Mailbox[ParentMessage]
-    finished: trio.Event
+    finished: trio.Event = attrs.field(factory=trio.Event)
+    asked: list[Reply[Sent]] = attrs.field(factory=list)
+    """Cancels handed to it; refused at its end where it did not come to them."""
 
 
 class EngineActor:
@@ -79,7 +85,7 @@ class EngineActor:
         try:
             await self._lock.take()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._lock.keep)
+                nursery.start_soon(self._keep_lock)
                 records = await self._open_records()
                 await self._reconciled(records)
                 for record in records:
@@ -92,6 +98,13 @@ class EngineActor:
         finally:
             self._show("the order engine has stopped")
 
+    async def _keep_lock(self) -> None:
+        """Hold the lock; that no orders are taken any more is shown before anything else ends."""
+        try:
+            await self._lock.keep()
+        finally:
+            self._show("the order engine is stopping")
+
     def _show(self, reason: str) -> None:
         self._status.set(EngineStatus(running=False, reason=reason))
 
@@ -100,6 +113,7 @@ class EngineActor:
     async def _open_records(self) -> list[ParentRecord]:
         """Load every open parent, oldest first, and index its legs before any book row is looked at."""
         records = []
+        self._doors.legs.begin_day(session_day(self._clock))
         for parent_id in await self._doors.store.members(keys.OPEN_PARENTS):
             body = await self._doors.store.get(keys.parent(parent_id))
             if body is None:
@@ -134,7 +148,8 @@ class EngineActor:
                 if running is None:
                     message.reply.refuse(NotOurs(message.parent_id))
                 else:
-                    await running.mailbox.address.tell(message)
+                    running.asked.append(message.reply)
+                    nursery.start_soon(running.mailbox.address.tell, message)
             case _:
                 assert_never(message)
 
@@ -153,14 +168,17 @@ class EngineActor:
             self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
             return
         record = self._new_parent(place)
-        if await self._journal(place, record):
+        if await self._journal(place, record, nursery):
             self._start_parent(nursery, record.parent_order_id, (record, place))
 
     def _answer_unplaced(self, place: Place, answer: EngineAnswer) -> None:
         """Answer an order that gets no parent, and keep the answer for a caller who has stopped waiting (order-engine 5.3)."""
         place.reply.answer(answer)
+        self._keep_answer(place.intent_id, answer)
+
+    def _keep_answer(self, intent_id: str, answer: EngineAnswer) -> None:
         keep_seconds = int(self._doors.settings.answer_keep_seconds)
-        self._doors.store.post(Set(keys.answer(place.intent_id), answers.encode(answer), keep_seconds))
+        self._doors.store.post(Set(keys.answer(intent_id), answers.encode(answer), keep_seconds))
 
     def _new_parent(self, place: Place) -> ParentRecord:
         now = self._clock.epoch()
@@ -179,7 +197,14 @@ class EngineActor:
             tag=place.order.tag,
         )
 
-    async def _journal(self, place: Place, record: ParentRecord) -> bool:
+    def _close_perhaps_written(self, nursery: trio.Nursery, record: ParentRecord, error: str) -> None:
+        """End a parent that the store may hold although its write failed: its caller was told that nothing is placed."""
+        refused = attrs.evolve(
+            record, state=ParentState.REJECTED, status_message=texts.not_written(error), answered=True
+        )
+        self._start_parent(nursery, record.parent_order_id, (refused, None))
+
+    async def _journal(self, place: Place, record: ParentRecord, nursery: trio.Nursery) -> bool:
         """Write journal, `started` and parent in one script; only then may the parent act."""
         entry = {
             "intent_id": place.intent_id.encode(),
@@ -199,7 +224,9 @@ class EngineActor:
         except AlreadyThere:
             place.reply.answer(answers.already_started(place.intent_id))
         except StoreError as error:
-            place.reply.answer(answers.not_written(place.intent_id, str(error)))
+            self._answer_unplaced(place, answers.not_written(place.intent_id, str(error)))
+            if not error.not_sent:
+                self._close_perhaps_written(nursery, record, str(error))
         except FencedOut:
             place.reply.answer(answers.not_written(place.intent_id, "the order engine has lost its lock"))
             self._lock.lose()
@@ -209,12 +236,16 @@ class EngineActor:
 
     # --- parents ----------------------------------------------------------------------------------------------------
 
-    def _start_parent(self, nursery: trio.Nursery, parent_id: str, begin: tuple[ParentRecord, Place] | None) -> None:
+    def _start_parent(
+        self, nursery: trio.Nursery, parent_id: str, begin: tuple[ParentRecord, Place | None] | None
+    ) -> None:
         mailbox: Mailbox[ParentMessage] = open_mailbox(f"parent {parent_id}", capacity=PARENT_MAILBOX)
-        self._parents[parent_id] = running = _Running(mailbox, trio.Event())
+        self._parents[parent_id] = running = _Running(mailbox)
         nursery.start_soon(self._keep_parent, parent_id, running, begin)
 
-    async def _keep_parent(self, parent_id: str, running: _Running, begin: tuple[ParentRecord, Place] | None) -> None:
+    async def _keep_parent(
+        self, parent_id: str, running: _Running, begin: tuple[ParentRecord, Place | None] | None
+    ) -> None:
         """Supervise one parent to its end; a fault never touches its siblings."""
         beginnings = [begin]
 
@@ -231,24 +262,37 @@ class EngineActor:
                 await supervisor.start(child)
                 await running.finished.wait()
         except* GaveUp as gave_up:
-            await self._fail(parent_id, str(gave_up.exceptions[0]))
+            await self._fail(parent_id, describe(gave_up))
         finally:
             self._parents.pop(parent_id, None)
+            for reply in running.asked:
+                reply.refuse(NotOurs(parent_id))
 
     async def _fail(self, parent_id: str, fault: str) -> None:
         """End a parent that kept crashing: its resting legs stay, unwatched, and the message says so (row 40)."""
-        body = await self._doors.store.get(keys.parent(parent_id))
-        if body is None:
+        while True:
+            with contextlib.suppress(StoreError):
+                await self._write_failed(parent_id, fault)
+                return
+            await trio.sleep(RETRY_SECONDS)
+
+    async def _write_failed(self, parent_id: str, fault: str) -> None:
+        try:
+            record = await load_parent(self._doors.store, parent_id)
+        except StructureError:
+            return  # damaged: left alone, and named by GET parents
+        if record is None or record.state.final:
             return
-        record = decode_parent(body)
         resting = sum(not leg.state.final for leg in record.legs)
         sentence = f"the order engine gave this order up ({fault}); {resting} of its orders may still rest unwatched"
         failed = attrs.evolve(record, state=ParentState.FAILED, status_message=sentence, updated_at=self._clock.epoch())
-        await self._doors.store.commit(
-            Set(keys.parent(parent_id), encode_parent(failed)),
-            SetRemove(keys.OPEN_PARENTS, parent_id),
-            fence=self._lock.fence,
-        )
+        try:
+            await self._doors.store.commit(*final_ops(failed), fence=self._lock.fence)
+        except FencedOut:
+            self._lock.lose()
+            return
+        if not record.answered:
+            self._keep_answer(record.intent_id, answers.rebuilt(record))
 
     # --- the router -------------------------------------------------------------------------------------------------
 
@@ -262,13 +306,15 @@ class EngineActor:
                 await door.view.wait_newer(version)
             version = door.view.version
             view = door.view.value
-            for order_id, row in view.orders.items():
-                if seen.get(order_id) is not row:
-                    await self._route_row(code, row)
-            seen = dict(view.orders)
+            self._doors.legs.begin_day(session_day(self._clock))
+            if view.orders is not seen:
+                for order_id, row in view.orders.items():
+                    if seen.get(order_id) is not row:
+                        await self._route_row(code, row)
+                seen = view.orders
             if view.orders_read_started is not None and view.orders_read_started != fresh_told:
                 fresh_told = view.orders_read_started
-                message = BooksFresh(broker=code, began=fresh_told)
+                message = BooksFresh(broker=code, began=fresh_told, orders=view.orders)
                 for running in tuple(self._parents.values()):
                     running.mailbox.address.replace(("fresh", code), message)
 
@@ -277,7 +323,10 @@ class EngineActor:
         if not legs.knows(row, code):
             await legs.learn(self._doors.store, row, code)
         entry = legs.entry(code, row.order_id, row.tag)
-        running = self._parents.get(entry.parent_id) if entry is not None else None
+        if entry is None:
+            return
+        legs.shown(entry, row.order_id)
+        running = self._parents.get(entry.parent_id)
         if running is not None:
             running.mailbox.address.replace(("order", code, row.order_id), LegSeen(broker=code, row=row))
 

@@ -8,6 +8,7 @@ import msgspec
 from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord
 from onebroker.actors.sessions.messages import Sent
+from onebroker.brokers.broker import OrderAnswer
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome
 
@@ -24,7 +25,10 @@ def placed(record: ParentRecord, leg_id: str, preparation_seconds: float, sent: 
     """Answer a place that reached for a broker; `sent` None = no result yet."""
     leg = record.leg(leg_id)
     assert leg is not None
+    words: OrderAnswer | LegRecord = sent.answer if sent is not None else leg
     outcome = sent.answer.outcome if sent is not None else _outcome(leg)
+    if outcome is Outcome.REJECTED and _outcome(leg) is not outcome:
+        words, outcome = leg, _outcome(leg)  # the order stream shows it alive: who is told "rejected" sends again
     timing: dict[str, float] = {"preparation": milliseconds(preparation_seconds)}
     if sent is not None:
         timing["broker"] = milliseconds(sent.broker_seconds)
@@ -35,9 +39,9 @@ def placed(record: ParentRecord, leg_id: str, preparation_seconds: float, sent: 
             "instrument_id": record.instrument_id,
             "tag": record.tag,
             "outcome": outcome.value,
-            "order_id": sent.answer.order_id if sent is not None else leg.order_id,
-            "status_message": sent.answer.status_message if sent is not None else leg.status_message,
-            "broker_response": sent.answer.broker_response if sent is not None else leg.broker_response,
+            "order_id": words.order_id,
+            "status_message": words.status_message,
+            "broker_response": words.broker_response,
             "skipped": list(record.skipped),
             "timing_ms": timing,
             "intent_id": record.intent_id,

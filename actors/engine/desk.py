@@ -13,22 +13,14 @@ from onebroker.actors.engine.answers import milliseconds
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.dry_run import shown_url
 from onebroker.actors.engine.messages import CancelLeg, EngineAnswer, EngineMessage, EngineStatus, NotOurs
+from onebroker.actors.engine.sending import ask_room, send_once
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Mailbox, Reply
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.messages import (
-    AskRoom,
-    LoginNeeded,
-    Permit,
-    ReturnRoom,
-    RoomFull,
-    SendOrder,
-    Sent,
-    result,
-)
+from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom, RoomFull, Sent, result
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
-from onebroker.brokers.requests import WireRequest
+from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.budget import Priority
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
@@ -112,11 +104,13 @@ class DeskActor:
             return _refused(503, texts.no_login(held.broker), held)
         if not self._doors.store.reachable:
             return _refused(503, texts.redis_unreadable("the store is away"), held)
-        request = door.broker.orders.cancel_request(access, held.row, self._doors.clock.now())
-        if message.dry_run:
-            return self._dry_run(message, held, request)
         try:
+            request = door.broker.orders.cancel_request(access, held.row, self._doors.clock.now())
+            if message.dry_run:
+                return self._dry_run(message, held, request)
             sent = await self._send(held, request)
+        except NotSendable as error:
+            return _refused(503, texts.cancel_not_built(str(error)), held)
         except LoginNeeded:
             return _refused(503, texts.no_login(held.broker), held)
         except RoomFull:
@@ -134,8 +128,10 @@ class DeskActor:
             except NotOurs:
                 pass  # a finished parent's order: nobody else acts on it
             except ActorNotRunning as error:
-                if error.taken:
-                    raise StoreError("the order engine stopped while it cancelled this order") from error
+                if error.taken:  # the message may have left
+                    return result(
+                        Outcome.UNKNOWN, "the order engine stopped while it cancelled this order", reached=True
+                    )
         return await self._by_ourselves(held, request)
 
     async def _through_parent(self, held: _Held, parent_id: str) -> Sent:
@@ -155,37 +151,20 @@ class DeskActor:
     async def _by_ourselves(self, held: _Held, request: WireRequest) -> Sent:
         door = self._doors.sessions[held.broker]
         clock = self._doors.clock
-        deadline = clock.monotonic() + ROOM_SECONDS
-
-        def ask_room(reply: Reply[Permit]) -> AskRoom:
-            return AskRoom(priority=Priority.CANCEL, deadline=deadline, reply=reply)
-
-        try:
-            permit = await door.address.ask(ask_room, ROOM_SECONDS + MARGIN_SECONDS)
-        except AskTimedOut as error:
-            raise RoomFull from error
-        except ActorNotRunning as error:
-            raise LoginNeeded(held.broker) from error
+        permit = await ask_room(door, Priority.CANCEL, clock.monotonic() + ROOM_SECONDS, clock)
         try:
             await self._doors.store.write(Set(keys.rate(held.broker), permit.counts))
         except StoreError:
             await door.address.tell(ReturnRoom(permit=permit))
             raise
-        timeout_seconds = self._doors.settings.broker_timeout_seconds
-
-        def ask_send(reply: Reply[Sent]) -> SendOrder:
-            return SendOrder(
-                request=request,
-                permit=permit,
-                leave_before=float("inf"),
-                timeout_seconds=timeout_seconds,
-                reply=reply,
-            )
-
-        try:
-            return await door.address.ask(ask_send, timeout_seconds + MARGIN_SECONDS)
-        except (ActorNotRunning, AskTimedOut) as error:
-            return result(Outcome.UNKNOWN, str(error), reached=True)
+        return await send_once(
+            door,
+            request,
+            permit,
+            leave_before=float("inf"),
+            timeout_seconds=self._doors.settings.broker_timeout_seconds,
+            clock=clock,
+        )
 
     def _dry_run(self, message: CancelOrder, held: _Held, request: WireRequest) -> EngineAnswer:
         return EngineAnswer(

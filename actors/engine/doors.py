@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.choice.failures import OrderFailures
 from onebroker.actors.engine.index import Legs
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
@@ -36,3 +37,4 @@ class EngineDoors:
     owner: str
     """The random id kept in the data directory."""
     excluded_brokers: frozenset[str] = frozenset()
+    failures: OrderFailures = attrs.field(factory=OrderFailures)

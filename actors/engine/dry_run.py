@@ -10,7 +10,7 @@ from onebroker.actors.engine.choice.checks import Skipped
 from onebroker.actors.engine.choice.choose import choose, none_left
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import EngineAnswer, Place
-from onebroker.actors.engine.parent import ticket
+from onebroker.actors.engine.planning import ticket
 from onebroker.actors.engine.tokens import leg_token
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.config.messages import orders as texts

@@ -3,12 +3,17 @@
 Orders of parents that ended before a restart are learnt from the store when a book shows their token.
 """
 
+from datetime import date, timedelta
+
 from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.engine.records import LegEntry, LegRecord, ParentRecord, decode_entry, entry_of
 from onebroker.actors.engine.tokens import looks_like_token
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Store, StoreError
 from onebroker.brokers.records import OrderRow
+
+KEPT_DAYS = 8
+"""How long an order's token is known."""
 
 
 class Legs:
@@ -17,6 +22,7 @@ class Legs:
     def __init__(self) -> None:
         self._by_token: dict[str, LegEntry] = {}
         self._by_order: dict[tuple[str, str], LegEntry] = {}
+        self._day = ""
         self._unknown: set[str] = set()
         """Tokens the store does not know either."""
         self._version = 0
@@ -71,10 +77,27 @@ class Legs:
             return
         self._add(token, row.order_id, entry)
 
+    def shown(self, entry: LegEntry, order_id: str) -> None:
+        """Note under which id the broker shows a leg today: it may be another than before, and trades name only the id."""
+        if self._by_order.get((entry.broker, order_id)) != entry:
+            self._by_order[(entry.broker, order_id)] = entry
+            self._version += 1
+
+    def begin_day(self, day: str) -> None:
+        """Forget order ids of other days, which brokers use again, and tokens older than eight days."""
+        if day == self._day:
+            return
+        self._day = day
+        oldest = (date.fromisoformat(day) - timedelta(days=KEPT_DAYS)).isoformat()
+        self._by_order = {key: entry for key, entry in self._by_order.items() if entry.session_day == day}
+        self._by_token = {key: entry for key, entry in self._by_token.items() if entry.session_day >= oldest}
+        self._unknown.clear()
+        self._version += 1
+
     def _add(self, token: str, order_id: str | None, entry: LegEntry) -> None:
         known = self._by_token.get(token.lower()) == entry
         self._by_token[token.lower()] = entry
-        if order_id is not None:
+        if order_id is not None and entry.session_day >= self._day:
             known = known and self._by_order.get((entry.broker, order_id)) == entry
             self._by_order[(entry.broker, order_id)] = entry
         if not known:

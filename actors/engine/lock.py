@@ -51,17 +51,22 @@ class EngineLock:
             await trio.sleep(RETRY_SECONDS)
 
     async def keep(self) -> None:
-        """Refresh for ever; raise LockLost when the lock is gone."""
+        """Refresh for ever; raise LockLost as soon as the lock is another's, and when no refresh succeeded for 20 s."""
+        wait_seconds = REFRESH_SECONDS
         while True:
-            with trio.move_on_after(REFRESH_SECONDS):
+            with trio.move_on_after(wait_seconds):
                 await self._lost.wait()
+            if self._lost.is_set():
                 raise LockLost("another order engine holds the lock")
-            while not await self._refresh():
-                if self._clock.monotonic() >= self.trusted_until:
-                    raise LockLost("the lock could not be refreshed")
-                await trio.sleep(RETRY_SECONDS)
+            refreshed = False
+            with trio.move_on_at(self.trusted_until):
+                refreshed = await self._refresh()
+            if not refreshed and self._clock.monotonic() >= self.trusted_until:
+                raise LockLost("the lock could not be refreshed")
+            wait_seconds = REFRESH_SECONDS if refreshed else RETRY_SECONDS
 
     async def _refresh(self) -> bool:
+        """Take the lock for another 30 s; tell whether that is certain. One that is another's counts as lost."""
         began = self._clock.monotonic()
         try:
             ours = await self._store.take_lock(
@@ -71,4 +76,6 @@ class EngineLock:
             return False
         if ours:
             self._refreshed = began
+        elif self._refreshed > float("-inf"):
+            self.lose()
         return ours

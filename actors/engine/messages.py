@@ -102,10 +102,12 @@ class LegSeen:
 
 @attrs.frozen(kw_only=True)
 class BooksFresh:
-    """A whole read of the broker's book, begun at `began` (monotonic seconds), is in; its rows were told before."""
+    """A whole read of the broker's book, begun at `began` (monotonic seconds), is in."""
 
     broker: str
     began: float
+    orders: Mapping[str, OrderRow] = attrs.field(repr=False)
+    """The book as folded after that read."""
 
 
 ParentMessage: TypeAlias = LegSeen | BooksFresh | CancelLeg

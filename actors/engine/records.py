@@ -150,6 +150,8 @@ class LegEntry:
     leg_role: str
     tag: str | None
     broker: str
+    session_day: str = ""
+    """YYYY-MM-DD: the day for which the order id counts."""
 
 
 def encode_entry(entry: LegEntry) -> bytes:
@@ -173,4 +175,5 @@ def entry_of(record: ParentRecord, leg: LegRecord) -> LegEntry:
         leg_role=leg.part,
         tag=record.tag,
         broker=leg.broker,
+        session_day=leg.session_day,
     )

@@ -8,7 +8,8 @@ import attrs
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow
-from onebroker.config.vocabulary import OrderStatus, Outcome
+from onebroker.config.clock import from_epoch, local_text
+from onebroker.config.vocabulary import OrderStatus, Outcome, Validity
 
 LEG_AFTER_SEND: dict[Outcome, LegState] = {
     Outcome.ACCEPTED: LegState.OPEN,  # row 7
@@ -40,42 +41,71 @@ SIMPLE_PARENT_BY_LEG: dict[LegState, ParentState] = {
 }
 
 NEVER_SHOWN = "the broker never showed this order"
+LATE = "late"
+"""`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent (row 13c)."""
+
+
+def late_sentence(broker: str) -> str:
+    return f"an order taken as not sent appeared at {broker} after all"
 
 
 def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
-    """Return the leg after the broker's answer to its place (rows 7, 8, 10, 11)."""
+    """Return the leg after the broker's answer to its place (rows 7, 8, 10, 11).
+
+    Where the order stream was faster than the answer, what it said stays; the answer's own words are kept beside it.
+    """
+    if not leg.state.unsettled:
+        return attrs.evolve(leg, broker_response=answer.broker_response)
     return attrs.evolve(
         leg,
         state=LEG_AFTER_SEND[answer.outcome],
-        order_id=answer.order_id,
+        order_id=answer.order_id or leg.order_id,
         status_message=answer.status_message,
         broker_response=answer.broker_response,
         updated_at=now,
     )
 
 
-def leg_seen(leg: LegRecord, row: OrderRow, now: float) -> LegRecord:
-    """Return the leg after the broker showed its order (rows 12, 14-18, 31, 34, 43).
+def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool) -> LegRecord:
+    """Return the leg after the broker showed its order (rows 12, 13c, 14-18, 31, 34, 43).
 
     The filled quantity only grows; a final leg keeps its state; a leg whose cancel is under way stays so until the order has
-    ended. The very object `leg` is returned when nothing changes.
+    ended. An end other than COMPLETE counts when it is `confirmed`, by a book read begun after it was first heard of: a
+    stream's CANCELLED can run ahead of the last fill (order-engine 2.3). The very object `leg` is returned when nothing
+    changes.
     """
-    state = LEG_BY_STATUS.get(row.status, LegState.OPEN)
-    if leg.state.final and leg.state is not LegState.NOT_SENT:
-        state = leg.state
-    elif leg.state is LegState.CANCELLING and not state.final:
-        state = LegState.CANCELLING
+    state = _state_seen(leg.state, LEG_BY_STATUS.get(row.status, LegState.OPEN), confirmed)
+    settled = leg.state.unsettled or leg.state is LegState.NOT_SENT
+    came_late = leg.state is LegState.NOT_SENT and state is not LegState.NOT_SENT
     grown = row.filled_quantity > leg.filled_quantity
     seen = attrs.evolve(
         leg,
         state=state,
         order_id=row.order_id,
-        status_message=row.status_message or leg.status_message,
+        status_message=row.status_message or (None if settled and state is not leg.state else leg.status_message),
         filled_quantity=row.filled_quantity if grown else leg.filled_quantity,
-        average_price=(row.average_price or None) if grown else leg.average_price,
+        average_price=_average(leg, row),
         quantity=row.quantity or leg.quantity,
+        cancel_reason=LATE if came_late else leg.cancel_reason,
     )
     return leg if seen == leg else attrs.evolve(seen, updated_at=now)
+
+
+def _state_seen(before: LegState, shown: LegState, confirmed: bool) -> LegState:
+    if before.final and before is not LegState.NOT_SENT:
+        return before
+    if shown.final and shown is not LegState.COMPLETE and not confirmed:
+        return LegState.OPEN if before.unsettled else before
+    if before is LegState.CANCELLING and not shown.final:
+        return before
+    return shown
+
+
+def _average(leg: LegRecord, row: OrderRow) -> float | None:
+    """The average of the larger fill; at equal fills the row's, where it has one (a feed may send it late)."""
+    if row.filled_quantity < leg.filled_quantity or not row.filled_quantity:
+        return leg.average_price
+    return row.average_price or (None if row.filled_quantity > leg.filled_quantity else leg.average_price)
 
 
 def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
@@ -83,18 +113,27 @@ def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
     return attrs.evolve(leg, state=LegState.NOT_SENT, status_message=NEVER_SHOWN, updated_at=now)
 
 
+def leg_of_earlier_day(leg: LegRecord, now: float) -> LegRecord:
+    """Return a leg of an earlier day that today's book does not show (K15): expired at its last known fill."""
+    sentence = f"what filled after {local_text(from_epoch(leg.updated_at))} is not known"
+    return attrs.evolve(leg, state=LegState.EXPIRED, status_message=sentence, updated_at=now)
+
+
 def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRecord:
-    """Return a simple parent with its one leg as given; a cancelled or halted parent keeps its state (row 43)."""
+    """Return a simple parent with its one leg as given; a final parent keeps its state (row 43) unless it was rejected
+    because its order was taken as never sent (row 13c)."""
     state = SIMPLE_PARENT_BY_LEG[leg.state]
+    if leg.state is LegState.CANCELLED and leg.validity == Validity.IOC and leg.cancel_reason is None:
+        state = ParentState.EXPIRED  # row 15b
     if record.state is ParentState.CANCELLING:
         state = ParentState.CANCELLED if leg.state.final else ParentState.CANCELLING
     elif record.state.final and record.state is not ParentState.REJECTED:
         state = record.state
-    over = max(0, leg.filled_quantity - leg.quantity)
+    message = leg.status_message if leg.state.final else record.status_message
     return attrs.evolve(
         record.with_leg(leg),
         state=state,
-        status_message=leg.status_message if leg.state.final else record.status_message,
-        over_filled_quantity=over,
+        status_message=late_sentence(leg.broker) if leg.cancel_reason == LATE else message,
+        over_filled_quantity=max(0, leg.filled_quantity - leg.quantity),
         updated_at=now,
     )

@@ -56,7 +56,8 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.transport.budget import Budget, BudgetGate, Moment
+from onebroker.brokers.transport.budget import Budget, Moment
+from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, latest_boundary

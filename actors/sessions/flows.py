@@ -5,7 +5,8 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, Priority
+from onebroker.brokers.transport.budget import BudgetFull, Priority
+from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import attrs
 
 from onebroker.brokers.broker import Access, Broker, Cadence, Endpoints, Registry, Windows
+from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Budget
 from onebroker.config.sections import BrokerSettings, RateRow
 
@@ -19,12 +20,19 @@ class InService:
     """Without a login."""
     order_windows: Windows
     call_windows: Windows
+    kind_windows: Mapping[CallKind, Windows]
     exit_share: float
     exit_reserve: int | None
 
     def budget(self) -> Budget:
         """Return an empty budget with this broker's limits."""
-        return Budget(self.order_windows, self.call_windows, exit_share=self.exit_share, exit_reserve=self.exit_reserve)
+        return Budget(
+            self.order_windows,
+            self.call_windows,
+            kind_windows=self.kind_windows,
+            exit_share=self.exit_share,
+            exit_reserve=self.exit_reserve,
+        )
 
 
 def brokers_in_service(
@@ -51,6 +59,7 @@ def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day
         access=Access(endpoints=_endpoints(broker, settings), credentials=settings.credentials, login=None),
         order_windows=orders,
         call_windows=calls,
+        kind_windows=broker.kind_windows,
         exit_share=exit_share,
         exit_reserve=settings.exit_reserve,
     )

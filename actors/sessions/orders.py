@@ -7,7 +7,8 @@ from onebroker.actors.sessions.flows import RATE_LIMIT_PAUSE_SECONDS
 from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, WireResponse
-from onebroker.brokers.transport.budget import BudgetFull, BudgetGate, DailyCapReached, Moment
+from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment
+from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import Outcome

@@ -2,19 +2,20 @@
 
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
-every other call against the call windows only; files do not count. In each window the last share is kept for exits.
+every other call against the call windows only; files do not count. In each window the last share is kept for exits. A call
+whose kind has windows of its own (quotes, history) counts against these as well; they keep nothing for exits.
 
-`Budget` is pure: it is told the time. `BudgetGate`, below it, is the queue in front of one budget.
+`Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
 """
 
 import math
-from bisect import insort
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from enum import IntEnum
+from types import MappingProxyType
 
 import attrs
-import trio
 
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
@@ -87,9 +88,17 @@ class MinuteCount:
 
     minute: int
     """Epoch seconds // 60."""
-    orders: int
-    calls: int
-    """All calls, order messages among them."""
+    kinds: Mapping[CallKind, int]
+    """Messages by kind."""
+
+    @property
+    def orders(self) -> int:
+        return self.kinds.get(CallKind.ORDER, 0)
+
+    @property
+    def calls(self) -> int:
+        """All of them, order messages among them."""
+        return sum(self.kinds.values())
 
 
 @attrs.frozen(kw_only=True)
@@ -133,19 +142,26 @@ class Budget:
         order_windows: Windows,
         call_windows: Windows,
         *,
+        kind_windows: Mapping[CallKind, Windows] = MappingProxyType({}),
         exit_share: float = 0.2,
         exit_reserve: int | None = None,
     ) -> None:
         """`order_windows.day` is the daily cap of order messages (never waited for), `call_windows.day` a window from
-        07:00 IST. `exit_reserve` is of the daily cap; None = a tenth of it, at least 1."""
+        07:00 IST. `exit_reserve` is of the daily cap; None = a tenth of it, at least 1.
+
+        Raises ValueError for a kind's window of a day, which is not counted.
+        """
+        if any(windows.day is not None for windows in kind_windows.values()):
+            raise ValueError("a kind of call has no window of a day")
         self._orders = Ledger(order_windows, exit_share)
         self._calls = Ledger(call_windows, exit_share)
+        self._kinds = {kind: Ledger(windows, exit_share) for kind, windows in kind_windows.items()}
         self._exit_share = exit_share
         self._call_cap = call_windows.day
         self.daily_cap = order_windows.day
         self.exit_reserve = max(1, (self.daily_cap or 0) // 10) if exit_reserve is None else exit_reserve
         self._closed_until = -math.inf
-        self._minutes: dict[int, list[int]] = {}  # epoch minute -> [orders, calls]
+        self._minutes: dict[int, Counter[CallKind]] = {}  # epoch minute -> calls
         self._day: date | None = None
         self._day_orders = 0
         self._day_calls = 0
@@ -160,6 +176,8 @@ class Budget:
             return 0.0
         reserve_too = priority in FROM_RESERVE
         waits = [self._calls.wait_seconds(now.monotonic, reserve_too=reserve_too)]
+        if kind in self._kinds:
+            waits.append(self._kinds[kind].wait_seconds(now.monotonic, reserve_too=True))
         if self._closed_until > now.monotonic:
             waits.append(self._closed_until - now.monotonic + MARGIN_SECONDS)
         if kind is CallKind.ORDER:
@@ -225,8 +243,8 @@ class Budget:
         return BudgetCounts(
             dumped_at=now.wall.timestamp(),
             minutes=tuple(
-                MinuteCount(minute=key, orders=orders, calls=calls)
-                for key, (orders, calls) in sorted(self._minutes.items())
+                MinuteCount(minute=key, kinds=dict(calls))
+                for key, calls in sorted(self._minutes.items())
                 if key > minute - KEPT_MINUTES
             ),
             day=_day(now).isoformat(),
@@ -247,9 +265,9 @@ class Budget:
             at = min(now.monotonic, now.monotonic - (now_epoch - stands_at) + MARGIN_SECONDS)
             self._orders.add(at, row.orders)
             self._calls.add(at, row.calls)
-            held = self._minutes.setdefault(row.minute, [0, 0])
-            held[0] += row.orders
-            held[1] += row.calls
+            for kind, ledger in self._kinds.items():
+                ledger.add(at, row.kinds.get(kind, 0))
+            self._minutes.setdefault(row.minute, Counter()).update(row.kinds)
 
     def _count(self, place: Place, change: int) -> None:
         """Count a message (`change` 1) or uncount it (-1) everywhere it counts."""
@@ -257,7 +275,7 @@ class Budget:
             return
         self._turn_day(place.at)
         is_order = place.kind is CallKind.ORDER
-        for ledger in (self._calls, self._orders) if is_order else (self._calls,):
+        for ledger in self._ledgers(place.kind):
             if change > 0:
                 ledger.add(place.at.monotonic)
             else:
@@ -265,12 +283,17 @@ class Budget:
         if self._day == _day(place.at):
             self._day_calls = max(0, self._day_calls + change)
             self._day_orders = max(0, self._day_orders + (change if is_order else 0))
-        self._count_minute(_minute(place.at), change if is_order else 0, change)
+        self._count_minute(_minute(place.at), place.kind, change)
 
-    def _count_minute(self, minute: int, orders: int, calls: int) -> None:
-        held = self._minutes.setdefault(minute, [0, 0])
-        held[0] = max(0, held[0] + orders)
-        held[1] = max(0, held[1] + calls)
+    def _ledgers(self, kind: CallKind) -> list[Ledger]:
+        """Return all that a call of this kind counts against."""
+        orders = [self._orders] if kind is CallKind.ORDER else []
+        own = [self._kinds[kind]] if kind in self._kinds else []
+        return [self._calls, *orders, *own]
+
+    def _count_minute(self, minute: int, kind: CallKind, change: int) -> None:
+        held = self._minutes.setdefault(minute, Counter())
+        held[kind] = max(0, held[kind] + change)
         if len(self._minutes) > 2 * KEPT_MINUTES:
             newest = max(self._minutes)
             self._minutes = {key: row for key, row in self._minutes.items() if key > newest - KEPT_MINUTES}
@@ -301,88 +324,3 @@ def _day(now: Moment) -> date:
 
 def _minute(now: Moment) -> int:
     return math.floor(now.wall.timestamp() / 60)
-
-
-@attrs.define(eq=False)
-class _Waiting:
-    kind: CallKind
-    priority: Priority
-    number: int
-    """Of arrival; first come, first served within a priority."""
-    place: Place | None = None
-    refusal: DailyCapReached | None = None
-    called: trio.Event = attrs.field(factory=trio.Event)
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        return (self.priority, self.number)
-
-
-class BudgetGate:
-    """The bounded queue in front of one budget: by priority, then first come, first served."""
-
-    def __init__(self, budget: Budget, clock: Clock, *, most_waiting: int) -> None:
-        self.budget = budget
-        self._clock = clock
-        self._most_waiting = most_waiting
-        self._waiting: list[_Waiting] = []
-        self._arrivals = 0
-
-    async def acquire(self, kind: CallKind, priority: Priority, deadline: float) -> Place:
-        """Wait for room until `deadline` (monotonic seconds), take it and return it.
-
-        Raises `BudgetFull` at the deadline, or at once when `most_waiting` wait already; `DailyCapReached` as soon as
-        the day has no room for it.
-        """
-        if len(self._waiting) >= self._most_waiting:
-            raise BudgetFull
-        self._arrivals += 1
-        mine = _Waiting(kind=kind, priority=priority, number=self._arrivals)
-        insort(self._waiting, mine, key=lambda waiting: waiting.rank)
-        try:
-            await self._wait_turn(mine, deadline)
-        except BaseException:
-            if mine.place is not None:  # taken for us while we were being cancelled
-                self.give_back(mine.place)
-            raise
-        finally:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-        if mine.place is None:
-            raise mine.refusal or BudgetFull
-        return mine.place
-
-    def give_back(self, place: Place) -> None:
-        """Uncount a message whose connection never opened, and let the next one through."""
-        self.budget.give_back(place)
-        self._serve()
-
-    def close_for(self, seconds: float) -> None:
-        """Let nothing through for `seconds`: the broker itself said "too many requests"."""
-        self.budget.close_for(seconds, Moment.of(self._clock))
-
-    async def _wait_turn(self, mine: _Waiting, deadline: float) -> None:
-        await trio.lowlevel.checkpoint()
-        while True:
-            self._serve()
-            now = Moment.of(self._clock)
-            if mine.place is not None or mine.refusal is not None or now.monotonic >= deadline:
-                return
-            # Only those ahead can make it later than this; they call `_serve` when their own time has come.
-            wait = max(self.budget.wait_seconds(mine.kind, mine.priority, now), MARGIN_SECONDS)
-            with trio.move_on_after(min(wait, deadline - now.monotonic)):
-                await mine.called.wait()
-
-    def _serve(self) -> None:
-        """Give room to all who can have it, the first in rank first. Whoever finds none never holds up those behind it
-        that count against other windows."""
-        now = Moment.of(self._clock)
-        for waiting in tuple(self._waiting):
-            if not self.budget.room(waiting.kind, waiting.priority, now):
-                continue
-            try:
-                waiting.place = self.budget.take(waiting.kind, waiting.priority, now)
-            except DailyCapReached as refusal:
-                waiting.refusal = refusal
-            self._waiting.remove(waiting)
-            waiting.called.set()

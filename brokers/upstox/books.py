@@ -1,15 +1,15 @@
 """Upstox' order book and trade book. `order_row` also reads the order updates of the portfolio stream.
 
-Source: documentation pages "Get Order Book", "Get Trades for Day", "Portfolio Stream Feed", read 2026-11-20.
+Source: documentation pages "Get Order Book", "Get Trades for Day", "Portfolio Stream Feed", not re-read by us.
 """
 
 from collections.abc import Mapping, Sequence
 
+from onebroker.brokers import fields
 from onebroker.brokers.broker import Access
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import values, wire
-from onebroker.config.vocabulary import OrderStatus, is_finished
 
 
 def order_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -18,7 +18,7 @@ def order_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Upstox lists them."""
-    return [order_row(row, listings) for row in values.rows_of(wire.data(responses[0]))]
+    return [order_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
 
 
 def trade_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -27,68 +27,67 @@ def trade_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades as Upstox lists them."""
-    return [_trade_row(row, listings) for row in values.rows_of(wire.data(responses[0]))]
+    return [_trade_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
-    token = values.required(row, "instrument_token", "instrument_key")
+    token = fields.required(row, "instrument_token", "instrument_key")
     units = values.contract_units(token, listings)
     scale = units or 1
-    status = values.status(values.required(row, "status"))
-    quantity = values.whole(values.required(row, "quantity")) * scale
-    filled = values.whole(row.get("filled_quantity")) * scale
-    # There is no cancelled quantity on the wire, and a finished order has nothing pending: both are derived.
-    pending = 0 if is_finished(status) else max(quantity - filled, 0)
-    cancelled = max(quantity - filled, 0) if status == OrderStatus.CANCELLED else 0
+    status = values.status(fields.required(row, "status"))
+    quantity = fields.whole(fields.required(row, "quantity")) * scale
+    filled = fields.whole(row.get("filled_quantity")) * scale
+    # There is no cancelled quantity on the wire.
+    pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
-        order_id=values.required(row, "order_id"),
+        order_id=fields.required(row, "order_id"),
         status=status,
         transaction_type=values.side(row.get("transaction_type")),
         product=values.product(row.get("product"), token),
         order_type=values.order_type(row.get("order_type")),
         validity=values.validity(row.get("validity")),
         instrument_token=token,
-        tradingsymbol=values.required(row, "trading_symbol", "tradingsymbol"),
-        exchange=values.required(row, "exchange"),
+        tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
+        exchange=fields.required(row, "exchange"),
         quantity=quantity,
         filled_quantity=filled,
         pending_quantity=pending,
         cancelled_quantity=cancelled,
-        disclosed_quantity=values.whole(row.get("disclosed_quantity")) * scale,
-        price=values.number(row.get("price")) or 0.0,
-        trigger_price=values.number(row.get("trigger_price")) or 0.0,
-        average_price=values.number(row.get("average_price")) or 0.0,
-        exchange_order_id=values.text(row.get("exchange_order_id")),
-        parent_order_id=values.text(row.get("parent_order_id")),
-        status_message=values.text(row.get("status_message")) or values.text(row.get("status_message_raw")),
-        order_timestamp=values.iso_time(row.get("order_timestamp")),
-        exchange_timestamp=values.iso_time(row.get("exchange_timestamp")),
-        tag=values.text(row.get("tag")),
-        variety=values.text(row.get("variety")),
+        disclosed_quantity=fields.whole(row.get("disclosed_quantity")) * scale,
+        price=fields.number(row.get("price")) or 0.0,
+        trigger_price=fields.number(row.get("trigger_price")) or 0.0,
+        average_price=fields.number(row.get("average_price")) or 0.0,
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
+        parent_order_id=fields.text(row.get("parent_order_id")),
+        status_message=fields.text(row.get("status_message")) or fields.text(row.get("status_message_raw")),
+        order_timestamp=fields.iso_time(row.get("order_timestamp")),
+        exchange_timestamp=fields.iso_time(row.get("exchange_timestamp")),
+        tag=fields.text(row.get("tag")),
+        variety=fields.text(row.get("variety")),
         contract_units=units,
     )
 
 
 def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> TradeRow:
-    token = values.required(row, "instrument_token")
+    token = fields.required(row, "instrument_token")
     units = values.contract_units(token, listings)
-    price = values.price(row.get("average_price"))
+    price = fields.price(row.get("average_price"))
     if price is None:
         raise BadAnswer("a trade without a price")
     return TradeRow(
-        trade_id=values.required(row, "trade_id"),
-        order_id=values.required(row, "order_id"),
+        trade_id=fields.required(row, "trade_id"),
+        order_id=fields.required(row, "order_id"),
         transaction_type=values.side(row.get("transaction_type")),
         product=values.product(row.get("product"), token),
         instrument_token=token,
-        tradingsymbol=values.required(row, "trading_symbol", "tradingsymbol"),
-        exchange=values.required(row, "exchange"),
-        quantity=values.whole(row.get("quantity")) * (units or 1),
+        tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
+        exchange=fields.required(row, "exchange"),
+        quantity=fields.whole(row.get("quantity")) * (units or 1),
         price=price,
-        exchange_order_id=values.text(row.get("exchange_order_id")),
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
         # The trade's own time; the row's order_timestamp is the order's.
-        trade_timestamp=values.text(row.get("exchange_timestamp")),
-        exchange_timestamp=values.text(row.get("exchange_timestamp")),
+        trade_timestamp=fields.text(row.get("exchange_timestamp")),
+        exchange_timestamp=fields.text(row.get("exchange_timestamp")),
         contract_units=units,
     )

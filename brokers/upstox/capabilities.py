@@ -1,28 +1,23 @@
 """What Upstox places and changes, and how often it is read.
 
-Source: documentation pages "Place Order V3" and "Modify Order V3", read 2026-11-20; cadence from architecture 13.
+Source: documentation pages "Place Order V3" and "Modify Order V3", not re-read by us; cadence from architecture 13.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.upstox.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.config.instruments import prefixed_segment
-
-_CASH = ("equities", "exchange_traded_funds", "investment_trusts", "fixed_income")
-_EQUITY = ("equity_futures", "equity_index_futures", "equity_options", "equity_index_options")
-_CURRENCY = ("currency_futures", "currency_options", "fixed_income_futures", "fixed_income_options")
-_COMMODITY = ("commodity_futures", "commodity_options", "commodity_index_futures", "commodity_index_options")
 
 _SEGMENTS = {
-    "nse": (*_CASH, *_EQUITY, *_CURRENCY, "commodity_futures", "commodity_options"),
-    "bse": (*_CASH, *_EQUITY, *_CURRENCY),
-    "mcx": _COMMODITY,
+    "nse": (*CASH, *EQUITY, *CURRENCY, "commodity_futures", "commodity_options"),
+    "bse": (*CASH, *EQUITY, *CURRENCY),
+    "mcx": COMMODITY,
 }
 """Mutual funds are a separate service of Upstox'."""
 
 _ORDER_TYPES = frozenset(str(each) for each in ORDER_TYPE_TO_WIRE)
 
 CAPABILITIES = Capabilities(
-    segments=frozenset(prefixed_segment(exchange, bare) for exchange, bares in _SEGMENTS.items() for bare in bares),
+    segments=offered(_SEGMENTS),
     order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
     products={
         "equity": frozenset({"CNC", "MIS", "NRML"}),

@@ -2,7 +2,7 @@
 
 The first frame names the state of the markets, the second is a snapshot, then changes follow. Prices are rupees; quantities
 are units, contracts in the segments where orders are. A field that is zero is not on the wire, so zero and absent are one.
-Source: documentation page "Market Data Feed V3", read 2026-11-20; upstox-python-sdk 2.30.0.
+Source: documentation page "Market Data Feed V3", not re-read by us; upstox-python-sdk 2.30.0.
 """
 
 import math
@@ -15,11 +15,12 @@ from google.protobuf.message import DecodeError
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
+from onebroker.brokers.fields import required, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, RefusalKind, StreamAddress
 from onebroker.brokers.upstox import wire
 from onebroker.brokers.upstox.proto import FeedResponse
-from onebroker.brokers.upstox.values import CASH_SEGMENTS, contract_units, required, row_of, segment
+from onebroker.brokers.upstox.values import CASH_SEGMENTS, contract_units, segment
 from onebroker.config.clock import from_epoch
 
 sockets = wire.SOCKETS

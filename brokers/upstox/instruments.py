@@ -1,8 +1,8 @@
 """Upstox' instrument file (one gzipped JSON list of all exchanges) into the normalized frame.
 
-Source: documentation page "Instruments" and its sample rows, read 2026-11-20. Segments are told from the file's own fields:
-series, ISIN, type of the underlying. Tick sizes are paise. In the segments where quantities are contracts the file's
-lot_size counts contracts or units, and qty_multiplier is the units in one contract.
+Source: documentation page "Instruments" and its sample rows, not re-read by us. Segments are told from the file's own fields:
+series, ISIN, type of the underlying. Tick sizes are paise (assumed for MCX). In the segments where quantities are contracts the
+file's lot_size counts contracts or units, and qty_multiplier is the units in one contract.
 """
 
 import gzip
@@ -14,7 +14,8 @@ import msgspec
 import polars as pl
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.listings import RAW_PREFIX, listing_frame
+from onebroker.brokers.fields import number, text
+from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.upstox.values import (
     CASH_SEGMENTS,
@@ -22,8 +23,6 @@ from onebroker.brokers.upstox.values import (
     INDEX_SEGMENTS,
     LOT_SEGMENTS,
     QUOTE_ONLY_SEGMENTS,
-    number,
-    text,
 )
 from onebroker.brokers.upstox.wire import INSTRUMENTS_FILE
 from onebroker.config.instruments import UNCATEGORISED
@@ -41,11 +40,7 @@ RAW_COLUMNS = (
 """What nothing else carries."""
 
 SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "NSE_EQ": (
-        (r"^(GS|GB|SG|TB|CG|[NYZ][0-9A-Z])$", "fixed_income"),  # state and government paper, gold bonds, debentures
-        (r"^(IV|RR)$", "investment_trusts"),
-        (r"^(MF|ME)$", "mutual_funds"),
-    ),
+    "NSE_EQ": NSE_SERIES,
     "BSE_EQ": (
         (r"^[FG]$", "fixed_income"),  # corporate and government paper
         (r"^IF$", "investment_trusts"),
@@ -67,7 +62,6 @@ UNDERLYING_HEADS = {
     "EQUITY": "equity", "INDEX": "equity_index", "CUR": "currency", "IRD": "fixed_income", "COM": "commodity",
 }  # fmt: skip
 COMMODITY_SEGMENTS = ("MCX_FO", "NSE_COM")
-GOVERNMENT_INDEX = r"\bGS\b|\bG-?SEC\b|\bSDL\b|\bBOND\b"
 
 INDIA_MILLISECONDS = 19_800_000
 """India's offset from UTC: an expiry is the last second of its Indian day."""
@@ -186,15 +180,11 @@ def _bare_segment() -> pl.Expr:
 def _cash_segment() -> pl.Expr:
     isin = pl.col("isin")
     return pl.coalesce(
-        *(pl.when(code == _SEGMENT).then(_first(_TYPE, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
-        _first(isin, ISIN_SEGMENTS),
+        *(pl.when(code == _SEGMENT).then(first_match(_TYPE, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
+        first_match(isin, ISIN_SEGMENTS),
         pl.when(isin.is_null() & _TYPE.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
         pl.lit(UNCATEGORISED),
     )
-
-
-def _first(column: pl.Expr, patterns: Sequence[tuple[str, str]]) -> pl.Expr:
-    return pl.coalesce(pl.when(column.str.contains(pattern)).then(pl.lit(word)) for pattern, word in patterns)
 
 
 def _derivative_segment() -> pl.Expr:

@@ -1,19 +1,19 @@
 """Upstox' login: a person logs in at the broker's page, its one-time code is exchanged for the day's access token.
 
-Source: documentation pages "Authorize", "Get Token" and "Get Profile", read 2026-11-20.
+Source: documentation pages "Authorize", "Get Token" and "Get Profile", not re-read by us.
 """
 
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
+from onebroker.brokers.fields import required, row_of, text
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
-from onebroker.brokers.upstox.values import required, row_of, text
-from onebroker.config.clock import IST
+from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(3, 30)
-"""Every access token dies at the next 03:30 IST, whenever it was made."""
+"""Every access token dies at the next 03:30 IST, whenever it was made (general knowledge, unchecked)."""
 
 
 def login_page(access: Access) -> str:
@@ -49,9 +49,7 @@ def parse_profile(response: WireResponse) -> dict[str, object]:
 
 def expiry_after(now: datetime) -> datetime:
     """Return the 03:30 IST that ends a token made at `now`."""
-    local = now.astimezone(IST)
-    today = datetime.combine(local.date(), EXPIRY, IST)
-    return today if local < today else today + timedelta(days=1)
+    return next_time_of_day(now, EXPIRY)
 
 
 def _code(redirect: str) -> str:

@@ -1,6 +1,6 @@
 """Upstox' portfolio stream: a socket of its own, JSON text, one frame for every change of an order.
 
-Source: documentation page "Portfolio Stream Feed", read 2026-11-20. Only order updates are asked for.
+Source: documentation page "Portfolio Stream Feed", not re-read by us. Only order updates are asked for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate
+from onebroker.brokers.fields import required, row_of
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, StreamAddress
 from onebroker.brokers.upstox import wire
 from onebroker.brokers.upstox.books import order_row
 from onebroker.brokers.upstox.feed import error_event
-from onebroker.brokers.upstox.values import required, row_of
 
 sockets = 1
 per_socket = 0

@@ -1,6 +1,6 @@
 """Placing, modifying and cancelling at Upstox, and what its answers mean.
 
-Source: documentation pages "Place Order V3", "Modify Order V3", "Cancel Order V3", "Error Codes", read 2026-11-20. All three
+Source: documentation pages "Place Order V3", "Modify Order V3", "Cancel Order V3", "Error Codes", not re-read by us. All three
 go to the order host. Slicing at the broker stays off, so that one message is one order of ours.
 """
 
@@ -11,12 +11,13 @@ from urllib.parse import urlencode
 import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.fields import text
+from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
     CallKind,
     NotSendable,
-    RefusalKind,
     WireRequest,
     WireResponse,
 )
@@ -26,16 +27,14 @@ from onebroker.brokers.upstox.values import (
     PRODUCT_TO_WIRE,
     SIDE_TO_WIRE,
     VALIDITY_TO_WIRE,
-    text,
 )
 from onebroker.config.money import exact
-from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 AUTOMATIC_PROTECTION = -1
 """market_protection left to the broker; MARKET and SL-M orders without any are refused (UDAPI1158)."""
 PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
 
-_BODY_CHARACTERS = 300
 _ZERO = Decimal(0)
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -48,7 +47,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     except (ValueError, KeyError) as error:
         raise NotSendable(f"upstox has no word for {error}") from error
     fields: dict[str, object] = {
-        "quantity": _quantity(ticket.quantity, ticket.listing),
+        "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "product": product,
         "validity": validity,
         "price": ticket.price or _ZERO,
@@ -57,7 +56,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "instrument_token": ticket.listing.broker_token,
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
         "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
-        "disclosed_quantity": _quantity(ticket.disclosed_quantity, ticket.listing),
+        "disclosed_quantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
         "trigger_price": ticket.trigger_price or _ZERO,
         "is_amo": ticket.after_market,
     }
@@ -108,27 +107,15 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     refusal = wire.refusal_of(response)
     order_id = _order_id(response)
     if refusal is not None:
-        refused = (
+        surely = (
             response.status < 500
             and response.status != 408
             and order_id is None
             and refusal.code != wire.SOMETHING_WENT_WRONG
         )
-        return OrderAnswer(
-            outcome=Outcome.REJECTED if refused else Outcome.UNKNOWN,
-            order_id=None,
-            status_message=refusal.message,
-            broker_response=_shown(response),
-            session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
-            rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
-        )
+        return refused(refusal, response, surely=surely)
     accepted = order_id is not None and 200 <= response.status < 300 and _said_yes(response)
-    return OrderAnswer(
-        outcome=Outcome.ACCEPTED if accepted else Outcome.UNKNOWN,
-        order_id=order_id if accepted else None,
-        status_message=None,
-        broker_response=_shown(response),
-    )
+    return not_refused(order_id if accepted else None, response)
 
 
 def _said_yes(response: WireResponse) -> bool:
@@ -149,34 +136,17 @@ def _order_id(response: WireResponse) -> str | None:
     return text(listed[0]) if isinstance(listed, list) and listed else text(fields.get("order_id"))
 
 
-def _shown(response: WireResponse) -> object:
-    try:
-        return response.json()
-    except BadAnswer:
-        return response.body[:_BODY_CHARACTERS].decode("utf-8", "replace")
-
-
 def _message(access: Access, method: str, path: str, fields: dict[str, object] | None) -> WireRequest:
     body = b"" if fields is None else _JSON.encode(fields)
     host = access.endpoints.others["order_url"]
     return wire.request(access, CallKind.ORDER, method, path, body=body, host=host)
 
 
-def _quantity(units: int, listing: Listing) -> int:
-    """Return units as Upstox' quantity: units, or contracts in the segments where it speaks contracts."""
-    if listing.contract_units is None:
-        raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
-    quantity, rest = divmod(units, listing.contract_units)
-    if rest:
-        raise NotSendable(f"{units} is not a whole number of lots of {listing.contract_units}")
-    return quantity
-
-
 def _changed(new: int | None, standing: int, change: OrderChange) -> int:
     """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
     if new is None and change.row.contract_units is None:
         return standing
-    return _quantity(standing if new is None else new, change.listing)
+    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _tag(token: str) -> str:

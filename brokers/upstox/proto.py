@@ -1,6 +1,6 @@
 """The messages of market feed v3, built from a field table instead of generated code. Shared by feed and simulator.
 
-Source: documentation page "Market Data Feed V3" and the field numbers of upstox-python-sdk 2.30.0, both read 2026-11-20.
+Source: documentation page "Market Data Feed V3" and the field numbers of upstox-python-sdk 2.30.0, the page not re-read by us.
 Rows: field name, number, type; a type in capitals is a message or enum of this file, `*` marks repeated fields, `map` a map
 from text. Fields of one oneof stand under its name in ONEOFS.
 """

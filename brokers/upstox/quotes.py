@@ -1,29 +1,17 @@
 """Upstox' REST quotes.
 
-Source: documentation page "Full Market Quotes", read 2026-11-20. The answer's keys (`NSE_EQ:SBIN`) are not the keys asked for
+Source: documentation page "Full Market Quotes", not re-read by us. The answer's keys (`NSE_EQ:SBIN`) are not the keys asked for
 (`NSE_EQ|INE062A01020`): a quote is known by the `instrument_token` inside it.
 """
 
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.records import DepthLevel, Listing, Tick
+from onebroker.brokers.fields import depth_levels, epoch, in_units, milliseconds, number, part, price, required, row_of
+from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
-from onebroker.brokers.upstox.values import (
-    CASH_SEGMENTS,
-    INDEX_SEGMENTS,
-    contract_units,
-    epoch,
-    milliseconds,
-    number,
-    price,
-    required,
-    row_of,
-    rows_of,
-    segment,
-    whole,
-)
+from onebroker.brokers.upstox.values import CASH_SEGMENTS, INDEX_SEGMENTS, contract_units, segment
 from onebroker.config.money import exact
 
 most_per_call = wire.QUOTES_PER_CALL
@@ -60,13 +48,13 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
     last = price(row.get("last_price"))
     if last is None:
         return None  # never traded: there is no price to serve
-    part = segment(listing.broker_token)
+    where = segment(listing.broker_token)
     units = contract_units(listing.broker_token, {listing.broker_token: listing})
-    if part in INDEX_SEGMENTS:
+    if where in INDEX_SEGMENTS:
         units = None  # an index has no quantities, though the answer carries zeros
-    open_units = None if part in CASH_SEGMENTS else units
-    day = row_of(row.get("ohlc") or {})
-    depth = row_of(row.get("depth") or {})
+    open_units = None if where in CASH_SEGMENTS else units
+    day = part(row, "ohlc")
+    depth = part(row, "depth")
     return Tick(
         broker_token=listing.broker_token,
         last_price=last,
@@ -76,14 +64,14 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
         low=price(day.get("low")),
         # ohlc.close is the last price while the market is open.
         previous_close=_previous_close(last, number(row.get("net_change"))),
-        volume=_quantity(row, "volume", units),
-        buy_quantity=_quantity(row, "total_buy_quantity", units),
-        sell_quantity=_quantity(row, "total_sell_quantity", units),
-        oi=_quantity(row, "oi", open_units),
-        oi_day_high=_quantity(row, "oi_day_high", open_units),
-        oi_day_low=_quantity(row, "oi_day_low", open_units),
-        buy=_levels(depth.get("buy"), units),
-        sell=_levels(depth.get("sell"), units),
+        volume=in_units(row, "volume", units),
+        buy_quantity=in_units(row, "total_buy_quantity", units),
+        sell_quantity=in_units(row, "total_sell_quantity", units),
+        oi=in_units(row, "oi", open_units),
+        oi_day_high=in_units(row, "oi_day_high", open_units),
+        oi_day_low=in_units(row, "oi_day_low", open_units),
+        buy=depth_levels(depth.get("buy"), units),
+        sell=depth_levels(depth.get("sell"), units),
         last_trade_time=milliseconds(row.get("last_trade_time")),
         exchange_time=epoch(row.get("timestamp")),
     )
@@ -95,20 +83,3 @@ def _previous_close(last: float, change: float | None) -> float | None:
         return None
     close = float(exact(last) - exact(change))
     return close if close > 0 else None
-
-
-def _quantity(row: dict[str, object], name: str, units: int | None) -> int | None:
-    return None if units is None or row.get(name) is None else whole(row.get(name)) * units
-
-
-def _levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
-    """Return the levels that hold anything; None where the answer has no depth or its quantities cannot be read."""
-    if value is None or units is None:
-        return None
-    return tuple(
-        DepthLevel(
-            float(price(level.get("price")) or 0.0), whole(level.get("quantity")) * units, whole(level.get("orders"))
-        )
-        for level in rows_of(value)
-        if whole(level.get("quantity"))
-    )

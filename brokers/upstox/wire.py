@@ -1,7 +1,7 @@
 """Upstox' hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
 
 Source: Upstox Developer API documentation (upstox.com/developer/api-documentation: authentication, orders, portfolio, market
-quote, websocket, rate limits, error codes), read 2026-11-20; upstox-python-sdk 2.30.0 where the documents are silent.
+quote, websocket, rate limits, error codes), not re-read by us; upstox-python-sdk 2.30.0 where the documents are silent.
 """
 
 from collections.abc import Mapping, Sequence

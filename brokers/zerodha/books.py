@@ -1,15 +1,15 @@
 """Kite's order book and trade book. `order_row` also reads the order updates of the stream, which have the same fields.
 
-Source: kite.trade/docs/connect/v3/orders, read 2026-11-20.
+Sources: Zerodha's recorded answers; Kite Connect 3 documentation, orders, not re-read by us.
 """
 
 from collections.abc import Mapping, Sequence
 
+from onebroker.brokers import fields
 from onebroker.brokers.broker import Access
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import values, wire
-from onebroker.config.vocabulary import OrderStatus, is_finished
 
 
 def order_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -18,7 +18,7 @@ def order_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders, oldest first as Kite lists them."""
-    return [order_row(row, listings) for row in values.rows_of(wire.data(responses[0]))]
+    return [order_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
 
 
 def trade_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -27,70 +27,69 @@ def trade_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades, oldest first as Kite lists them."""
-    return [_trade_row(row, listings) for row in values.rows_of(wire.data(responses[0]))]
+    return [_trade_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
     """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
-    exchange = values.required(row, "exchange")
-    token = values.required(row, "instrument_token")
+    exchange = fields.required(row, "exchange")
+    token = fields.required(row, "instrument_token")
     units = values.contract_units(exchange, token, listings)
     scale = units or 1
-    status = values.status(values.required(row, "status"))
-    quantity = values.whole(row.get("quantity")) * scale
-    filled = values.whole(row.get("filled_quantity")) * scale
-    # Recorded cancelled orders carry pending and cancelled quantities that contradict each other, so both are derived.
-    pending = 0 if is_finished(status) else max(quantity - filled, 0)
-    cancelled = max(quantity - filled, 0) if status in (OrderStatus.CANCELLED, OrderStatus.EXPIRED) else 0
+    status = values.status(fields.required(row, "status"))
+    quantity = fields.whole(row.get("quantity")) * scale
+    filled = fields.whole(row.get("filled_quantity")) * scale
+    # Recorded cancelled orders carry pending and cancelled quantities that contradict each other.
+    pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
-        order_id=values.required(row, "order_id"),
+        order_id=fields.required(row, "order_id"),
         status=status,
         transaction_type=values.side(row.get("transaction_type")),
         product=values.product(row.get("product")),
         order_type=values.order_type(row.get("order_type")),
         validity=values.validity(row.get("validity")),
         instrument_token=token,
-        tradingsymbol=values.required(row, "tradingsymbol"),
+        tradingsymbol=fields.required(row, "tradingsymbol"),
         exchange=exchange,
         quantity=quantity,
         filled_quantity=filled,
         pending_quantity=pending,
         cancelled_quantity=cancelled,
-        disclosed_quantity=values.whole(row.get("disclosed_quantity")) * scale,
-        price=values.number(row.get("price")) or 0.0,
-        trigger_price=values.number(row.get("trigger_price")) or 0.0,
-        average_price=values.number(row.get("average_price")) or 0.0,
-        exchange_order_id=values.text(row.get("exchange_order_id")),
-        parent_order_id=values.text(row.get("parent_order_id")),
-        status_message=values.text(row.get("status_message")),
-        order_timestamp=values.iso_time(row.get("order_timestamp")),
-        exchange_timestamp=values.iso_time(row.get("exchange_timestamp")),
-        tag=values.text(row.get("tag")),
-        variety=values.text(row.get("variety")),
+        disclosed_quantity=fields.whole(row.get("disclosed_quantity")) * scale,
+        price=fields.number(row.get("price")) or 0.0,
+        trigger_price=fields.number(row.get("trigger_price")) or 0.0,
+        average_price=fields.number(row.get("average_price")) or 0.0,
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
+        parent_order_id=fields.text(row.get("parent_order_id")),
+        status_message=fields.text(row.get("status_message")),
+        order_timestamp=fields.iso_time(row.get("order_timestamp")),
+        exchange_timestamp=fields.iso_time(row.get("exchange_timestamp")),
+        tag=fields.text(row.get("tag")),
+        variety=fields.text(row.get("variety")),
         contract_units=units,
     )
 
 
 def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> TradeRow:
-    exchange = values.required(row, "exchange")
-    token = values.required(row, "instrument_token")
+    exchange = fields.required(row, "exchange")
+    token = fields.required(row, "instrument_token")
     units = values.contract_units(exchange, token, listings)
     # The documents call the price average_price; some of their examples show it as price.
-    price = values.price(row.get("average_price")) or values.price(row.get("price"))
+    price = fields.price(row.get("average_price")) or fields.price(row.get("price"))
     if price is None:
         raise BadAnswer("a trade without a price")
     return TradeRow(
-        trade_id=values.required(row, "trade_id"),
-        order_id=values.required(row, "order_id"),
+        trade_id=fields.required(row, "trade_id"),
+        order_id=fields.required(row, "order_id"),
         transaction_type=values.side(row.get("transaction_type")),
         product=values.product(row.get("product")),
         instrument_token=token,
-        tradingsymbol=values.required(row, "tradingsymbol"),
+        tradingsymbol=fields.required(row, "tradingsymbol"),
         exchange=exchange,
-        quantity=values.whole(row.get("quantity")) * (units or 1),
+        quantity=fields.whole(row.get("quantity")) * (units or 1),
         price=price,
-        exchange_order_id=values.text(row.get("exchange_order_id")),
-        trade_timestamp=values.text(row.get("fill_timestamp")),
-        exchange_timestamp=values.text(row.get("exchange_timestamp")),
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
+        trade_timestamp=fields.text(row.get("fill_timestamp")),
+        exchange_timestamp=fields.text(row.get("exchange_timestamp")),
         contract_units=units,
     )

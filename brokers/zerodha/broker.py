@@ -13,6 +13,7 @@ ZERODHA = Broker(
     capabilities=CAPABILITIES,
     order_windows=wire.ORDER_WINDOWS,
     call_windows=wire.CALL_WINDOWS,
+    kind_windows=wire.KIND_WINDOWS,
     cadence=CADENCE,
     profile_seconds=PROFILE_SECONDS,
     login=login,

@@ -2,7 +2,8 @@
 
 A binary frame is a count of packets, then each packet behind its length; all numbers are big-endian and unsigned. The
 length of a packet tells its kind; the low byte of the instrument token tells the segment, and with it the divisor of
-prices and whether quantities are lots. Source: kite.trade/docs/connect/v3/websocket, read 2026-11-20; kiteconnect 5.2.2.
+prices and whether quantities are lots. Sources: kiteconnect 5.2.2;
+Kite Connect 3 documentation, websocket, not re-read by us.
 """
 
 import re
@@ -24,11 +25,11 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
+from onebroker.brokers.fields import row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 from onebroker.brokers.zerodha import wire
 from onebroker.brokers.zerodha.books import order_row
-from onebroker.brokers.zerodha.values import row_of
 
 sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET

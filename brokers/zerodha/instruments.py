@@ -1,7 +1,8 @@
 """Kite's instrument file (one CSV of all exchanges) into the normalized frame.
 
-Source: kite.trade/docs/connect/v3/market-quotes, instruments, read 2026-11-20. Segments are told from the file's own
-fields; ISIN and freeze quantity are not in it, nor are the units per lot where its lot_size is 1 (currency, commodity).
+Sources: Zerodha's recorded file; Kite Connect 3 documentation, market-quotes, not re-read by us. Segments are told from the
+file's own fields, by words and series that are general knowledge, unchecked. ISIN and freeze quantity are not in the file, nor
+are the units per lot where its lot_size is 1 (currency, commodity).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.listings import RAW_PREFIX, listing_frame
+from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.zerodha.values import COMMODITY_UNITS, CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION
@@ -39,9 +40,7 @@ DERIVATIVE_HEADS = {
 """Kite's exchange -> head of the derivative's segment; interest rate contracts on CDS and BCD are told by the underlying."""
 
 SERIES_SEGMENTS: Sequence[tuple[str, str]] = (
-    (r"^(GS|GB|SG|TB|CG|[NYZ][0-9A-Z])$", "fixed_income"),  # state and government paper, gold bonds, debentures
-    (r"^(IV|RR)$", "investment_trusts"),
-    (r"^(MF|ME)$", "mutual_funds"),
+    *NSE_SERIES,
     (r"^(EQ|BE|BZ|SM|ST|SZ|E[0-9]|X[0-9])$", ""),  # shares (and funds, by name): all that is traded like them
 )
 """NSE series (the two characters behind the symbol) -> segment; no suffix is series EQ. A series that is not here, such
@@ -58,7 +57,6 @@ SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"(ETF|BEES)$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
 )
-GOVERNMENT_INDEX = r"\bGS\b|\bG-?SEC\b|\bSDL\b|\bBOND\b"
 
 CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
 INDEX_BRANDS = ["NIFTY", "SENSEX", "BANKEX"]
@@ -142,18 +140,14 @@ def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
 
 
 def _cash_segment() -> pl.Expr:
-    by_series = _first(pl.col("series").fill_null("EQ"), SERIES_SEGMENTS)
+    by_series = first_match(pl.col("series").fill_null("EQ"), SERIES_SEGMENTS)
     by_name = pl.coalesce(
-        _first(pl.col("base"), SYMBOL_SEGMENTS),
-        _first(pl.col("words"), NAME_SEGMENTS),
-        _first(_SYMBOL, NAME_SEGMENTS[-1:]),
+        first_match(pl.col("base"), SYMBOL_SEGMENTS),
+        first_match(pl.col("words"), NAME_SEGMENTS),
+        first_match(_SYMBOL, NAME_SEGMENTS[-1:]),
         pl.lit("equities"),
     )
     return pl.when(by_series == "").then(by_name).otherwise(by_series.fill_null(UNCATEGORISED))
-
-
-def _first(column: pl.Expr, patterns: Sequence[tuple[str, str]]) -> pl.Expr:
-    return pl.coalesce(pl.when(column.str.contains(pattern)).then(pl.lit(word)) for pattern, word in patterns)
 
 
 def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:

@@ -1,19 +1,20 @@
 """Kite's login: a person logs in at Kite's page, its one-time token is exchanged for the day's access token.
 
-Source: kite.trade/docs/connect/v3/user, read 2026-11-20.
+Sources: kiteconnect 5.2.2 (calls, checksum), Zerodha's recorded answers, Kite Connect 3 documentation, user, not re-read by us.
 """
 
 import hashlib
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
+from onebroker.brokers.fields import required, row_of, text
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire
-from onebroker.brokers.zerodha.values import required, row_of, text
+from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
-"""Access tokens die about 06:00 IST of the next day, by regulation."""
+"""Access tokens die about 06:00 IST of the next day, by regulation (documentation and general knowledge)."""
 
 
 def login_page(access: Access) -> str:
@@ -49,8 +50,7 @@ def parse_profile(response: WireResponse) -> dict[str, object]:
 
 def expiry_after(now: datetime) -> datetime:
     """Return the 06:00 IST that ends a token made at `now` (IST)."""
-    today = now.replace(hour=EXPIRY.hour, minute=EXPIRY.minute, second=0, microsecond=0)
-    return today if now < today else today + timedelta(days=1)
+    return next_time_of_day(now, EXPIRY)
 
 
 def _request_token(redirect: str) -> str:

@@ -1,17 +1,17 @@
 """Placing, modifying and cancelling at Kite, and what its answers mean.
 
-Source: kite.trade/docs/connect/v3/orders and /exceptions, read 2026-11-20.
+Sources: kiteconnect 5.2.2 (paths, fields); Kite Connect 3 documentation, orders and exceptions, not re-read by us.
 """
 
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
     CallKind,
     NotSendable,
-    RefusalKind,
     WireRequest,
     WireResponse,
 )
@@ -23,7 +23,7 @@ from onebroker.brokers.zerodha.values import (
     VALIDITY_TO_WIRE,
 )
 from onebroker.config.money import plain
-from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 REGULAR = "regular"
 AFTER_MARKET = "amo"
@@ -33,8 +33,6 @@ AUTOMATIC_PROTECTION = "-1"
 """market_protection by the exchange's own guideline; MARKET and SL-M orders without one are refused."""
 PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
 
-_BODY_CHARACTERS = 300
-
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /orders/{variety}. Raises `NotSendable`."""
@@ -43,7 +41,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "exchange": ticket.listing.exchange,
         "tradingsymbol": ticket.listing.tradingsymbol,
         "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
-        "quantity": _quantity(ticket.quantity, ticket.listing),
+        "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
         "product": PRODUCT_TO_WIRE[Product(ticket.product)],
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
         "validity": VALIDITY_TO_WIRE[Validity(ticket.validity)],
@@ -53,7 +51,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     if ticket.trigger_price is not None:
         form["trigger_price"] = plain(ticket.trigger_price)
     if ticket.disclosed_quantity:
-        form["disclosed_quantity"] = _quantity(ticket.disclosed_quantity, ticket.listing)
+        form["disclosed_quantity"] = str(broker_quantity(ticket.disclosed_quantity, ticket.listing))
     if order_type in PROTECTED:
         form["market_protection"] = AUTOMATIC_PROTECTION
     if ticket.token:
@@ -68,13 +66,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.order_type is not None:
         form["order_type"] = ORDER_TYPE_TO_WIRE[OrderType(change.order_type)]
     if change.quantity is not None:
-        form["quantity"] = _quantity(change.quantity, change.listing)
+        form["quantity"] = str(broker_quantity(change.quantity, change.listing))
     if change.price is not None:
         form["price"] = plain(change.price)
     if change.trigger_price is not None:
         form["trigger_price"] = plain(change.trigger_price)
     if change.disclosed_quantity is not None:
-        form["disclosed_quantity"] = _quantity(change.disclosed_quantity, change.listing)
+        form["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
     if change.validity is not None:
         form["validity"] = VALIDITY_TO_WIRE[Validity(change.validity)]
     if (change.order_type or change.row.order_type) in PROTECTED:
@@ -98,22 +96,9 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     """
     refusal = wire.refusal_of(response)
     if refusal is not None:
-        refused = refusal.code in wire.CLEAR_REFUSALS or (400 <= response.status < 500 and response.status != 408)
-        return OrderAnswer(
-            outcome=Outcome.REJECTED if refused else Outcome.UNKNOWN,
-            order_id=None,
-            status_message=refusal.message,
-            broker_response=_shown(response),
-            session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
-            rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
-        )
-    order_id = _order_id(response)
-    return OrderAnswer(
-        outcome=Outcome.UNKNOWN if order_id is None else Outcome.ACCEPTED,
-        order_id=order_id,
-        status_message=None,
-        broker_response=_shown(response),
-    )
+        surely = refusal.code in wire.CLEAR_REFUSALS or (400 <= response.status < 500 and response.status != 408)
+        return refused(refusal, response, surely=surely)
+    return not_refused(_order_id(response), response)
 
 
 def _order_id(response: WireResponse) -> str | None:
@@ -123,23 +108,6 @@ def _order_id(response: WireResponse) -> str | None:
         return None
     order_id = answer.get("order_id") if isinstance(answer, dict) else None
     return order_id if isinstance(order_id, str) and order_id else None
-
-
-def _shown(response: WireResponse) -> object:
-    try:
-        return response.json()
-    except BadAnswer:
-        return response.body[:_BODY_CHARACTERS].decode("utf-8", "replace")
-
-
-def _quantity(units: int, listing: Listing) -> str:
-    """Return units as Kite's quantity: units, or lots on the exchanges where it speaks lots."""
-    if listing.contract_units is None:
-        raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
-    quantity, rest = divmod(units, listing.contract_units)
-    if rest:
-        raise NotSendable(f"{units} is not a whole number of lots of {listing.contract_units}")
-    return str(quantity)
 
 
 def _tag(token: str) -> str:

@@ -1,15 +1,15 @@
 """Kite's positions, holdings and funds.
 
-Source: kite.trade/docs/connect/v3/portfolio and /user, read 2026-11-20.
+Sources: Zerodha's recorded answers; Kite Connect 3 documentation, portfolio and user, not re-read by us.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from onebroker.brokers import fields
 from onebroker.brokers.broker import Access
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import values, wire
-from onebroker.config.money import paise, rupees
 
 VIEWS = ("net", "day")
 
@@ -23,8 +23,8 @@ def position_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_positions(responses: Sequence[WireResponse]) -> list[PositionRow]:
     """Return the net view (carried and today's) and the day view (today's only); closed rows stay with quantity 0."""
-    views = values.row_of(wire.data(responses[0]))
-    return [_position_row(view, row) for view in VIEWS for row in values.rows_of(views.get(view))]
+    views = fields.row_of(wire.data(responses[0]))
+    return [_position_row(view, row) for view in VIEWS for row in fields.rows_of(views.get(view))]
 
 
 def holding_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -32,7 +32,7 @@ def holding_requests(access: Access) -> tuple[WireRequest, ...]:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    return [_holding_row(row) for row in values.rows_of(wire.data(responses[0]))]
+    return [_holding_row(row) for row in fields.rows_of(wire.data(responses[0]))]
 
 
 def fund_requests(access: Access) -> tuple[WireRequest, ...]:
@@ -41,59 +41,59 @@ def fund_requests(access: Access) -> tuple[WireRequest, ...]:
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
     """Return both purses added up, and each apart in `segments` and `pools`; a purse that is not enabled counts nowhere."""
-    answer = values.row_of(wire.data(responses[0]))
-    purses = {name: values.row_of(answer[name]) for name in POOLS if answer.get(name) is not None}
+    answer = fields.row_of(wire.data(responses[0]))
+    purses = {name: fields.row_of(answer[name]) for name in POOLS if answer.get(name) is not None}
     purses = {name: purse for name, purse in purses.items() if purse.get("enabled") is not False}
-    available = [_part(purse, "available") for purse in purses.values()]
-    utilised = [_part(purse, "utilised") for purse in purses.values()]
+    available = [fields.part(purse, "available") for purse in purses.values()]
+    utilised = [fields.part(purse, "utilised") for purse in purses.values()]
     return FundsRow(
-        available_balance=_sum(purse.get("net") for purse in purses.values()),
-        cash_balance=_sum(part.get("cash") for part in available),
-        collateral_value=_sum(part.get("collateral") for part in available),
-        adhoc_credit=_sum(part.get("adhoc_margin") for part in available),
-        margin_utilized=_sum(part.get("debits") for part in utilised),
-        realized=_sum(part.get("m2m_realised") for part in utilised),
-        unrealized=_sum(part.get("m2m_unrealised") for part in utilised),
-        span_margin=_sum(part.get("span") for part in utilised),
-        exposure_margin=_sum(part.get("exposure") for part in utilised),
-        other_margin=_sum(part.get(name) for part in utilised for name in ("option_premium", "delivery")),
-        pay_in_today=_sum(part.get("intraday_payin") for part in available),
-        pay_out_today=_sum(part.get("payout") for part in utilised),
+        available_balance=fields.rupee_sum(purse.get("net") for purse in purses.values()),
+        cash_balance=fields.rupee_sum(part.get("cash") for part in available),
+        collateral_value=fields.rupee_sum(part.get("collateral") for part in available),
+        adhoc_credit=fields.rupee_sum(part.get("adhoc_margin") for part in available),
+        margin_utilized=fields.rupee_sum(part.get("debits") for part in utilised),
+        realized=fields.rupee_sum(part.get("m2m_realised") for part in utilised),
+        unrealized=fields.rupee_sum(part.get("m2m_unrealised") for part in utilised),
+        span_margin=fields.rupee_sum(part.get("span") for part in utilised),
+        exposure_margin=fields.rupee_sum(part.get("exposure") for part in utilised),
+        other_margin=fields.rupee_sum(part.get(name) for part in utilised for name in ("option_premium", "delivery")),
+        pay_in_today=fields.rupee_sum(part.get("intraday_payin") for part in available),
+        pay_out_today=fields.rupee_sum(part.get("payout") for part in utilised),
         segments={name: _funds_segment(purse) for name, purse in purses.items()},
-        pools={name: values.number(purse.get("net")) or 0.0 for name, purse in purses.items()},
+        pools={name: fields.number(purse.get("net")) or 0.0 for name, purse in purses.items()},
     )
 
 
 def _position_row(view: str, row: Mapping[str, object]) -> PositionRow:
-    exchange, symbol = values.required(row, "exchange"), values.required(row, "tradingsymbol")
-    multiplier = values.number(row.get("multiplier"))
+    exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
+    multiplier = fields.number(row.get("multiplier"))
     if multiplier is None and exchange in values.LOT_EXCHANGES:
         raise BadAnswer(f"a position in {symbol} without its multiplier")
     # Kite's values are quantity x price x multiplier everywhere; where it speaks units the multiplier is 1.
-    units = values.whole(multiplier) or 1
-    quantity = values.whole(row.get("quantity")) * units
+    units = fields.whole(multiplier) or 1
+    quantity = fields.whole(row.get("quantity")) * units
     product = values.product(row.get("product"))
-    realized, unrealized = values.number(row.get("realised")), values.number(row.get("unrealised"))
+    realized, unrealized = fields.number(row.get("realised")), fields.number(row.get("unrealised"))
     if quantity == 0:
         # Recorded closed rows carry their whole result as unrealised, which nothing open can have.
-        realized, unrealized = values.number(row.get("pnl")), 0.0
+        realized, unrealized = fields.number(row.get("pnl")), 0.0
     return PositionRow(
         position_key=f"{exchange}:{symbol}:{product}",
         view=view,
         product=product,
-        instrument_token=values.required(row, "instrument_token"),
+        instrument_token=fields.required(row, "instrument_token"),
         tradingsymbol=symbol,
         exchange=exchange,
         quantity=quantity,
-        overnight_quantity=values.whole(row.get("overnight_quantity")) * units,
-        buy_quantity=values.whole(row.get("buy_quantity")) * units,
-        sell_quantity=values.whole(row.get("sell_quantity")) * units,
-        buy_value=values.number(row.get("buy_value")),
-        sell_value=values.number(row.get("sell_value")),
+        overnight_quantity=fields.whole(row.get("overnight_quantity")) * units,
+        buy_quantity=fields.whole(row.get("buy_quantity")) * units,
+        sell_quantity=fields.whole(row.get("sell_quantity")) * units,
+        buy_value=fields.number(row.get("buy_value")),
+        sell_value=fields.number(row.get("sell_value")),
         # On closed rows it is zero or stale.
-        average_price=values.price(row.get("average_price")) if quantity else None,
-        last_price=values.price(row.get("last_price")),
-        close_price=values.price(row.get("close_price")),
+        average_price=fields.price(row.get("average_price")) if quantity else None,
+        last_price=fields.price(row.get("last_price")),
+        close_price=fields.price(row.get("close_price")),
         multiplier=1.0 if multiplier is None else multiplier,
         realized=realized,
         unrealized=unrealized,
@@ -101,40 +101,30 @@ def _position_row(view: str, row: Mapping[str, object]) -> PositionRow:
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
-    margin = values.row_of(row.get("mtf") or {})
-    collateral = values.whole(row.get("collateral_quantity"))
+    margin = fields.part(row, "mtf")
+    collateral = fields.whole(row.get("collateral_quantity"))
     return HoldingRow(
-        instrument_token=values.required(row, "instrument_token"),
-        tradingsymbol=values.required(row, "tradingsymbol"),
-        exchange=values.required(row, "exchange"),
-        isin=values.text(row.get("isin")),
+        instrument_token=fields.required(row, "instrument_token"),
+        tradingsymbol=fields.required(row, "tradingsymbol"),
+        exchange=fields.required(row, "exchange"),
+        isin=fields.text(row.get("isin")),
         # Kite's quantity is the free units: neither pledged, nor T1, nor margin-trading ones are part of it.
-        settled_quantity=values.whole(row.get("quantity")) + collateral,
-        t1_quantity=values.whole(row.get("t1_quantity")),
-        margin_quantity=values.whole(margin.get("quantity")),
+        settled_quantity=fields.whole(row.get("quantity")) + collateral,
+        t1_quantity=fields.whole(row.get("t1_quantity")),
+        margin_quantity=fields.whole(margin.get("quantity")),
         collateral_quantity=collateral,
-        average_price=values.price(row.get("average_price")),
-        margin_average_price=values.price(margin.get("average_price")),
-        last_price=values.price(row.get("last_price")),
-        close_price=values.price(row.get("close_price")),
+        average_price=fields.price(row.get("average_price")),
+        margin_average_price=fields.price(margin.get("average_price")),
+        last_price=fields.price(row.get("last_price")),
+        close_price=fields.price(row.get("close_price")),
     )
 
 
 def _funds_segment(purse: Mapping[str, object]) -> FundsSegment:
-    utilised = _part(purse, "utilised")
+    utilised = fields.part(purse, "utilised")
     return FundsSegment(
-        available_balance=values.number(purse.get("net")),
-        margin_utilized=values.number(utilised.get("debits")),
-        span_margin=values.number(utilised.get("span")),
-        exposure_margin=values.number(utilised.get("exposure")),
+        available_balance=fields.number(purse.get("net")),
+        margin_utilized=fields.number(utilised.get("debits")),
+        span_margin=fields.number(utilised.get("span")),
+        exposure_margin=fields.number(utilised.get("exposure")),
     )
-
-
-def _part(purse: Mapping[str, object], name: str) -> Mapping[str, object]:
-    return values.row_of(purse.get(name) or {})
-
-
-def _sum(figures: Iterable[object]) -> float | None:
-    """Add rupee figures exactly; None when no purse gives one."""
-    given = [figure for figure in map(values.number, figures) if figure is not None]
-    return rupees(sum(map(paise, given))) if given else None

@@ -1,15 +1,16 @@
 """Kite's REST quotes.
 
-Source: kite.trade/docs/connect/v3/market-quotes, read 2026-11-20.
+Sources: Zerodha's recorded answer; Kite Connect 3 documentation, market-quotes, not re-read by us.
 """
 
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.records import DepthLevel, Listing, Tick
+from onebroker.brokers.fields import depth_levels, epoch, in_units, part, price, row_of, text
+from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire
-from onebroker.brokers.zerodha.values import contract_units, epoch, price, row_of, rows_of, text, whole
+from onebroker.brokers.zerodha.values import contract_units
 
 most_per_call = wire.QUOTES_PER_CALL
 
@@ -48,8 +49,8 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
     if last is None:
         return None  # never traded: there is no price to serve
     units = contract_units(listing.exchange, listing.broker_token, {listing.broker_token: listing})
-    day = row_of(row.get("ohlc") or {})
-    depth = row_of(row.get("depth") or {})
+    day = part(row, "ohlc")
+    depth = part(row, "depth")
     return Tick(
         broker_token=listing.broker_token,
         last_price=last,
@@ -58,32 +59,15 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
         high=price(day.get("high")),
         low=price(day.get("low")),
         previous_close=price(day.get("close")),
-        last_quantity=_quantity(row, "last_quantity", units),
-        volume=_quantity(row, "volume", units),
-        buy_quantity=_quantity(row, "buy_quantity", units),
-        sell_quantity=_quantity(row, "sell_quantity", units),
-        oi=_quantity(row, "oi", units),
-        oi_day_high=_quantity(row, "oi_day_high", units),
-        oi_day_low=_quantity(row, "oi_day_low", units),
-        buy=_levels(depth.get("buy"), units),
-        sell=_levels(depth.get("sell"), units),
+        last_quantity=in_units(row, "last_quantity", units),
+        volume=in_units(row, "volume", units),
+        buy_quantity=in_units(row, "buy_quantity", units),
+        sell_quantity=in_units(row, "sell_quantity", units),
+        oi=in_units(row, "oi", units),
+        oi_day_high=in_units(row, "oi_day_high", units),
+        oi_day_low=in_units(row, "oi_day_low", units),
+        buy=depth_levels(depth.get("buy"), units),
+        sell=depth_levels(depth.get("sell"), units),
         last_trade_time=epoch(row.get("last_trade_time")),
         exchange_time=epoch(row.get("timestamp")),
-    )
-
-
-def _quantity(row: dict[str, object], name: str, units: int | None) -> int | None:
-    return None if units is None or row.get(name) is None else whole(row.get(name)) * units
-
-
-def _levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
-    """Return the levels that hold anything; None where the answer has no depth or its quantities cannot be read."""
-    if value is None or units is None:
-        return None
-    return tuple(
-        DepthLevel(
-            float(price(level.get("price")) or 0.0), whole(level.get("quantity")) * units, whole(level.get("orders"))
-        )
-        for level in rows_of(value)
-        if whole(level.get("quantity"))
     )

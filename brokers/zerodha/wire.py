@@ -1,7 +1,7 @@
 """Kite Connect's hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
 
-Sources: kite.trade/docs/connect/v3 (user, orders, portfolio, market-quotes, historical, websocket, exceptions), read
-2026-11-20; kiteconnect 5.2.2 where the documents are silent.
+Sources: kiteconnect 5.2.2 (paths, headers, which answers are errors); Kite Connect 3 documentation (kite.trade, exceptions and
+the limits of quotes and sockets) and the official forum (limits of calls), neither re-read by us.
 """
 
 import re
@@ -34,9 +34,11 @@ QUOTE = "/quote"
 HISTORICAL = "/instruments/historical"
 
 ORDER_WINDOWS = Windows(second=10, minute=200, day=3000)
-"""Orders placed, modified, cancelled: the lower of the two generations of published figures (architecture 13)."""
+"""Orders placed, modified, cancelled: the lower of the two generations of figures in the official forum (architecture 13)."""
 CALL_WINDOWS = Windows(second=10)
 """Every other endpoint: 10 a second."""
+KIND_WINDOWS = {CallKind.QUOTE: Windows(second=1), CallKind.HISTORY: Windows(second=3)}
+"""Quotes and candles have lower limits of their own (official forum)."""
 
 QUOTES_PER_CALL = 500
 TAG_LENGTH = 20
@@ -70,7 +72,7 @@ _ADDRESS_REFUSED = re.compile(
     r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|whitelist)|\b(whitelist|register)\w*\b.*\bIP\b",
     re.IGNORECASE,
 )
-"""Static addresses are obligatory for order calls since the retail algo rules; the refusal's words vary."""
+"""Static addresses are obligatory for order calls since the retail algo rules. The refusal's words are guessed: none was seen."""
 
 
 def request(

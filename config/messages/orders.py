@@ -158,6 +158,10 @@ def above_freeze(freeze: int) -> str:
     return f"quantity is above the freeze quantity of {freeze}"
 
 
+def did_not_answer(count: int) -> str:
+    return f"did not answer its last {count} orders"
+
+
 def daily_cap(broker: str, sent: int, cap: int, kept: int) -> str:
     """The 429: `kept` of the cap are for closing orders (0 = the whole cap is used up, even for those)."""
     begins = f"{broker} has been sent {sent} order messages today"
@@ -180,6 +184,10 @@ SEVERAL_BROKERS = "more than one broker holds an order with this order_id, so gi
 
 def already(status: str) -> str:
     return f"the order is already {status}"
+
+
+def cancel_not_built(error: str) -> str:
+    return f"the cancel could not be built: {error}"
 
 
 def redis_unreadable(error: str) -> str:

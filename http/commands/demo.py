@@ -9,12 +9,15 @@ from pathlib import Path
 import attrs
 import trio
 
+from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
+from onebroker.brokers.simulator.universe import SMALLEST
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 from onebroker.config.settings import build_settings
+from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.exits import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
 from onebroker.http.commands.simulated import Simulated, keep_logged_in, simulator_child
@@ -22,6 +25,8 @@ from onebroker.http.commands.simulated import Simulated, keep_logged_in, simulat
 DEFAULT_KEY = "demo-key"
 DEFAULT_SECRET = "demo-secret"
 SIMULATOR_FOLDER = "simulator"
+SETTLE_SECONDS = 15.0
+"""The banner is printed after this long at the latest, settled or not."""
 CONTROL_FILE = "control-url"
 """Of the data directory: the control API's address, for scripts; it is printed too."""
 
@@ -66,7 +71,7 @@ def run(parsed: argparse.Namespace) -> int:
         api_key=parsed.api_key,
         api_secret=parsed.api_secret,
         data_dir=parsed.data_dir,
-        instruments=parsed.instruments,
+        instruments=read_count(parsed.instruments),
         seed=parsed.seed,
         real_hours=parsed.market_hours == "real",
         now=read_moment(parsed.now),
@@ -92,6 +97,13 @@ def read_moment(text: str | None) -> datetime | None:
     return moment
 
 
+def read_count(instruments: int) -> int:
+    """Return how many instruments to list; raise CommandFailed when the simulator cannot list so few."""
+    if instruments < SMALLEST:
+        raise CommandFailed(f"--instruments must be at least {SMALLEST}", WRONG_USE)
+    return instruments
+
+
 async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
     registry = build_registry()
     clock = Clock() if options.now is None else Clock.starting_at(options.now)
@@ -114,9 +126,11 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
         )
 
         async def ready(address: str, tree: Tree) -> None:
-            _say(banner(address, options, simulated))
-            async with open_transport(clock) as transport:
-                await keep_logged_in(tree, transport)
+            async with open_transport(clock) as transport, trio.open_nursery() as nursery:
+                nursery.start_soon(keep_logged_in, tree, transport)
+                with trio.move_on_after(SETTLE_SECONDS):
+                    await settled(tree)
+                _say(banner(address, options, simulated))
 
         await run_service(
             ServiceOptions(
@@ -128,6 +142,21 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                 on_ready=ready,
             )
         )
+
+
+async def settled(tree: Tree) -> None:
+    """Wait until what a newcomer pastes first will work: instruments mapped, every broker in every document, orders taken."""
+    while tree.catalogue.value.latest is None:
+        await tree.catalogue.wait_newer(tree.catalogue.version)
+    while not tree.engine_status.value.running:
+        await tree.engine_status.wait_newer(tree.engine_status.version)
+    for published in tree.documents.values():
+        while not _all_read(published.value):
+            await published.wait_newer(published.version)
+
+
+def _all_read(document: DocumentState | None) -> bool:
+    return document is not None and all(read.status is ReadStatus.OK for read in document.reads)
 
 
 def _simulator_arguments(options: DemoOptions, data_dir: Path, clock: Clock) -> Sequence[str]:

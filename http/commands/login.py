@@ -20,7 +20,7 @@ from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
-from onebroker.brokers.transport.budget import BudgetGate
+from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings, load_settings

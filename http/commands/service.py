@@ -72,25 +72,30 @@ async def run_service(options: ServiceOptions) -> None:
     tls = None
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
-    shutdown = trio.Event()
-    async with _running_tree(options) as (tree, store), trio.open_nursery() as nursery:
-        app = build_app(build_services(tree, options.settings, options.clock, store))
+    shutdown, listening = trio.Event(), trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
+        async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
+            app = build_app(build_services(tree, options.settings, options.clock, store))
 
-        async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
-            await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
-            nursery.cancel_scope.cancel()
+            async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
+                await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
+                serving.cancel_scope.cancel()
 
-        nursery.start_soon(_wait_for_signal, shutdown)
-        await nursery.start(serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions)
-        addresses = await nursery.start(listen)
-        nursery.start_soon(options.on_ready, addresses[0], tree)
+            await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions)
+            addresses = await serving.start(listen)
+            listening.set()
+            serving.start_soon(options.on_ready, addresses[0], tree)
+        nursery.cancel_scope.cancel()
 
 
-async def _wait_for_signal(shutdown: trio.Event) -> None:
+async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everything: trio.CancelScope) -> None:
+    """On SIGINT or SIGTERM end the listener in its own time; while still starting, end what was started."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for _ in signals:
             shutdown.set()
-            return
+            if not listening.is_set():
+                everything.cancel()
 
 
 @asynccontextmanager

@@ -172,19 +172,19 @@ class Demo:
         assert self.process is not None
         self.process.kill()
         self.process.wait(STOP_SECONDS)
-        self._close_clients()
+        self.close_clients()
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Stop it in order and return its exit code."""
         assert self.process is not None
         self.process.send_signal(by)
         code = self.process.wait(STOP_SECONDS)
-        self._close_clients()
+        self.close_clients()
         return code
 
     def clean_up(self) -> None:
         """End the process and everything that it left running on its directory."""
-        self._close_clients()
+        self.close_clients()
         if self.process is not None and self.process.poll() is None:
             self.end()
         for pid in self.processes():
@@ -216,7 +216,7 @@ class Demo:
         except LOST:
             return False
 
-    def _close_clients(self) -> None:
+    def close_clients(self) -> None:
         self._http.close()
         if self._control is not None:
             self._control.close()
@@ -245,6 +245,14 @@ class Demo:
         data = msgspec.json.encode(body) if body is not None else raw
         sent = {"access-token": self.token, "content-type": "application/json"} if headers is None else headers
         return self._http.ask(method, target, data, sent)
+
+    def ask_raw(
+        self, method: str, target: str, query: list[tuple[str, str]], body: object, content_type: str, token: str | None
+    ) -> Answer:
+        """Send a request of any form: `target` is escaped already, `body` is bytes, None or becomes JSON."""
+        headers = {"content-type": content_type, **({} if token is None else {"access-token": token})}
+        data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
+        return self._http.ask(method, f"{target}?{urlencode(query)}" if query else target, data, headers)
 
     def read(self, path: str, **query: object) -> Any:
         """Return the document of a GET that answers 200."""
@@ -301,9 +309,7 @@ class Demo:
         self.control("POST", "/heal", {})
 
     def move(self, instrument_id: str, price: float, hold_seconds: float = 60.0) -> None:
-        self.control(
-            "POST", "/price", {"instrument": instrument_id, "last_price": price, "hold_seconds": hold_seconds}
-        )
+        self.control("POST", "/price", {"instrument": instrument_id, "last_price": price, "hold_seconds": hold_seconds})
 
     def ledger(self, since: int = 0) -> Any:
         return self.control("GET", f"/ledger?since={since}")

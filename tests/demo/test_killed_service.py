@@ -73,42 +73,38 @@ def test_fills_while_the_service_is_dead_are_found(killed):
     )
 
 
-@pytest.mark.parametrize("burst", range(4))
-def test_a_burst_cut_in_the_middle_sends_every_order_at_most_once(killed, together, chance, burst):
-    answers_before_the_kill = (0, 3, 12, chance.randrange(1, 25))[burst]
-    share = killed.share(4 + burst)
-    quantities = range(100 * (burst + 1), 100 * (burst + 1) + 30)
-    since = killed.ledger()["next"]
-    sent = {
-        quantity: together.submit(ask_to_place, killed, killed.limit_buy(share, -5, quantity=quantity))
-        for quantity in quantities
-    }
-    killed.until(
-        lambda: sum(1 for each in sent.values() if each.done()) >= answers_before_the_kill, "answers", seconds=20
-    )
+@pytest.mark.parametrize(
+    ("burst", "moment"),
+    list(
+        enumerate(({"answers": 3}, {"answers": None}, {"messages": 1}, {"messages": 8}, {"slow": 0.4, "messages": 4}))
+    ),
+)
+def test_a_burst_cut_in_the_middle_sends_every_order_at_most_once(killed, together, chance, burst, moment):
+    share, since = killed.share(4 + burst), killed.ledger()["next"]
+    if "slow" in moment:  # so that many are on the wire when it ends
+        killed.fault("all", "latency", delay_seconds=moment["slow"])
+    bodies = {quantity: killed.limit_buy(share, -3, quantity=quantity) for quantity in range(1, 31)}
+    sent = {quantity: together.submit(ask_to_place, killed, body) for quantity, body in bodies.items()}
+    if "messages" in moment:
+        killed.until(lambda: killed.ledger()["next"] >= since + moment["messages"], "messages")
+    else:
+        enough = moment["answers"] or chance.randrange(5, 20)
+        killed.until(lambda: sum(1 for each in sent.values() if each.done()) >= enough, "answers")
     killed.kill()
     answers = {quantity: each.result() for quantity, each in sent.items()}
+    assert None in answers.values(), "it was killed after the burst, not in it"
     start_again(killed)
 
-    messages = {quantity: [] for quantity in quantities}
-    for message in killed.assert_sent_once():
-        if message["n"] >= since:
-            messages[message["quantity"]].append(message)
+    messages = killed.assert_sent_once()[-len(killed.placed(since)) :]
     for quantity, answer in answers.items():
-        assert len(messages[quantity]) <= 1
-        if answer is None:
-            continue
-        assert answer.status in (200, 503), answer
-        assert len(messages[quantity]) == (answer.status == 200)
-        if answer.status == 200:
-            assert messages[quantity][0]["order_id"] == answer.json["order_id"]
-    order_ids = {each["order_id"] for found in messages.values() for each in found if each["order_id"]}
-    killed.until(lambda: order_ids <= set(owned(killed)), "every order to have its parent", OWN_SECONDS)
-    for order_id, parent_id in owned(killed).items():
-        parent = killed.read("/api/orders/parents", parent_id=parent_id)
-        assert order_id in [leg["order_id"] for leg in parent["legs"]]
+        found = [each for each in messages if each["quantity"] == quantity and each["n"] >= since]
+        assert len(found) <= 1
+        if answer is not None:
+            assert answer.status in (200, 503), answer
+            assert [each["order_id"] for each in found] == [answer.json["order_id"]] * (answer.status == 200)
+    order_ids = {each["order_id"] for each in messages if each["order_id"]}
+    killed.until(lambda: order_ids <= known_to_parents(killed), "every order to be known to its parent", OWN_SECONDS)
     killed.assert_sent_once()
-    assert killed.read("/api/health")["crashes"] == []
 
 
 def ask_to_place(demo, body):
@@ -119,9 +115,17 @@ def ask_to_place(demo, body):
         return None
 
 
-def owned(demo):
-    """Order id -> parent, of the orders whose parent is known."""
-    return {row["order_id"]: row["engine_parent_id"] for row in demo.orders() if row["engine_parent_id"]}
+def known_to_parents(demo):
+    """The orders whose row names a parent that names them as its leg."""
+    return {
+        row["order_id"]
+        for row in demo.orders()
+        if row["engine_parent_id"] and row["order_id"] in legs_of(demo, row["engine_parent_id"])
+    }
+
+
+def legs_of(demo, parent_id):
+    return [leg["order_id"] for leg in demo.read("/api/orders/parents", parent_id=parent_id)["legs"]]
 
 
 def test_killed_while_it_starts_it_starts_the_next_time(killed, chance):
@@ -139,3 +143,18 @@ def wait_for_any(demo, moment):
     """Wait until the start has come to a moment."""
     moments = {"simulator": demo.simulators, "redis": demo.redis_servers, "answers": demo.answers}
     demo.until(moments[moment], moment)
+
+
+def test_in_the_end_exactly_the_resting_orders_have_open_parents(killed):
+    """What was written as sending and never reached a broker is settled as not sent, and nothing is sent for it."""
+    before = killed.assert_sent_once()
+    resting = {each["order_id"] for each in killed.ledger()["orders"] if each["status"] == "open"}
+    assert resting
+
+    def settled():
+        parents = killed.read("/api/orders/parents")["parents"]
+        return {leg["order_id"] for parent in parents for leg in parent["legs"]} == resting
+
+    killed.until(settled, "no leg in doubt", OWN_SECONDS)
+    assert killed.assert_sent_once() == before
+    assert killed.read("/api/health")["crashes"] == []

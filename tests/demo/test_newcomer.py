@@ -100,7 +100,7 @@ def finished(demo, parent_id):
 
 def test_a_resting_order_is_cancelled_once(demo):
     share = demo.share(1)
-    said = demo.place(**demo.limit_buy(share, -5)).json
+    said = demo.place(**demo.limit_buy(share, -3)).json
     order_id = said["order_id"]
     demo.until_status(order_id, "OPEN")
     dry = demo.cancel(order_id, dry_run="true")

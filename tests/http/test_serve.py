@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from quart import Request
 from quart.wrappers import Response
 
@@ -180,7 +181,7 @@ async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: py
     monkeypatch.setattr(serve, "WRITE_SECONDS", 0.2)
     async with serving(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
         await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
-        while "was cut off" not in caplog.text:  # noqa: ASYNC110  # a log line sets no event
+        while "was cut off" not in caplog.text:  # a log line sets no event
             await trio.sleep(0.01)
         served.shutdown.set()
         await served.stopped.wait()
@@ -217,6 +218,39 @@ async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_by
         served.shutdown.set()
         with trio.fail_after(3):
             await served.stopped.wait()
+
+
+async def fetched(stream, path: str) -> bytes:
+    """Send one request that keeps the connection; return the first piece of the answer, which holds it all."""
+    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    return await stream.receive_some(64 * 1024)
+
+
+async def done(request: Request, services) -> Response:
+    return render.json_answer({"done": True})
+
+
+async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services):
+    app = build_app(services, (route("/done", done),))
+    async with serving(app, graceful_seconds=60) as served, await served.open() as stream:
+        for _ in range(2):
+            assert await fetched(stream, "/done")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        served.shutdown.set()
+        with trio.fail_after(3):
+            await served.stopped.wait()
+
+
+async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(
+    services, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(serve, "KEEP_ALIVE_SECONDS", 0.2)
+    app = build_app(services, (route("/done", done),))
+    async with serving(app) as served, await served.open() as stream:
+        assert await fetched(stream, "/done")
+        with trio.fail_after(3):
+            while await stream.receive_some(1024):
+                pass
 
 
 async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services):
@@ -257,6 +291,22 @@ async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one
         await served.stopped.wait()
 
 
+@pytest.mark.parametrize("asks_first", [True, False])
+async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(services, asks_first: bool):
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async with serving(build_app(services, (route("/done", done),))) as served:
+        before = open_files()
+        for _ in range(20):
+            async with await served.open() as stream:
+                if asks_first:
+                    assert await fetched(stream, "/done")
+        with trio.fail_after(5):
+            while open_files() > before:
+                await trio.sleep(0.01)  # a closed file sets no event
+
+
 async def test_requests_leave_no_file_open(house):
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
@@ -269,5 +319,5 @@ async def test_requests_leave_no_file_open(house):
         for _ in range(100):
             async with await served.open() as stream:
                 await ask(stream, "GET", "/api/session/status")
-        while open_files() > before:  # noqa: ASYNC110  # a closed file sets no event
+        while open_files() > before:  # a closed file sets no event
             await trio.sleep(0.01)

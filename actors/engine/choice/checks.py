@@ -44,6 +44,13 @@ class Candidate:
     excluded: bool
     exit: bool
     """Whether the order may use the rooms kept for exits."""
+    unanswered: int = 0
+    """How many of the last orders it did not answer, while it is out for that."""
+
+    @property
+    def only_way_out(self) -> bool:
+        """Whether this is a close pinned to this broker: it has nowhere else to go."""
+        return self.exit and self.order.broker == self.broker.code
 
     @property
     def listing(self) -> Listing | None:
@@ -63,7 +70,8 @@ def _skip(candidate: Candidate, reason: str, why: Why = Why.OTHER) -> Skipped:
 
 
 def _not_excluded(candidate: Candidate) -> Skipped | None:
-    return _skip(candidate, texts.EXCLUDED_BY_CONFIGURATION) if candidate.excluded else None
+    out = candidate.excluded and not candidate.only_way_out
+    return _skip(candidate, texts.EXCLUDED_BY_CONFIGURATION) if out else None
 
 
 def _logged_in(candidate: Candidate) -> Skipped | None:
@@ -111,6 +119,12 @@ def _under_freeze(candidate: Candidate) -> Skipped | None:
     return _skip(candidate, texts.above_freeze(freeze))
 
 
+def _answers(candidate: Candidate) -> Skipped | None:
+    if not candidate.unanswered or candidate.only_way_out:
+        return None
+    return _skip(candidate, texts.did_not_answer(candidate.unanswered))
+
+
 def _cap_left(candidate: Candidate) -> Skipped | None:
     room = candidate.view.room
     if room is None or room.daily_cap is None:
@@ -130,5 +144,6 @@ CHECKS: tuple[Check, ...] = (
     _whole_lots,
     _contract_size,
     _under_freeze,
+    _answers,
     _cap_left,
 )

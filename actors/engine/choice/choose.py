@@ -29,6 +29,7 @@ def choose(order: PlaceBody, doors: EngineDoors) -> Choice:
             order=order,
             excluded=code in doors.excluded_brokers,
             exit=order.closes_position,
+            unanswered=doors.failures.unanswered(code, doors.clock.monotonic()),
         )
         failure = first_failure(candidate)
         if failure is None:

@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
+from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import BudgetCounts, MinuteCount
 
 whole = st.integers(0, 10_000)
 counts = st.builds(
     BudgetCounts,
     dumped_at=st.floats(1e9, 2e9),
-    minutes=st.lists(st.builds(MinuteCount, minute=whole, orders=whole, calls=whole), max_size=5).map(tuple),
+    minutes=st.lists(
+        st.builds(MinuteCount, minute=whole, kinds=st.dictionaries(st.sampled_from(CallKind), whole)), max_size=5
+    ).map(tuple),
     day=st.dates().map(str),
     day_orders=whole,
     day_calls=whole,

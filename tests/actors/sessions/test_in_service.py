@@ -1,10 +1,15 @@
 """From settings to the brokers in service."""
 
+from datetime import datetime
+
 import attrs
 import pytest
 
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind
+from onebroker.brokers.transport.budget import Moment, Priority
+from onebroker.config.clock import IST
 from onebroker.config.sections import BrokerSettings, CadenceOverrides, RateOverrides, RateRow
 
 REGISTRY = build_registry()
@@ -28,6 +33,15 @@ def test_without_overrides_a_broker_is_as_its_own_table_says(code):
     assert one.access.endpoints == REGISTRY[code].endpoints
     assert one.access.login is None
     assert (one.order_windows, one.call_windows) == (REGISTRY[code].order_windows, REGISTRY[code].call_windows)
+    assert one.kind_windows == REGISTRY[code].kind_windows
+
+
+def test_the_budget_of_a_broker_holds_the_windows_of_single_kinds():
+    budget = service({"zerodha": BrokerSettings(rate=RateOverrides(calls=RateRow(second=50)))})["zerodha"].budget()
+    now = Moment(monotonic=0.0, wall=datetime(2026, 11, 23, 9, 15, tzinfo=IST))
+    budget.take(CallKind.QUOTE, Priority.READ, now)
+    assert not budget.room(CallKind.QUOTE, Priority.READ, now)
+    assert budget.room(CallKind.READ, Priority.READ, now)
 
 
 def test_overrides_replace_only_what_they_name():

@@ -13,7 +13,8 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import Access, Endpoints, Login, LoginKind, Windows
 from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import Budget, BudgetGate
+from onebroker.brokers.transport.budget import Budget
+from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.config.clock import IST, Clock
 
 ENDPOINTS = Endpoints(rest_url="", login_url="", stream_url="", order_stream_url="", instruments_url="")
@@ -35,6 +36,7 @@ class Codec:
     def log_in(self, access, redirect, now):
         yield LOGIN
         self.logins.append(self.clock.monotonic())
+        assert len(self.logins) < 1000
         if self.refuses_login is not None:
             raise self.refuses_login
         number, epoch = len(self.logins), now.timestamp()

@@ -33,7 +33,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 async def _eventually(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110  # what is waited for happens in another process
+    while not condition():  # what is waited for happens in another process
         await trio.sleep(0.005)
 
 

@@ -2,10 +2,10 @@
 
 import math
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 import attrs
 import pytest
-import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,16 +15,15 @@ from onebroker.brokers.transport.budget import (
     FROM_RESERVE,
     Budget,
     BudgetFull,
-    BudgetGate,
     DailyCapReached,
     Moment,
     Priority,
 )
 from onebroker.brokers.transport.ledger import WINDOW_SECONDS, kept_for_exits
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 
 MORNING = datetime(2026, 11, 23, 9, 15, tzinfo=IST)
-ORDER, READ = CallKind.ORDER, CallKind.READ
+ORDER, READ, QUOTE, HISTORY = CallKind.ORDER, CallKind.READ, CallKind.QUOTE, CallKind.HISTORY
 
 
 def at(seconds, start=MORNING):
@@ -39,10 +38,11 @@ def take(budget, count, seconds, kind=ORDER, priority=Priority.EXIT):
 
 limits = st.none() | st.integers(1, 12)
 windows = st.builds(Windows, second=limits, minute=limits, half_hour=limits, hour=limits)
+kinds = st.dictionaries(st.sampled_from([READ, QUOTE, HISTORY]), windows, max_size=3)
 steps = st.lists(
     st.tuples(
         st.sampled_from([0.0, 0.01, 0.25, 0.5, 0.999, 1.0, 7.3, 59.0, 60.0, 299.9, 1700.0, 1800.0]),
-        st.sampled_from([ORDER, ORDER, READ, CallKind.FILE]),
+        st.sampled_from([ORDER, ORDER, READ, QUOTE, HISTORY, CallKind.FILE]),
         st.sampled_from(list(Priority)),
         st.sampled_from(["send", "send", "send", "wait", "give back", "close", "restart"]),
     ),
@@ -55,15 +55,15 @@ def most_in_any_window(times, length):
     return max((sum(start <= time < start + length for time in times) for start in times), default=0)
 
 
-def restarted(budget, order_windows, call_windows, now):
-    fresh = Budget(order_windows, call_windows)
+def restarted(budget, order_windows, call_windows, now, kind_windows=MappingProxyType({})):
+    fresh = Budget(order_windows, call_windows, kind_windows=kind_windows)
     fresh.load(budget.dump(now), now)
     return fresh
 
 
-def run(script, order_windows, call_windows, *, restarts=True):
+def run(script, order_windows, call_windows, kind_windows=MappingProxyType({}), *, restarts=True):
     """Play a script; return the (time, kind, priority) of every message that was let through and not given back."""
-    budget = Budget(order_windows, call_windows)
+    budget = Budget(order_windows, call_windows, kind_windows=kind_windows)
     seconds = 0.0
     sent = []
     for pause, kind, priority, action in script:
@@ -77,7 +77,7 @@ def run(script, order_windows, call_windows, *, restarts=True):
         if action == "close":
             budget.close_for(1.0, at(seconds))
         if action == "restart" and restarts:
-            budget = restarted(budget, order_windows, call_windows, at(seconds))
+            budget = restarted(budget, order_windows, call_windows, at(seconds), kind_windows)
             sent = [(when, what, why, None) for when, what, why, _ in sent]  # their places died with the process
         if action == "give back" and sent and sent[-1][3] is not None:
             budget.give_back(sent.pop()[3])
@@ -87,13 +87,16 @@ def run(script, order_windows, call_windows, *, restarts=True):
 
 
 @settings(max_examples=300, deadline=None)
-@given(steps, windows, windows)
-def test_no_window_of_any_length_ever_holds_more_than_its_limit(script, order_windows, call_windows):
-    sent = run(script, order_windows, call_windows)
+@given(steps, windows, windows, kinds)
+def test_no_window_of_any_length_ever_holds_more_than_its_limit(script, order_windows, call_windows, kind_windows):
+    sent = run(script, order_windows, call_windows, kind_windows)
     for name, length in WINDOW_SECONDS.items():
         orders = [when for when, kind, _ in sent if kind is ORDER]
         calls = [when for when, kind, _ in sent if kind is not CallKind.FILE]
-        for limit, times in ((getattr(order_windows, name), orders), (getattr(call_windows, name), calls)):
+        ofs = [
+            (getattr(own, name), [when for when, what, _ in sent if what is kind]) for kind, own in kind_windows.items()
+        ]
+        for limit, times in [(getattr(order_windows, name), orders), (getattr(call_windows, name), calls), *ofs]:
             if limit is not None:
                 assert most_in_any_window(times, length) <= limit
 
@@ -114,15 +117,15 @@ def test_the_reserve_is_never_touched_by_anything_but_cancels_and_exits(script, 
 
 
 @settings(max_examples=300, deadline=None)
-@given(steps, windows, windows, st.sampled_from([0.0, 0.3, 5.0, 45.0, 70.0, 1000.0, 4000.0]))
-def test_a_restart_never_allows_more(script, order_windows, call_windows, later):
-    kept = Budget(order_windows, call_windows)
+@given(steps, windows, windows, kinds, st.sampled_from([0.0, 0.3, 5.0, 45.0, 70.0, 1000.0, 4000.0]))
+def test_a_restart_never_allows_more(script, order_windows, call_windows, kind_windows, later):
+    kept = Budget(order_windows, call_windows, kind_windows=kind_windows)
     seconds = 0.0
     for pause, kind, priority, _ in script:
         seconds += pause
         if kept.room(kind, priority, at(seconds)):
             kept.take(kind, priority, at(seconds))
-    fresh = Budget(order_windows, call_windows)
+    fresh = Budget(order_windows, call_windows, kind_windows=kind_windows)
     # Another process: its monotonic clock began somewhere else.
     now = at(seconds + later)
     other = attrs.evolve(now, monotonic=now.monotonic - 123_456.789)
@@ -132,7 +135,7 @@ def test_a_restart_never_allows_more(script, order_windows, call_windows, later)
         assert after.order_windows[name] <= room
     for name, room in before.call_windows.items():
         assert after.call_windows[name] <= room
-    for kind in (ORDER, READ):
+    for kind in (ORDER, READ, QUOTE, HISTORY):
         for priority in Priority:
             slack = 0.002  # of the margin
             assert fresh.wait_seconds(kind, priority, other) >= kept.wait_seconds(kind, priority, now) - slack
@@ -222,6 +225,55 @@ def test_what_is_kept_in_memory_stays_within_the_longest_windows_limit():
     assert len(budget._orders._times) <= 50
     assert len(budget._minutes) <= 125
     assert len(budget.dump(at(600 * 60.0)).minutes) <= 61
+
+
+# --- kinds of call -----------------------------------------------------------------------------------------------------
+
+KINDS = {QUOTE: Windows(second=1), HISTORY: Windows(second=3)}
+
+
+def test_a_kind_with_windows_of_its_own_waits_for_them_and_holds_up_no_other_call():
+    budget = Budget(Windows(second=10), Windows(second=10), kind_windows=KINDS)
+    take(budget, 1, 0.0, kind=QUOTE, priority=Priority.READ)
+    take(budget, 3, 0.0, kind=HISTORY, priority=Priority.READ)
+    for kind in (QUOTE, HISTORY):
+        assert not budget.room(kind, Priority.READ, at(0.99))
+        assert budget.wait_seconds(kind, Priority.READ, at(0.4)) == pytest.approx(0.6, abs=0.01)
+        assert budget.room(kind, Priority.READ, at(1.0))
+    assert budget.room(READ, Priority.READ, at(0.0))
+    assert budget.room(ORDER, Priority.ENTRY, at(0.0))
+
+
+def test_a_call_of_such_a_kind_counts_against_the_windows_of_all_calls_too():
+    budget = Budget(Windows(), Windows(second=5), kind_windows={QUOTE: Windows(second=10)})
+    take(budget, 4, 0.0, kind=QUOTE, priority=Priority.READ)
+    assert not budget.room(READ, Priority.READ, at(0.0))
+    assert not budget.room(QUOTE, Priority.READ, at(0.0))
+    assert budget.published(at(0.0)).call_windows == {"second": 1}
+
+
+def test_a_quote_given_back_leaves_its_room_in_every_window():
+    budget = Budget(Windows(), Windows(second=2), kind_windows=KINDS)
+    (place,) = take(budget, 1, 0.0, kind=QUOTE, priority=Priority.READ)
+    budget.give_back(place)
+    assert budget.room(QUOTE, Priority.READ, at(0.0))
+    assert budget.published(at(0.0)).call_windows == {"second": 2}
+
+
+def test_after_a_restart_a_kinds_calls_are_still_counted_as_that_kind():
+    hourly = {QUOTE: Windows(hour=3), HISTORY: Windows(hour=3)}
+    budget = Budget(Windows(), Windows(), kind_windows=hourly)
+    take(budget, 3, 0.0, kind=QUOTE, priority=Priority.READ)
+    fresh = restarted(budget, Windows(), Windows(), at(120.0), hourly)
+    assert not fresh.room(QUOTE, Priority.READ, at(121.0))
+    assert fresh.room(HISTORY, Priority.READ, at(121.0))
+    again = restarted(fresh, Windows(), Windows(), at(180.0), hourly)
+    assert not again.room(QUOTE, Priority.READ, at(181.0))
+
+
+def test_a_day_is_no_window_of_a_kind():
+    with pytest.raises(ValueError, match="day"):
+        Budget(Windows(), Windows(), kind_windows={QUOTE: Windows(day=100)})
 
 
 # --- days --------------------------------------------------------------------------------------------------------------
@@ -314,160 +366,3 @@ def test_two_restarts_lose_nothing():
         budget = restarted(budget, Windows(hour=10, day=10), Windows(), at(seconds))
     room = budget.published(at(3000.0))
     assert (room.order_messages_today, room.order_windows) == (4, {"hour": 6})
-
-
-# --- the gate ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def clock():
-    return Clock.following_trio(MORNING)
-
-
-def gate_of(clock, *, order_windows=None, call_windows=None, most_waiting=50):
-    budget = Budget(order_windows or Windows(second=2), call_windows or Windows())
-    return BudgetGate(budget, clock, most_waiting=most_waiting)
-
-
-async def test_whoever_finds_room_goes_at_once(autojump_clock, clock):
-    gate = gate_of(clock)
-    began = trio.current_time()
-    with trio.fail_after(5):
-        place = await gate.acquire(ORDER, Priority.ENTRY, began + 1)
-    assert (place.kind, trio.current_time()) == (ORDER, began)
-
-
-async def test_waiters_are_served_by_priority_and_then_in_order_of_arrival(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(second=1))
-    served = []
-
-    async def wait(priority, name):
-        await gate.acquire(ORDER, priority, trio.current_time() + 60)
-        served.append(name)
-
-    names = [Priority.MOVE, Priority.ENTRY, Priority.CANCEL, Priority.TIGHTEN, Priority.EXIT]
-    with trio.fail_after(60):
-        await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 1)
-        async with trio.open_nursery() as nursery:
-            for turn in "ab":
-                for priority in names:
-                    nursery.start_soon(wait, priority, priority.name + turn)
-                    await trio.testing.wait_all_tasks_blocked()
-    assert served == [priority.name + turn for priority in sorted(names) for turn in "ab"]
-
-
-async def test_at_the_deadline_the_wait_ends_and_nothing_is_counted(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(minute=2))
-    began = trio.current_time()
-    with trio.fail_after(30):
-        await gate.acquire(ORDER, Priority.ENTRY, began + 4)
-        with pytest.raises(BudgetFull):
-            await gate.acquire(ORDER, Priority.ENTRY, began + 4)
-    assert trio.current_time() == pytest.approx(began + 4)
-    assert gate.budget.order_messages_today(Moment.of(clock)) == 1
-
-
-async def test_an_entry_that_waits_does_not_hold_up_a_cancel_or_a_read(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(minute=2))
-    began = trio.current_time()
-    with trio.fail_after(100):
-        await gate.acquire(ORDER, Priority.ENTRY, began + 1)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(gate.acquire, ORDER, Priority.ENTRY, began + 70)
-            await trio.testing.wait_all_tasks_blocked()
-            await gate.acquire(READ, Priority.READ, began + 1)
-            await gate.acquire(ORDER, Priority.CANCEL, began + 1)
-            assert trio.current_time() == began
-    assert trio.current_time() == pytest.approx(began + 60, abs=0.1)
-
-
-async def test_the_queue_is_bounded(autojump_clock, clock, nursery):
-    gate = gate_of(clock, order_windows=Windows(hour=1), most_waiting=2)
-    with trio.fail_after(5):
-        await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 1)
-        for _ in range(2):
-            nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, trio.current_time() + 10_000)
-        await trio.testing.wait_all_tasks_blocked()
-        with pytest.raises(BudgetFull):
-            await gate.acquire(ORDER, Priority.CANCEL, trio.current_time() + 10_000)
-    nursery.cancel_scope.cancel()
-
-
-async def test_a_place_given_back_goes_to_the_next_in_line(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(hour=1))
-    began = trio.current_time()
-    with trio.fail_after(5):
-        place = await gate.acquire(ORDER, Priority.EXIT, began + 1)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, began + 100)
-            await trio.testing.wait_all_tasks_blocked()
-            gate.give_back(place)
-    assert trio.current_time() == began
-    assert gate.budget.order_messages_today(Moment.of(clock)) == 1
-
-
-async def test_whoever_is_cancelled_while_waiting_takes_no_room(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(second=1))
-    began = trio.current_time()
-    with trio.fail_after(10):
-        place = await gate.acquire(ORDER, Priority.EXIT, began + 1)
-        with trio.CancelScope() as scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(gate.acquire, ORDER, Priority.EXIT, began + 5)
-                await trio.testing.wait_all_tasks_blocked()
-                scope.cancel()
-                gate.give_back(place)  # goes to the one that is just being cancelled
-        assert gate.budget.order_messages_today(Moment.of(clock)) == 0
-        await gate.acquire(ORDER, Priority.EXIT, began + 1)
-        assert trio.current_time() == began
-
-
-async def test_after_the_brokers_own_refusal_waiters_go_on_after_a_second(autojump_clock, clock):
-    gate = gate_of(clock)
-    began = trio.current_time()
-    gate.close_for(1.0)
-    with trio.fail_after(5):
-        await gate.acquire(ORDER, Priority.CANCEL, began + 3)
-    assert trio.current_time() == pytest.approx(began + 1, abs=0.01)
-
-
-async def test_the_daily_cap_refuses_at_once_also_those_who_wait(autojump_clock, clock):
-    gate = gate_of(clock, order_windows=Windows(second=1, day=2))
-    refused = []
-
-    async def wait():
-        try:
-            await gate.acquire(ORDER, Priority.EXIT, trio.current_time() + 30)
-        except DailyCapReached:
-            refused.append(trio.current_time() - began)
-
-    began = trio.current_time()
-    with trio.fail_after(60):
-        async with trio.open_nursery() as nursery:
-            for _ in range(4):
-                nursery.start_soon(wait)
-    assert refused == pytest.approx([2.0, 2.0], abs=0.01)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(list(Priority)), st.floats(0, 3)), max_size=40), st.integers(1, 5))
-def test_however_many_wait_the_windows_hold_and_nobody_with_time_is_forgotten(arrivals, limit):
-    times = []
-
-    async def main():
-        clock = Clock.following_trio(MORNING)
-        gate = gate_of(clock, order_windows=Windows(second=limit), most_waiting=100)
-
-        async def one(priority, delay):
-            await trio.sleep(delay)
-            place = await gate.acquire(ORDER, priority, trio.current_time() + 1000)
-            times.append(place.at.monotonic)
-
-        with trio.fail_after(2000):
-            async with trio.open_nursery() as nursery:
-                for priority, delay in arrivals:
-                    nursery.start_soon(one, priority, delay)
-
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    assert len(times) == len(arrivals)
-    assert most_in_any_window(times, 1.0) <= limit

@@ -1,9 +1,8 @@
-"""Upstox' value tables agree in both directions and cover every word of ours; numbers and times."""
+"""Upstox' value tables agree in both directions and cover every word of ours; units of a contract."""
 
 import pytest
 
 from onebroker.brokers.records import Listing
-from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.upstox import values
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
@@ -54,29 +53,6 @@ def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported():
 )  # fmt: skip
 def test_the_documented_statuses_in_lower_case_are_read_and_an_unknown_one_passes_through(word, ours):
     assert values.status(word) == ours
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [(1, 1.0), ("1,234.5", 1234.5), (" 7 ", 7.0), ("", None), ("  ", None), ("NA", None), (None, None), (True, None),
-     ("nan", None), ("inf", None)],
-)  # fmt: skip
-def test_a_number_that_is_none_is_none_and_never_zero(given, expected):
-    assert values.number(given) == expected
-
-
-def test_a_part_of_a_unit_is_a_bad_answer():
-    with pytest.raises(BadAnswer):
-        values.whole(1.5)
-
-
-def test_times_are_indian_and_what_is_no_time_is_none():
-    assert values.iso_time("2023-10-19 09:23:23") == "2023-10-19T09:23:23+05:30"
-    assert values.iso_time("") is None
-    assert values.iso_time(None) is None
-    assert values.epoch("1970-01-01T05:30:00+05:30") == 0.0
-    assert values.milliseconds("1697624972130") == 1697624972.13
-    assert values.milliseconds("0") is None
 
 
 def test_contracts_of_an_unknown_size_have_no_units_and_cash_is_always_in_units():

@@ -1,7 +1,8 @@
 """Zerodha as one value."""
 
-from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.broker import LoginKind, Windows
 from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind
 from onebroker.brokers.zerodha.broker import ZERODHA
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
 from onebroker.config.vocabulary import OrderType, Validity
@@ -14,6 +15,8 @@ def test_the_registry_knows_it_by_its_code():
 def test_its_limits_are_the_published_ones():
     windows = ZERODHA.order_windows
     assert (windows.second, windows.minute, windows.day) == (10, 200, 3000)
+    kinds = ZERODHA.kind_windows
+    assert (kinds[CallKind.QUOTE], kinds[CallKind.HISTORY]) == (Windows(second=1), Windows(second=3))
     assert (ZERODHA.cadence.orders, ZERODHA.cadence.trades, ZERODHA.cadence.positions) == (1.0, 2.0, 2.0)
     assert (ZERODHA.cadence.funds, ZERODHA.cadence.holdings, ZERODHA.profile_seconds) == (5.0, 60.0, 60.0)
     assert (ZERODHA.feed.sockets, ZERODHA.feed.per_socket) == (3, 3000)

@@ -6,6 +6,9 @@ import msgspec
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.rest import as_json
+
+INVALID_INPUT = "UDAPI100036"
 
 
 class Refused(Exception):
@@ -39,8 +42,8 @@ def error(status: int, code: str, message: str, field: str | None = None, value:
     return as_json(status, {"status": "error", "errors": [content]})
 
 
-def as_json(status: int, body: object) -> WireResponse:
-    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))
+def not_supported(status: int = 404) -> WireResponse:
+    return error(status, "UDAPI10000", "This request is not supported by Upstox API")
 
 
 def body_of(request: DialectRequest) -> dict[str, object]:

@@ -1,13 +1,13 @@
 """Upstox' two sockets: the market feed (protobuf out, JSON in binary frames in) and the portfolio stream (JSON text out)."""
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from onebroker.brokers.simulator.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.upstox.answers import order_row, position_row, received_row
-from onebroker.brokers.simulator.dialects.upstox.naming import Name
+from onebroker.brokers.simulator.dialects.upstox.naming import Name, UpstoxNames
 from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
 from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.config.clock import Clock, from_epoch
@@ -20,21 +20,11 @@ INITIAL_FEED, LIVE_FEED, MARKET_INFO = 0, 1, 2
 NORMAL_OPEN = 2
 
 
-class Directory(Protocol):
-    """Upstox' names, as the server keeps them."""
-
-    @property
-    def names(self) -> Mapping[str, Name]: ...
-
-    @property
-    def by_key(self) -> Mapping[str, Name]: ...
-
-
 class MarketSession:
     """One open market socket."""
 
-    def __init__(self, account: AccountView, directory: Directory, socket: Socket, clock: Clock) -> None:
-        self._account, self._directory, self._clock = account, directory, clock
+    def __init__(self, account: AccountView, names: UpstoxNames, socket: Socket, clock: Clock) -> None:
+        self._account, self._names, self._clock = account, names, clock
         self.socket = socket
         self._modes: dict[str, str] = {}
         self._greeted = False
@@ -61,7 +51,7 @@ class MarketSession:
             self._follow(keys, mode, only_held=method == "change_mode")
 
     def _follow(self, keys: list[str], mode: str, *, only_held: bool) -> None:
-        known = [key for key in keys if key in self._directory.by_key]
+        known = [key for key in keys if key in self._names.by_key]
         wanted = [key for key in known if not only_held or key in self._modes]
         alike = {key for key, held in self._modes.items() if held == mode} | set(wanted)
         if len(alike) > MOST_INSTRUMENTS[mode]:
@@ -71,7 +61,7 @@ class MarketSession:
         self._send(INITIAL_FEED, wanted)
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        names = self._directory.names
+        names = self._names.by_id
         keys = [names[each].key for each in sorted(instrument_ids & names.keys())]
         self._send(LIVE_FEED, [key for key in keys if key in self._modes])
 
@@ -88,7 +78,7 @@ class MarketSession:
             self.socket.send(market_info(self._milliseconds()))
 
     def _send(self, kind: int, keys: Iterable[str]) -> None:
-        by_key = self._directory.by_key
+        by_key = self._names.by_key
         names = [by_key[key] for key in keys if key in by_key]
         if not names:
             return
@@ -162,8 +152,8 @@ def _day_bar(part: Any, market: Market, units: int) -> None:
 class PortfolioSession:
     """One open portfolio socket; `kinds` are the update types asked for."""
 
-    def __init__(self, account: AccountView, directory: Directory, socket: Socket, kinds: Set[str]) -> None:
-        self._account, self._directory, self._kinds = account, directory, kinds
+    def __init__(self, account: AccountView, names: UpstoxNames, socket: Socket, kinds: Set[str]) -> None:
+        self._account, self._names, self._kinds = account, names, kinds
         self.socket = socket
         self._seen = {order.order_id for order in account.orders()}
 
@@ -174,7 +164,7 @@ class PortfolioSession:
         """Prices are on the other socket."""
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        name = self._directory.names[order.new.instrument_id]
+        name = self._names.by_id[order.new.instrument_id]
         client = self._account.client_id
         if "order" in self._kinds:
             row = order_row(order, name, client)

@@ -1,13 +1,15 @@
 """How Upstox names the exchange's contracts: segments, instrument keys, trading symbols, the instrument file."""
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 
 import attrs
 import msgspec
 
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.listed import Listed
 from onebroker.brokers.simulator.model import Contract
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Shape, strike_text
@@ -152,3 +154,18 @@ def _derivative_fields(name: Name) -> dict[str, object]:
         "strike_price": identity.strike_price or 0.0,
         "minimum_lot": contract.lot_size // (name.units if contract.calendar == "currency" else 1),
     }
+
+
+class UpstoxNames(Listed[Name]):
+    """Upstox' names of one account, also by instrument key."""
+
+    def __init__(self, account: AccountView) -> None:
+        super().__init__(account, name_of)
+
+    @property
+    def by_key(self) -> Mapping[str, Name]:
+        self._refresh()
+        return self._by_key
+
+    def _index(self, names: Sequence[Name]) -> None:
+        self._by_key = {name.key: name for name in names}

@@ -1,11 +1,7 @@
-"""Kite's envelope around every answer, and the form it is asked with."""
-
-from urllib.parse import parse_qsl
-
-import msgspec
+"""Kite's envelope around every answer."""
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.rest import as_json
 
 
 class Refused(Exception):
@@ -17,17 +13,8 @@ class Refused(Exception):
 
 
 def success(data: object) -> WireResponse:
-    return _json(200, {"status": "success", "data": data})
+    return as_json(200, {"status": "success", "data": data})
 
 
 def error(status: int, error_type: str, message: str) -> WireResponse:
-    return _json(status, {"status": "error", "message": message, "data": None, "error_type": error_type})
-
-
-def form_of(request: DialectRequest) -> dict[str, str]:
-    """Return the fields of a form body; the last of a repeated name counts."""
-    return dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
-
-
-def _json(status: int, body: object) -> WireResponse:
-    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))
+    return as_json(status, {"status": "error", "message": message, "data": None, "error_type": error_type})

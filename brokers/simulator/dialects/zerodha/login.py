@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.rest import form_of
+from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
 from onebroker.brokers.simulator.dialects.zerodha.answers import stamp
-from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, form_of, success
-from onebroker.brokers.simulator.dialects.zerodha.tokens import Tokens
+from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, success
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType, Product
 
@@ -35,7 +36,8 @@ class LoginDesk:
         if request.first("api_key") != self.credentials["api_key"]:
             raise Refused(400, "InputException", "Invalid `api_key`.")
         target = request.first("redirect_url") or f"{request.base}/connect/finish"
-        query = {"action": "login", "type": "login", "status": "success", "request_token": self._tokens.mint_one_time()}
+        token = self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)
+        query = {"action": "login", "type": "login", "status": "success", "request_token": token}
         joint = "&" if "?" in target else "?"
         return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
 
@@ -46,16 +48,16 @@ class LoginDesk:
     def exchange(self, request: DialectRequest) -> WireResponse:
         form = form_of(request)
         self._check_sum(form, "request_token")
-        if not self._tokens.take_one_time(form.get("request_token", "")):
+        if not self._tokens.spend(Kind.ONE_TIME, form.get("request_token", "")):
             raise Refused(403, "TokenException", "Token is invalid or has expired.")
         return success(self._session_answer())
 
     def renew(self, request: DialectRequest) -> WireResponse:
         form = form_of(request)
         self._check_sum(form, "refresh_token")
-        if not self._tokens.take_refresh(form.get("refresh_token", "")):
+        if not self._tokens.spend(Kind.REFRESH, form.get("refresh_token", "")):
             raise Refused(403, "TokenException", "Token is invalid or has expired.")
-        return success({**self._session_answer(), "refresh_token": self._tokens.mint_refresh()})
+        return success({**self._session_answer(), "refresh_token": self._tokens.mint(Kind.REFRESH)})
 
     def _check_sum(self, form: Mapping[str, str], name: str) -> None:
         key, secret = self.credentials["api_key"], self.credentials["api_secret"]
@@ -66,7 +68,7 @@ class LoginDesk:
             raise Refused(403, "TokenException", "Invalid `checksum`.")
 
     def _session_answer(self) -> dict[str, object]:
-        access_token = self._tokens.mint_access()
+        access_token = self._tokens.mint(Kind.ACCESS)
         return {
             **self.profile(),
             "api_key": self.credentials["api_key"],

@@ -2,12 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
 import attrs
 
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.listed import Listed
 from onebroker.brokers.simulator.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 
@@ -134,3 +136,24 @@ def _file_row(name: Name) -> Sequence[object]:
 def rupees(value: Decimal | None) -> float:
     """Return a price or sum as Kite's JSON number; None is zero."""
     return float(value or 0)
+
+
+class KiteNames(Listed[Name]):
+    """Kite's names of one account, also by instrument_token and by `EXCHANGE:TRADINGSYMBOL`."""
+
+    def __init__(self, account: AccountView) -> None:
+        super().__init__(account, name_of)
+
+    @property
+    def by_token(self) -> Mapping[int, Name]:
+        self._refresh()
+        return self._by_token
+
+    @property
+    def by_quote_name(self) -> Mapping[str, Name]:
+        self._refresh()
+        return self._by_quote_name
+
+    def _index(self, names: Sequence[Name]) -> None:
+        self._by_token = {name.token: name for name in names}
+        self._by_quote_name = {name.quote_name: name for name in names}

@@ -1,22 +1,20 @@
 """Kite's REST routes over one account, and the door to its ticker."""
 
 import hashlib
-import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-
-import attrs
+from datetime import datetime, time
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, form_of
+from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.dialects.zerodha import answers, forms
-from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, error, form_of, success
+from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, error, success
 from onebroker.brokers.simulator.dialects.zerodha.login import LoginDesk
-from onebroker.brokers.simulator.dialects.zerodha.naming import Name, instrument_file, name_of
+from onebroker.brokers.simulator.dialects.zerodha.naming import KiteNames, Name, instrument_file
 from onebroker.brokers.simulator.dialects.zerodha.ticker import TickerSession
-from onebroker.brokers.simulator.dialects.zerodha.tokens import Tokens
-from onebroker.brokers.simulator.model import Contract, Market, RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.model import Market, RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
 
 INTERVALS = {
@@ -50,13 +48,8 @@ _QUOTE_KINDS: Mapping[str, tuple[Callable[[Name, Market], answers.Row], int]] = 
 """Tail of /quote -> its rows and the most instruments of one call."""
 
 
-@attrs.frozen
-class _Route:
-    method: str
-    pattern: "re.Pattern[str]"
-    handler: Callable[..., WireResponse]
-    open: bool = False
-    """Answered without a login."""
+_EXPIRY = time(6, 0)
+"""Tokens die in the morning."""
 
 
 class ZerodhaDialect:
@@ -67,15 +60,12 @@ class ZerodhaDialect:
     def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
         self._account = account
         self._clock = clock
-        self._tokens = Tokens(store, clock, seed)
+        self._tokens = Tokens(store, clock, f"zerodha|{seed}", expiry=_EXPIRY, length=32)
         key, secret = (hashlib.sha256(f"zerodha|{word}|{seed}".encode()).hexdigest() for word in ("key", "secret"))
         self.credentials: Mapping[str, str] = {"api_key": key[:16], "api_secret": secret[:32]}
         self._login = LoginDesk(account, self._tokens, clock, self.credentials)
         self._sessions: weakref.WeakSet[TickerSession] = weakref.WeakSet()
-        self._listed: Sequence[Contract] = ()
-        self._names: dict[str, Name] = {}
-        self._by_token: dict[int, Name] = {}
-        self._by_quote_name: dict[str, Name] = {}
+        self._names = KiteNames(account)
         self._routes = self._table()
 
     # the host's side ------------------------------------------------------------------------------------------------
@@ -92,32 +82,23 @@ class ZerodhaDialect:
 
     def session(self) -> Mapping[str, str]:
         return {
-            "access_token": self._tokens.newest_access(),
-            "refresh_token": self._tokens.newest_refresh(),
-            "request_token": self._tokens.mint_one_time(long=True),
+            "access_token": self._tokens.newest(Kind.ACCESS),
+            "refresh_token": self._tokens.newest(Kind.REFRESH),
+            "request_token": self._tokens.mint(Kind.ONE_TIME),
         }
 
     def handle(self, request: DialectRequest) -> WireResponse:
-        allowed = False
-        for route in self._routes:
-            match = route.pattern.fullmatch(request.path)
-            if match is None:
-                continue
-            allowed = True
-            if route.method != request.method:
-                continue
-            try:
-                if not route.open:
-                    self._login.check(request)
-                return route.handler(request, *match.groups())
-            except Refused as refused:
-                return refused.answer
-            except forms.BadField as bad:
-                return error(400, "InputException", bad.message)
-            except SimRefusal as refusal:
-                status, error_type = _REFUSALS[refusal.reason]
-                return error(status, error_type, refusal.message)
-        return error(405 if allowed else 404, "GeneralException", "Route not found")
+        try:
+            return answer(self._routes, request, self._login.check)
+        except NoRoute as missing:
+            return error(missing.status, "GeneralException", "Route not found")
+        except Refused as refused:
+            return refused.answer
+        except forms.BadField as bad:
+            return error(400, "InputException", bad.message)
+        except SimRefusal as refusal:
+            status, error_type = _REFUSALS[refusal.reason]
+            return error(status, error_type, refusal.message)
 
     def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
         key, token = request.first("api_key"), request.first("access_token")
@@ -125,7 +106,7 @@ class ZerodhaDialect:
             return error(404, "GeneralException", "Route not found")
         if not self._login.is_live(key, token):
             return error(403, "TokenException", "Incorrect `api_key` or `access_token`.")
-        session = TickerSession(self._account, self, socket, self.credentials["api_secret"])
+        session = TickerSession(self._account, self._names, socket, self.credentials["api_secret"])
         self._sessions.add(session)
         return session
 
@@ -141,58 +122,31 @@ class ZerodhaDialect:
     def rate_limited(self) -> WireResponse:
         return error(429, "NetworkException", "Too many requests")
 
-    # names ----------------------------------------------------------------------------------------------------------
-
-    @property
-    def names(self) -> Mapping[str, Name]:
-        """Kite's names by instrument_id."""
-        self._refresh()
-        return self._names
-
-    @property
-    def by_token(self) -> Mapping[int, Name]:
-        self._refresh()
-        return self._by_token
-
-    def _refresh(self) -> None:
-        """Name what is listed again when the exchange's list changed (a new day)."""
-        listed = self._account.contracts()
-        if listed is self._listed:
-            return
-        self._listed = listed
-        names = [name for name in map(name_of, listed) if name is not None]
-        self._names = {name.contract.instrument_id: name for name in names}
-        self._by_token = {name.token: name for name in names}
-        self._by_quote_name = {name.quote_name: name for name in names}
-
     # routes ---------------------------------------------------------------------------------------------------------
 
-    def _table(self) -> Sequence[_Route]:
+    def _table(self) -> Sequence[Route]:
         """First match answers; what is fixed stands before what has a placeholder."""
 
-        def route(method: str, pattern: str, handler: Callable[..., WireResponse], *, is_open: bool = False) -> _Route:
-            return _Route(method, re.compile(pattern), handler, is_open)
-
         return (
-            route("GET", "/connect/login", self._login.page, is_open=True),
-            route("GET", "/connect/finish", self._login.finished, is_open=True),
-            route("POST", "/session/token", self._login.exchange, is_open=True),
-            route("DELETE", "/session/token", self._login.logout, is_open=True),
-            route("POST", "/session/refresh_token", self._login.renew, is_open=True),
-            route("GET", "/instruments(?:/([A-Z]+))?", self._instruments, is_open=True),
-            route("GET", "/instruments/historical/(\\d+)/(\\w+)", self._historical),
-            route("GET", "/user/profile", self._profile),
-            route("GET", "/user/margins(?:/(\\w+))?", self._margins),
-            route("GET", "/portfolio/positions", self._positions),
-            route("GET", "/portfolio/holdings", self._holdings),
-            route("GET", "/quote(|/ohlc|/ltp)", self._quote),
-            route("GET", "/trades", self._trades),
-            route("GET", "/orders", self._orders),
-            route("GET", "/orders/(\\w+)", self._order_history),
-            route("GET", "/orders/(\\w+)/trades", self._order_trades),
-            route("POST", "/orders/(\\w+)", self._place),
-            route("PUT", "/orders/(\\w+)/(\\w+)", self._modify),
-            route("DELETE", "/orders/(\\w+)/(\\w+)", self._cancel),
+            Route("GET", "/connect/login", self._login.page, is_open=True),
+            Route("GET", "/connect/finish", self._login.finished, is_open=True),
+            Route("POST", "/session/token", self._login.exchange, is_open=True),
+            Route("DELETE", "/session/token", self._login.logout, is_open=True),
+            Route("POST", "/session/refresh_token", self._login.renew, is_open=True),
+            Route("GET", "/instruments(?:/([A-Z]+))?", self._instruments, is_open=True),
+            Route("GET", "/instruments/historical/(\\d+)/(\\w+)", self._historical),
+            Route("GET", "/user/profile", self._profile),
+            Route("GET", "/user/margins(?:/(\\w+))?", self._margins),
+            Route("GET", "/portfolio/positions", self._positions),
+            Route("GET", "/portfolio/holdings", self._holdings),
+            Route("GET", "/quote(|/ohlc|/ltp)", self._quote),
+            Route("GET", "/trades", self._trades),
+            Route("GET", "/orders", self._orders),
+            Route("GET", "/orders/(\\w+)", self._order_history),
+            Route("GET", "/orders/(\\w+)/trades", self._order_trades),
+            Route("POST", "/orders/(\\w+)", self._place),
+            Route("PUT", "/orders/(\\w+)/(\\w+)", self._modify),
+            Route("DELETE", "/orders/(\\w+)/(\\w+)", self._cancel),
         )
 
     def _profile(self, request: DialectRequest) -> WireResponse:
@@ -209,7 +163,7 @@ class ZerodhaDialect:
         return success(purses[segment])
 
     def _positions(self, request: DialectRequest) -> WireResponse:
-        names = self.names
+        names = self._names.by_id
         rows = [
             (each, names[each.instrument_id], self._account.market(each.instrument_id))
             for each in self._account.positions()
@@ -230,7 +184,9 @@ class ZerodhaDialect:
         held = self._account.holdings()
         return success(
             [
-                answers.holding_row(each, self.names[each.instrument_id], self._account.market(each.instrument_id))
+                answers.holding_row(
+                    each, self._names.by_id[each.instrument_id], self._account.market(each.instrument_id)
+                )
                 for each in held
             ]
         )
@@ -250,15 +206,17 @@ class ZerodhaDialect:
         return success([first, *rows])
 
     def _trades(self, request: DialectRequest) -> WireResponse:
-        return success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in self._account.fills()])
+        return success(
+            [answers.trade_row(fill, self._names.by_id[fill.instrument_id]) for fill in self._account.fills()]
+        )
 
     def _order_trades(self, request: DialectRequest, order_id: str) -> WireResponse:
         self._known(order_id)
         fills = [fill for fill in self._account.fills() if fill.order_id == order_id]
-        return success([answers.trade_row(fill, self.names[fill.instrument_id]) for fill in fills])
+        return success([answers.trade_row(fill, self._names.by_id[fill.instrument_id]) for fill in fills])
 
     def _order_row(self, order: SimOrder) -> answers.Row:
-        return answers.order_row(order, self.names[order.new.instrument_id], self._account.client_id)
+        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
 
     def _known(self, order_id: str) -> SimOrder:
         """Return an order as it stands, also one that a late book does not show yet."""
@@ -279,7 +237,7 @@ class ZerodhaDialect:
     def _modify(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
         self._check_variety(variety)
         order = self._known(order_id)
-        wanted = forms.changes(form_of(request), self.names[order.new.instrument_id])
+        wanted = forms.changes(form_of(request), self._names.by_id[order.new.instrument_id])
         return success({"order_id": self._account.modify(order_id, **wanted).order_id})
 
     def _cancel(self, request: DialectRequest, variety: str, order_id: str) -> WireResponse:
@@ -292,8 +250,7 @@ class ZerodhaDialect:
             raise Refused(400, "InputException", "Invalid `variety`.")
 
     def _tradable(self, quote_name: str) -> Name:
-        self._refresh()
-        name = self._by_quote_name.get(quote_name)
+        name = self._names.by_quote_name.get(quote_name)
         if name is None or not name.tradable:
             message = "The instrument you are placing an order for has either expired or does not exist."
             raise Refused(400, "InputException", message)
@@ -302,7 +259,7 @@ class ZerodhaDialect:
     # market data ----------------------------------------------------------------------------------------------------
 
     def _instruments(self, request: DialectRequest, exchange: str | None) -> WireResponse:
-        names = [name for name in self.names.values() if exchange in (None, name.exchange)]
+        names = [name for name in self._names.by_id.values() if exchange in (None, name.exchange)]
         return WireResponse(status=200, headers={"content-type": "text/csv"}, body=instrument_file(names))
 
     def _quote(self, request: DialectRequest, kind: str) -> WireResponse:
@@ -313,16 +270,16 @@ class ZerodhaDialect:
             raise Refused(400, "InputException", "Missing or empty field `i`")
         if len(asked) > most:
             raise Refused(400, "InputException", f"Invalid `i`. At most {most} instruments are allowed.")
-        by_token = self.by_token
+        by_token, by_quote_name = self._names.by_token, self._names.by_quote_name
         rows = {}
         for text in asked:
-            name = by_token.get(int(text)) if text.isdecimal() else self._by_quote_name.get(text)
+            name = by_token.get(int(text)) if text.isdecimal() else by_quote_name.get(text)
             if name is not None:
                 rows[text] = row(name, self._account.market(name.contract.instrument_id))
         return success(rows)
 
     def _historical(self, request: DialectRequest, token: str, interval: str) -> WireResponse:
-        name = self.by_token.get(int(token))
+        name = self._names.by_token.get(int(token))
         if name is None:
             raise Refused(400, "InputException", "invalid token")
         if interval not in INTERVALS:

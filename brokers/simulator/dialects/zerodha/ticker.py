@@ -2,15 +2,14 @@
 
 import hashlib
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Protocol
 
 import msgspec
 
 from onebroker.brokers.simulator.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.zerodha.answers import order_row
-from onebroker.brokers.simulator.dialects.zerodha.naming import Name
+from onebroker.brokers.simulator.dialects.zerodha.naming import KiteNames, Name
 from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder, SimStatus
 
 HEARTBEAT = b"\x00"
@@ -22,23 +21,12 @@ _SCALES = {3: 10_000_000, 6: 10_000, 12: 10_000}
 _WRAP = 1 << 32
 
 
-class Directory(Protocol):
-    """Kite's names, as the server keeps them."""
-
-    @property
-    def names(self) -> Mapping[str, Name]:
-        """By instrument_id."""
-
-    @property
-    def by_token(self) -> Mapping[int, Name]: ...
-
-
 class TickerSession:
     """One open socket."""
 
-    def __init__(self, account: AccountView, directory: Directory, socket: Socket, api_secret: str) -> None:
+    def __init__(self, account: AccountView, names: KiteNames, socket: Socket, api_secret: str) -> None:
         self._account = account
-        self._directory = directory
+        self._names = names
         self.socket = socket
         self._secret = api_secret
         self._modes: dict[int, str] = {}
@@ -64,20 +52,20 @@ class TickerSession:
             self._follow(tokens, mode, only_held=action == "mode")
 
     def _follow(self, tokens: list[int], mode: str, *, only_held: bool) -> None:
-        known = [token for token in tokens if token in self._directory.by_token]
+        known = [token for token in tokens if token in self._names.by_token]
         wanted = [token for token in known if not only_held or token in self._modes]
         if len(self._modes.keys() | set(wanted)) > MOST_INSTRUMENTS:
             self._error(f"Subscription limit of {MOST_INSTRUMENTS} instruments exceeded")
             return
         self._modes.update(dict.fromkeys(wanted, mode))
-        self._send(self._directory.by_token[token] for token in wanted)
+        self._send(self._names.by_token[token] for token in wanted)
 
     def markets_moved(self, instrument_ids: frozenset[str]) -> None:
-        followed = (self._directory.by_token.get(token) for token in self._modes)
+        followed = (self._names.by_token.get(token) for token in self._modes)
         self._send(name for name in followed if name is not None and name.contract.instrument_id in instrument_ids)
 
     def order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
-        name = self._directory.names[order.new.instrument_id]
+        name = self._names.by_id[order.new.instrument_id]
         row = order_row(order, name, self._account.client_id)
         if order.status is SimStatus.OPEN and (fill is not None or order.modifications):
             row["status"] = "UPDATE"

@@ -1,0 +1,138 @@
+"""Cancelling a leg: for a caller, again after a restart that found its cancel without a result (K13), and when an order turns
+up late (row 13c). Part of a parent's actor, which alone calls it."""
+
+from collections.abc import Callable
+
+import attrs
+
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.messages import CancelLeg
+from onebroker.actors.engine.recording import Recorder
+from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord
+from onebroker.actors.engine.sending import ask_room, send_once
+from onebroker.actors.engine.transitions import LATE, leg_seen
+from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.vocabulary import Outcome
+
+CALLER = "caller"
+LATE_RETRIES_SECONDS = (2.0, 5.0, 15.0)
+"""When the cancel of an order that turned up late is tried again (as a plan's own cancel, row 32)."""
+
+_NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
+"""Why a cancel did not leave."""
+
+
+class Cancelling:
+    """What is under way to cancel the leg of one parent."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        doors: EngineDoors,
+        lock: EngineLock,
+        leg_changed: Callable[[LegRecord], None],
+    ) -> None:
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._lock = lock
+        self._leg_changed = leg_changed
+        self._without_result = {leg.leg_id for leg in recorder.record.legs if leg.state is LegState.CANCELLING}
+        """Legs found `cancelling` at the start: whether the message left is not known."""
+        self._unknown_since: dict[str, float] = {}
+        """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
+        self._late_due = float("-inf")
+        self._late_retries = list(LATE_RETRIES_SECONDS)
+
+    async def for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
+        """Cancel as asked, and answer."""
+        try:
+            sent = await self._cancel(message.broker, message.row, leg, CALLER, message.deadline)
+            message.reply.answer(sent)
+        except _NOT_SENT as error:
+            message.reply.refuse(error)
+        finally:
+            message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
+
+    async def unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
+        """Cancel without a caller; what does not leave is tried again as `wanted` says."""
+        self._without_result.discard(leg.leg_id)
+        if reason == LATE:
+            wait_seconds = self._late_retries.pop(0) if self._late_retries else float("inf")
+            self._late_due = self._clock.monotonic() + wait_seconds
+        deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
+        try:
+            await self._cancel(leg.broker, row, leg, reason, deadline)
+        except _NOT_SENT:
+            if reason != LATE:
+                self._without_result.add(leg.leg_id)
+
+    def wanted(self, leg: LegRecord, began: float | None) -> str | None:
+        """Return the reason to cancel an open leg now without being asked; `began` when a whole book shows it open."""
+        if leg.state is LegState.CANCELLING:
+            again = leg.leg_id in self._without_result and began is not None
+            return (leg.cancel_reason or CALLER) if again else None
+        late = leg.cancel_reason == LATE and not leg.state.final
+        return LATE if late and self._clock.monotonic() >= self._late_due else None
+
+    def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
+        """A book shows the order open: a cancel of unknown outcome that ended before the book began had no effect (row 33)."""
+        since = self._unknown_since.get(leg.leg_id)
+        if leg.state is LegState.CANCELLING and since is not None and began >= since:
+            self._reopen(leg, row)
+
+    async def _cancel(self, broker: str, row: OrderRow, leg: LegRecord | None, reason: str, deadline: float) -> Sent:
+        """Write `cancelling` ahead, send the cancel once, record what the broker said (rows 28, 32, 33)."""
+        door = self._doors.sessions[broker]
+        access = door.view.value.access
+        if access is None:
+            raise LoginNeeded(broker)
+        request = door.broker.orders.cancel_request(access, row, self._clock.now())
+        permit = await ask_room(door, Priority.CANCEL, deadline, self._clock)
+        leg_id = leg.leg_id if leg is not None else ""
+
+        def cancelling(record: ParentRecord) -> ParentRecord:
+            now = record.leg(leg_id)
+            if now is None or now.state.final:
+                return record
+            kept = LATE if now.cancel_reason == LATE else reason
+            return record.with_leg(attrs.evolve(now, state=LegState.CANCELLING, cancel_reason=kept))
+
+        try:
+            await self._recorder.write_ahead(cancelling, Set(keys.rate(broker), permit.counts))
+        except StoreError:
+            await door.address.tell(ReturnRoom(permit=permit))
+            raise
+        sent = await send_once(
+            door,
+            request,
+            permit,
+            leave_before=self._lock.trusted_until,
+            timeout_seconds=self._doors.settings.broker_timeout_seconds,
+            clock=self._clock,
+        )
+        self._note(leg_id, row, sent)
+        return sent
+
+    def _note(self, leg_id: str, row: OrderRow, sent: Sent) -> None:
+        leg = self._recorder.record.leg(leg_id)
+        if leg is None or leg.state is not LegState.CANCELLING:
+            return
+        self._unknown_since.pop(leg_id, None)
+        if sent.answer.outcome is Outcome.REJECTED:
+            self._reopen(leg, row)
+        elif sent.answer.outcome is Outcome.UNKNOWN:
+            self._unknown_since[leg_id] = self._clock.monotonic()
+
+    def _reopen(self, leg: LegRecord, row: OrderRow) -> None:
+        self._unknown_since.pop(leg.leg_id, None)
+        reason = LATE if leg.cancel_reason == LATE else None
+        reopened = attrs.evolve(leg, state=LegState.OPEN, cancel_reason=reason)
+        self._leg_changed(leg_seen(reopened, row, self._clock.epoch(), confirmed=False))

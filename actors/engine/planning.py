@@ -1,0 +1,138 @@
+"""Before a leg is sent: its record and its exact request for each broker that could take it, and room at one of them."""
+
+from collections.abc import Iterable
+
+import attrs
+
+from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.messages import Place
+from onebroker.actors.engine.records import LegRecord, ParentRecord
+from onebroker.actors.engine.sending import ask_room, first_room
+from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
+from onebroker.brokers.broker import OrderTicket
+from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.clock import Clock
+from onebroker.config.messages import orders as texts
+
+ROOM_BEFORE_DEADLINE_SECONDS = 1.0
+"""A place waits for room until this long before its caller's deadline (order-engine 4.5)."""
+
+
+@attrs.frozen(kw_only=True)
+class Built:
+    """A leg with the exact request that places it."""
+
+    leg: LegRecord
+    request: WireRequest
+
+
+@attrs.frozen(kw_only=True)
+class Planned:
+    """A leg ready to be sent: its request, its place in the budget."""
+
+    leg: LegRecord
+    request: WireRequest
+    permit: Permit
+
+
+def buildable(
+    place: Place, candidates: Iterable[Candidate], record: ParentRecord, day: str, clock: Clock
+) -> tuple[list[Built], list[Skipped]]:
+    """Build the next leg for each candidate, best first, and say which brokers cannot be sent it."""
+    built, skipped = [], []
+    for candidate in candidates:
+        one = _build(place, candidate, record, day, clock)
+        if isinstance(one, Built):
+            built.append(one)
+        else:
+            skipped.append(one)
+    return built, skipped
+
+
+def _build(place: Place, candidate: Candidate, record: ParentRecord, day: str, clock: Clock) -> Built | Skipped:
+    broker, order, listing = candidate.broker, place.order, candidate.listing
+    access = candidate.view.access
+    if listing is None or access is None:
+        return Skipped(broker.code, texts.no_login(broker.code))
+    number = len(record.legs)
+    token = leg_token(place.intent_id, "entry", number)
+    leg = LegRecord(
+        leg_id=f"{record.parent_order_id}.{number}",
+        part="entry",
+        token=token,
+        broker=broker.code,
+        segment=order.instrument.identity.segment,
+        instrument_token=listing.broker_token,
+        tradingsymbol=listing.tradingsymbol,
+        transaction_type=order.transaction_type,
+        product=order.product,
+        order_type=order.order_type,
+        validity=order.validity,
+        quantity=order.quantity,
+        price=order.price,
+        trigger_price=order.trigger_price,
+        session_day=day,
+    )
+    try:
+        request = broker.orders.place_request(access, ticket(place, candidate, token), clock.now())
+    except NotSendable as error:
+        return Skipped(broker.code, str(error))
+    return Built(leg=leg, request=request)
+
+
+def ticket(place: Place, candidate: Candidate, token: str) -> OrderTicket:
+    """Return the order as it is sent to one broker."""
+    order = place.order
+    assert candidate.listing is not None
+    return OrderTicket(
+        listing=candidate.listing,
+        segment=order.instrument.identity.segment,
+        transaction_type=order.transaction_type,
+        product=order.product,
+        order_type=order.order_type,
+        validity=order.validity,
+        quantity=order.quantity,
+        disclosed_quantity=order.disclosed_quantity,
+        price=order.price,
+        trigger_price=order.trigger_price,
+        after_market=order.after_market,
+        token=token,
+    )
+
+
+async def take_room(place: Place, built: list[Built], doors: EngineDoors) -> tuple[Planned | None, list[Skipped]]:
+    """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
+    some until the caller's deadline comes near. Returns those that had none."""
+    closes = place.order.closes_position
+    priority = Priority.EXIT if closes else Priority.ENTRY
+    skipped: list[Skipped] = []
+    full: dict[str, Built] = {}
+    for one in built:
+        code = one.leg.broker
+        try:
+            permit = await ask_room(doors.sessions[code], priority, doors.clock.monotonic(), doors.clock)
+        except RoomFull:
+            full[code] = one
+        except (CapReached, LoginNeeded) as error:
+            skipped.append(_without_room(code, error, closes=closes))
+        else:
+            return Planned(leg=one.leg, request=one.request, permit=permit), skipped
+    waited_for = {code: doors.sessions[code] for code in full}
+    found = await first_room(waited_for, priority, place.deadline - ROOM_BEFORE_DEADLINE_SECONDS, doors.clock)
+    if isinstance(found, tuple):
+        code, permit = found
+        return Planned(leg=full[code].leg, request=full[code].request, permit=permit), skipped
+    return None, [*skipped, *(_without_room(code, error, closes=closes) for code, error in found.items())]
+
+
+def _without_room(code: str, error: Exception, *, closes: bool) -> Skipped:
+    match error:
+        case CapReached():
+            kept = 0 if closes else error.reserve
+            return Skipped(code, texts.daily_cap(code, error.sent, error.cap, kept), Why.CAP)
+        case RoomFull():
+            return Skipped(code, texts.RATE_FULL_REASON, Why.RATE)
+    return Skipped(code, texts.no_login(code))

@@ -1,0 +1,58 @@
+"""Reading candles that come as rows `[time, open, high, low, close, volume, oi]`, and cutting a span of days into calls."""
+
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+
+from onebroker.brokers.fields import number, row_of, whole
+from onebroker.brokers.records import Candle
+from onebroker.brokers.requests import BadAnswer
+
+_FIELDS = 6
+"""time, open, high, low, close, volume; oi may follow."""
+
+
+def spans(first: date, last: date, most_days: int) -> list[tuple[date, date]]:
+    """Cut the days from `first` to `last`, both inclusive, into spans of at most `most_days`, oldest first."""
+    cut = []
+    while first <= last:
+        end = min(last, first + timedelta(days=most_days - 1))
+        cut.append((first, end))
+        first = end + timedelta(days=1)
+    return cut
+
+
+def read_candles(
+    answers: Iterable[object], units: int | None, start_of: Callable[[object], float | None]
+) -> list[Candle]:
+    """Return the rows under `candles` in all answers, oldest first.
+
+    `start_of` reads the broker's time as epoch seconds, None when it is no time. Volume and oi are multiplied with `units`,
+    and None where these are None. Raises `BadAnswer` for an answer without rows and for a row without time or prices.
+    """
+    candles = []
+    for answer in answers:
+        rows = row_of(answer).get("candles")
+        if not isinstance(rows, list):
+            raise BadAnswer("an answer without candles")
+        candles += [_candle(row, units, start_of) for row in rows]
+    return sorted(candles, key=lambda candle: candle.start)
+
+
+def _candle(row: object, units: int | None, start_of: Callable[[object], float | None]) -> Candle:
+    if not isinstance(row, list) or len(row) < _FIELDS:
+        raise BadAnswer("a candle without its six fields")
+    start = start_of(row[0])
+    if start is None:
+        raise BadAnswer(f"a candle at {row[0]}")
+    prices = [figure for figure in map(number, row[1:5]) if figure is not None]
+    if len(prices) != 4:
+        raise BadAnswer("a candle without its prices")
+    return Candle(
+        start=start,
+        open=prices[0],
+        high=prices[1],
+        low=prices[2],
+        close=prices[3],
+        volume=None if units is None else whole(row[5]) * units,
+        oi=whole(row[6]) * units if len(row) > _FIELDS and units is not None else None,
+    )

@@ -1,0 +1,182 @@
+"""Reading a broker's fields: numbers, texts, times, rows, units and depth, out of values that may be anything.
+
+Every codec reads through here, so that "no number" or "no such field" means the same for all brokers. A value nobody gave is
+None, never zero, unless a function says otherwise; what a missing one means is decided where it is used. A broker's own
+words (its tables, its segments, its lots) are in its folder's `values.py`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from onebroker.brokers.records import DepthLevel, Listing
+from onebroker.brokers.requests import BadAnswer
+from onebroker.config.clock import IST
+from onebroker.config.money import paise, rupees
+from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
+
+_DATE_LENGTH: Final = len("2026-11-20")
+_REST_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
+
+
+# --- numbers and texts -------------------------------------------------------------------------------------------------
+
+
+def number(value: object) -> float | None:
+    """Return a broker's number, or None when it gave none (absent, blank, `NA`, not a number, not finite)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            value = float(value.strip().replace(",", ""))
+        except ValueError:
+            return None
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def price(value: object) -> float | None:
+    """Return a price in rupees; zero is how brokers give none."""
+    return number(value) or None
+
+
+def whole(value: object) -> int:
+    """Return a quantity as the broker counts it; None and blank are zero. Raise `BadAnswer` for a part of one."""
+    quantity = number(value)
+    if quantity is None:
+        return 0
+    if quantity != int(quantity):
+        raise BadAnswer(f"a quantity of {quantity}")
+    return int(quantity)
+
+
+def text(value: object) -> str | None:
+    """Return a text as it is, or None for an absent or blank one; numbers become their digits."""
+    return None if value is None or str(value).strip() == "" else str(value)
+
+
+def rupee_sum(figures: Iterable[object]) -> float | None:
+    """Add rupee figures exactly, whatever their order; None when none of them is a number."""
+    given = [figure for figure in map(number, figures) if figure is not None]
+    return rupees(sum(map(paise, given))) if given else None
+
+
+def translated(table: Mapping[str, str], word: object) -> str:
+    """Return our word for a broker's, or the broker's upper-cased when it maps to nothing (spec 2 §2.1).
+
+    The words of `table` are in capitals; case and padding of `word` do not matter.
+    """
+    spelled = pass_through(word)
+    return table.get(spelled, spelled)
+
+
+# --- times -------------------------------------------------------------------------------------------------------------
+
+
+def moment(value: object) -> datetime | None:
+    """Return an ISO 8601 date with its time of day (a blank may stand for the T), Indian where it names no offset.
+
+    None for anything else: neither a date alone nor a time alone is a moment.
+    """
+    if not isinstance(value, str) or len(value.strip()) <= _DATE_LENGTH:
+        return None
+    try:
+        read = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return read if read.tzinfo else read.replace(tzinfo=IST)
+
+
+def iso_time(value: object) -> str | None:
+    """Return a `moment` as ISO 8601 with its offset; None when there is none."""
+    read = moment(value)
+    return None if read is None else read.isoformat()
+
+
+def epoch(value: object) -> float | None:
+    """Return a `moment` as epoch seconds; None when there is none."""
+    read = moment(value)
+    return None if read is None else read.timestamp()
+
+
+def milliseconds(value: object) -> float | None:
+    """Return epoch milliseconds (a number or its digits) as epoch seconds; None when there are none."""
+    stamp = number(value)
+    return stamp / 1000 if stamp and stamp > 0 else None
+
+
+# --- rows --------------------------------------------------------------------------------------------------------------
+
+
+def row_of(value: object) -> dict[str, object]:
+    """Return a row of an answer; raise `BadAnswer` when it is no object."""
+    if not isinstance(value, dict):
+        raise BadAnswer("a row that is not an object")
+    return value
+
+
+def rows_of(value: object) -> list[dict[str, object]]:
+    """Return the rows of an answer; null is none. Raise `BadAnswer` when it is no list of objects."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise BadAnswer("an answer that is not a list")
+    return [row_of(row) for row in value]
+
+
+def part(row: Mapping[str, object], name: str) -> dict[str, object]:
+    """Return the object inside a row, empty when it is absent; raise `BadAnswer` when it is something else."""
+    return row_of(row.get(name) or {})
+
+
+def required(row: Mapping[str, object], *names: str) -> str:
+    """Return a field without which a row means nothing, under the first of its spellings that is filled.
+
+    Raises `BadAnswer` when none is.
+    """
+    for name in names:
+        value = text(row.get(name))
+        if value is not None:
+            return value
+    raise BadAnswer(f"a row without {names[0]}")
+
+
+# --- units -------------------------------------------------------------------------------------------------------------
+
+
+def listed_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one contract of an instrument in which the broker counts lots; None when not known."""
+    listing = listings.get(broker_token)
+    return None if listing is None else listing.contract_units
+
+
+def in_units(row: Mapping[str, object], name: str, units: int | None) -> int | None:
+    """Return a quantity field in units; None when it is absent or the units of one (`units`) are not known."""
+    return None if units is None or row.get(name) is None else whole(row.get(name)) * units
+
+
+def depth_levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
+    """Return the levels of one side (rows of price, quantity, orders) that hold anything, best first as they come.
+
+    None where the answer has no depth or its quantities cannot be read in units.
+    """
+    if value is None or units is None:
+        return None
+    return tuple(
+        DepthLevel(
+            float(price(level.get("price")) or 0.0), whole(level.get("quantity")) * units, whole(level.get("orders"))
+        )
+        for level in rows_of(value)
+        if whole(level.get("quantity"))
+    )
+
+
+def unfilled(status: str, quantity: int, filled: int) -> tuple[int, int]:
+    """Return what of an order is (pending, cancelled), from its status (ours) and two quantities of any one unit.
+
+    Derived, because brokers that give them contradict themselves once an order is finished: then nothing is pending.
+    """
+    rest = max(quantity - filled, 0)
+    return (0 if is_finished(status) else rest, rest if status in _REST_CANCELLED else 0)

@@ -1,0 +1,50 @@
+"""A broker's names for what is listed today, made again when the exchange's list changes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.model import Contract
+
+
+class Named(Protocol):
+    """A broker's name of one contract."""
+
+    @property
+    def contract(self) -> Contract: ...
+
+
+_Name = TypeVar("_Name", bound=Named)
+
+
+class Listed(ABC, Generic[_Name]):
+    """The names of one account's broker. A subclass adds the broker's own keys in `_index`, and reads them after
+    `_refresh`."""
+
+    def __init__(self, account: AccountView, name_of: Callable[[Contract], _Name | None]) -> None:
+        """`name_of` gives None for a contract the broker does not offer."""
+        self._account, self._name_of = account, name_of
+        self._contracts: Sequence[Contract] = ()
+        self._by_id: Mapping[str, _Name] = {}
+        self._index(())
+
+    @property
+    def by_id(self) -> Mapping[str, _Name]:
+        """By instrument_id, in the order they are listed."""
+        self._refresh()
+        return self._by_id
+
+    def _refresh(self) -> None:
+        """Name again what is listed when the list is another one (a new day)."""
+        contracts = self._account.contracts()
+        if contracts is self._contracts:
+            return
+        self._contracts = contracts
+        names = [name for name in map(self._name_of, contracts) if name is not None]
+        self._by_id = {name.contract.instrument_id: name for name in names}
+        self._index(names)
+
+    @abstractmethod
+    def _index(self, names: Sequence[_Name]) -> None:
+        """Keep the names by the broker's own keys."""

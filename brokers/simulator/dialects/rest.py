@@ -1,0 +1,66 @@
+"""HTTP as every dialect's server has it: the table of routes, bodies that come in, JSON that goes out. No broker's words."""
+
+import re
+from collections.abc import Callable, Sequence
+from urllib.parse import parse_qsl
+
+import attrs
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+
+_NOT_FOUND, _NOT_ALLOWED = 404, 405
+
+
+def _compiled(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern)
+
+
+@attrs.frozen
+class Route:
+    """One method and path of a server."""
+
+    method: str
+    pattern: "re.Pattern[str]" = attrs.field(converter=_compiled)
+    """Of the whole path; its groups are the handler's further arguments."""
+    handler: Callable[..., WireResponse]
+    is_open: bool = attrs.field(default=False, kw_only=True)
+    """Answered without a login."""
+
+
+class NoRoute(Exception):
+    """Nothing answers here; `status` is 405 where another method of the path would, else 404."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"no route: {status}")
+        self.status = status
+
+
+def answer(routes: Sequence[Route], request: DialectRequest, check: Callable[[DialectRequest], None]) -> WireResponse:
+    """Return the answer of the first route that fits, after `check` of the login where the route asks for one.
+
+    Raises `NoRoute`, and whatever `check` and the handler raise.
+    """
+    status = _NOT_FOUND
+    for route in routes:
+        match = route.pattern.fullmatch(request.path)
+        if match is None:
+            continue
+        status = _NOT_ALLOWED
+        if route.method != request.method:
+            continue
+        if not route.is_open:
+            check(request)
+        return route.handler(request, *match.groups())
+    raise NoRoute(status)
+
+
+def form_of(request: DialectRequest) -> dict[str, str]:
+    """Return the fields of a form body; the last of a repeated name counts."""
+    return dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def as_json(status: int, body: object) -> WireResponse:
+    """Return an answer whose body is JSON."""
+    return WireResponse(status=status, headers={"content-type": "application/json"}, body=msgspec.json.encode(body))
