@@ -403,6 +403,18 @@ def demo(new_demo: Callable[..., Demo]) -> Demo:
     return running
 
 
+@pytest.fixture(scope="session")
+def one_unreachable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A demo whose broker upstox cannot be reached once it was read; shared, so that its time runs while others test."""
+    demo = Demo(tmp_path_factory.mktemp("demo") / "data").start()
+    try:
+        demo.until_ready()
+        demo.fault("upstox", "refuse_connections")
+        yield demo
+    finally:
+        demo.clean_up()
+
+
 @pytest.fixture
 def together() -> Iterator[ThreadPoolExecutor]:
     """Threads for requests at the same time."""
@@ -411,8 +423,8 @@ def together() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def chance(request: pytest.FixtureRequest) -> random.Random:
-    """Chance of the test's own; the seed is shown when it fails."""
+def chance() -> random.Random:
+    """Chance of the test's own; pytest shows the seed when it fails."""
     seed = random.randrange(1 << 32)
-    request.node.user_properties.append(("seed", seed))
+    sys.stdout.write(f"seed {seed}\n")
     return random.Random(seed)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from onebroker.http.table import ROUTES
 
-STALE_SECONDS = 80.0
-"""A broker's part is stale after 60 s (spec 1 §4.10)."""
 PAGES = {404, 405, 413}
 """The framework's own HTML pages (spec 1 §7.2)."""
 PLACE, DISCONNECT = "/api/orders/place", "/api/session/disconnect"
@@ -64,24 +62,22 @@ def requests(draw):
 
 
 @pytest.fixture(scope="module")
-def unreachable(demo):
-    """Upstox cannot be reached while this module runs; returns a share."""
-    share = demo.share()
-    demo.fault("upstox", "refuse_connections")
-    return share
+def share(one_unreachable):
+    return one_unreachable.share()
 
 
 @settings(max_examples=1200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(request=requests(), known=st.booleans())
-def test_no_request_is_answered_with_a_500(demo, unreachable, request, known):
+def test_no_request_is_answered_with_a_500(one_unreachable, share, request, known):
+    demo = one_unreachable
     method, path, query, body, content_type, token, route = request
     if known:
-        query = [*query, ("instrument_id", unreachable["instrument_id"])]
+        query = [*query, ("instrument_id", share["instrument_id"])]
     if path.startswith(DISCONNECT) and token == "own":
         token = "wrong"
     if path.startswith(PLACE):  # a body that happens to be an order must not become one
         query = [*(pair for pair in query if pair[0] != "dry_run"), ("dry_run", "true")]
-        body = {**order(unreachable), **body, "dry_run": True} if isinstance(body, dict) else body
+        body = {**order(share), **body, "dry_run": True} if isinstance(body, dict) else body
     answer = demo.ask_raw(
         method, path, query, body, content_type, {"own": demo.token, "wrong": "x", "none": None}[token]
     )
@@ -109,21 +105,10 @@ def order(share):
     }
 
 
-def test_none_of_them_became_an_order_or_ended_the_session(demo):
+def test_none_of_them_became_an_order_or_ended_the_session(one_unreachable):
+    demo = one_unreachable
     assert demo.ledger()["messages"] == []
     assert demo.read("/api/session/status")["status"] == "connected"
     health = demo.read("/api/health")
     assert health["crashes"] == []
     assert "Traceback" not in demo.log.read_text()
-
-
-def test_a_broker_that_cannot_be_reached_is_stale_after_its_limit_and_the_other_stays_ok(demo, unreachable):
-    paths = ("/api/portfolio/funds", "/api/portfolio/positions", "/api/orders/details", "/api/orders/trades")
-    before = demo.read("/api/portfolio/positions")["summary"]["net_count"]
-    for path in paths:
-        demo.until(lambda path=path: demo.statuses(path).get("upstox") == "stale", f"stale in {path}", STALE_SECONDS)
-        assert demo.statuses(path) == {"upstox": "stale", "zerodha": "ok"}
-        assert demo.ask("GET", path).status == 200
-    assert demo.read("/api/portfolio/positions")["summary"]["net_count"] == before, "stale rows are still included"
-    demo.heal()
-    demo.until_ready()

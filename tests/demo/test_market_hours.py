@@ -41,6 +41,5 @@ def test_after_the_close_documents_are_served_and_orders_answered_without_a_faul
     answer = demo.place(**demo.limit_buy(share))
     assert answer.status in (200, 409, 422), answer
     assert answer.json.get("status_message") or answer.json.get("error") or answer.json["outcome"] == "accepted"
-    print(answer)
     assert demo.read("/api/health")["crashes"] == []
     assert len(demo.assert_sent_once()) == (1 if "outcome" in answer.json else 0)
