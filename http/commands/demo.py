@@ -20,7 +20,7 @@ from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.exits import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
-from onebroker.http.commands.simulated import Simulated, keep_logged_in, simulator_child
+from onebroker.http.commands.simulated import Simulated, end_with_simulator, keep_logged_in, simulator_child
 
 DEFAULT_KEY = "demo-key"
 DEFAULT_SECRET = "demo-secret"
@@ -127,6 +127,7 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
 
         async def ready(address: str, tree: Tree) -> None:
             async with open_transport(clock) as transport, trio.open_nursery() as nursery:
+                nursery.start_soon(end_with_simulator, simulated)
                 nursery.start_soon(keep_logged_in, tree, transport)
                 with trio.move_on_after(SETTLE_SECONDS):
                     await settled(tree)

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -35,6 +35,8 @@ class Simulated:
     lines: Mapping[str, Mapping[str, Any]]
     """Broker code -> its line."""
     control_url: str
+    wait_ended: Callable[[], Awaitable[object]]
+    """Returns when the simulator's process has ended."""
 
     def broker_settings(self, registry: Registry) -> dict[str, dict[str, object]]:
         """Return `[brokers.<code>]` for every simulated broker."""
@@ -59,7 +61,7 @@ async def simulator_child(arguments: Sequence[str]) -> AsyncIterator[Simulated]:
     try:
         try:
             with trio.fail_after(START_SECONDS):
-                simulated = await _read_lines(process.stdout)
+                simulated = await _read_lines(process)
         except trio.TooSlowError:
             raise CommandFailed("the simulator did not start", NOTHING_REACHABLE) from None
         yield simulated
@@ -72,21 +74,28 @@ async def simulator_child(arguments: Sequence[str]) -> AsyncIterator[Simulated]:
         await process.stdout.aclose()
 
 
-async def _read_lines(stdout: trio.abc.ReceiveStream) -> Simulated:
+async def _read_lines(process: trio.Process) -> Simulated:
+    assert process.stdout is not None
     brokers: dict[str, Mapping[str, Any]] = {}
     control_url = ""
     buffer = b""
-    async for chunk in stdout:
+    async for chunk in process.stdout:
         buffer += chunk
         while b"\n" in buffer:
             line, _, buffer = buffer.partition(b"\n")
             if line.strip() == b"ready":
-                return Simulated(lines=brokers, control_url=control_url)
+                return Simulated(lines=brokers, control_url=control_url, wait_ended=process.wait)
             said = msgspec.json.decode(line, type=dict[str, Any])
             if "broker" in said:
                 brokers[said["broker"]] = said
             control_url = said.get("control_url", control_url)
     raise CommandFailed("the simulator ended before it was ready", NOTHING_REACHABLE)
+
+
+async def end_with_simulator(simulated: Simulated) -> None:
+    """End the demo when its simulator has died: brokers that never answer again are no demo. Raises CommandFailed."""
+    await simulated.wait_ended()
+    raise CommandFailed("the simulator ended, so the demo ends too; its data directory continues", NOTHING_REACHABLE)
 
 
 async def keep_logged_in(tree: Tree, transport: Transport) -> None:

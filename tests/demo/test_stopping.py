@@ -1,5 +1,6 @@
 """Starting and stopping in order: signals, a held data directory, a busy port, wrong use."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -83,4 +84,14 @@ def test_wrong_use_ends_with_2_and_a_sentence(new_demo, arguments, word):
     demo = new_demo()
     code, said = run("demo", "--data-dir", str(demo.data_dir), *arguments)
     assert (code, word in said) == (2, True), said
+    assert demo.processes() == []
+
+
+def test_a_demo_whose_simulator_dies_ends_with_a_sentence_and_leaves_nothing_running(new_demo):
+    demo = new_demo("--instruments", "100").start()
+    demo.until_ready()
+    for pid in demo.simulators():
+        os.kill(pid, signal.SIGKILL)
+    assert demo.process.wait(ORDERLY_SECONDS) == 4
+    assert "the simulator ended" in demo.log.read_text()
     assert demo.processes() == []
