@@ -157,6 +157,7 @@ class Control:
 
     def _shown(self, contract: Contract) -> dict[str, object]:
         exchange = self._simulator.exchange
+        market = exchange.market(contract.instrument_id)
         return {
             **contract.identity.fields(),
             "name": contract.name,
@@ -165,6 +166,8 @@ class Control:
             "tick_size": contract.tick_size,
             "freeze_quantity": contract.freeze_quantity,
             "last_price": exchange.last_price(contract),
+            "lower_circuit": market.lower_circuit,
+            "upper_circuit": market.upper_circuit,
             "brokers": [code for code in exchange.brokers if exchange.account(code).traits.lists(contract)],
         }
 

@@ -315,11 +315,15 @@ class Demo:
         return self.control("GET", f"/ledger?since={since}")
 
     def shares(self) -> list[Any]:
-        """Cash shares of nse that both brokers list."""
+        """Cash shares of nse that both brokers list, with room for orders 7 % either side of the market: others may have
+        walked near their price band, whose orders an exchange rejects."""
         return [
             each
             for each in self.control("GET", "/instruments?shape=security&limit=500")
-            if each["segment"] == "nse_equities" and len(each["brokers"]) == 2
+            if each["segment"] == "nse_equities"
+            and len(each["brokers"]) == 2
+            and each["lower_circuit"] < each["last_price"] * 0.93
+            and each["last_price"] * 1.07 < each["upper_circuit"]
         ]
 
     def share(self, number: int = 0) -> Any:
