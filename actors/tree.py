@@ -1,7 +1,8 @@
 """Who is started, in what order, under which policy. The one place where actors meet; all children but the listener.
 
-Start order is top to bottom, stop order the reverse: documents, catalogue and quotes before the sessions that feed them, the
-engine after the sessions it sends through, the desk last. Everything but a document restarts for ever (style 4).
+Start order is top to bottom, stop order the reverse. The catalogue comes with its last file before the documents that name
+instruments by it, the order book before the trade book, which follows it; both before the sessions that feed them, the engine
+after the sessions it sends through, the desk last. Everything restarts for ever (style 4).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -166,9 +167,9 @@ class _Planting:
         if self._inputs.store_child is not None:
             yield self._inputs.store_child
         yield Child(name="token", build=self._build_token, policy=FOREVER, mailbox=self._token_box)
+        yield Child(name="catalogue", build=self._build_catalogue, policy=FOREVER, mailbox=self._catalogue_box)
         for resource in RESOURCES:
             yield self._document(resource)
-        yield Child(name="catalogue", build=self._build_catalogue, policy=FOREVER, mailbox=self._catalogue_box)
         yield Child(name="quotes", build=self._build_quotes, policy=FOREVER, mailbox=self._quote_box)
         for code in self._inputs.brokers:
             yield self._session(code)
@@ -216,6 +217,7 @@ class _Planting:
                 published=self._documents[resource],
                 store=inputs.store,
                 clock=inputs.clock,
+                catalogue=self._catalogue if resource == "holdings" else None,
             )
 
         name = f"{resource} document"

@@ -1,6 +1,8 @@
-"""Whose an order is: by leg token first, then by the order id of the day (order-engine 2.3). One writer: the engine.
+"""Whose an order is: by leg token first, then by the order id of the day (order-engine 2.3).
 
-Orders of parents that ended before a restart are learnt from the store when a book shows their token.
+The engine notes its legs before they leave. Legs of before a restart are learnt from the store when a book shows their token:
+by the engine's router, and by the order book's document before it is built, so that an order of ours is never shown as
+somebody else's.
 """
 
 from datetime import date, timedelta
@@ -63,19 +65,20 @@ class Legs:
         token = row.tag.lower()
         return token in self._by_token or token in self._unknown
 
-    async def learn(self, store: Store, row: OrderRow, broker: str) -> None:
-        """Ask the store whose token a row carries; one it does not know is not asked again."""
+    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+        """Ask the store whose token a row carries; one it does not know is not asked again. False: it could not be asked."""
         assert row.tag is not None
         token = row.tag.lower()
         try:
             body = await store.get(keys.leg_token(token))
         except StoreError:
-            return
+            return False
         entry = decode_entry(body) if body is not None else None
         if entry is None or entry.broker != broker:
             self._unknown.add(token)
-            return
-        self._add(token, row.order_id, entry)
+        else:
+            self._add(token, row.order_id, entry)
+        return True
 
     def shown(self, entry: LegEntry, order_id: str) -> None:
         """Note under which id the broker shows a leg today: it may be another than before, and trades name only the id."""

@@ -4,6 +4,9 @@ from typing import Protocol
 
 import attrs
 
+from onebroker.actors.store.interface import Store
+from onebroker.brokers.records import OrderRow
+
 
 @attrs.frozen(kw_only=True)
 class LegOwner:
@@ -25,3 +28,9 @@ class LegIndex(Protocol):
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         """Find by token first, then by today's order id; a token is compared without case and must be ours alone."""
+
+    def knows(self, row: OrderRow, broker: str) -> bool:
+        """Whether nothing more can be learnt about a row's owner."""
+
+    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+        """Ask the store whose token a row carries. False: it could not be asked."""

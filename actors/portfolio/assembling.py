@@ -16,6 +16,7 @@ from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.config.clock import Clock
 
@@ -47,6 +48,10 @@ class Assembler(Protocol):
 
     @property
     def resource(self) -> Resource: ...
+
+    async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        """Learn from the store what the rows alone do not say. False: it could not be asked, and a document built without
+        that would be wrong: keep the one there is."""
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         """Merge the usable slices (broker -> slice) into the document; the result is that of a fresh assembler."""

@@ -17,6 +17,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead, broking_day
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow, TradeRow
 
@@ -131,6 +132,17 @@ class BookAssembler(Generic[Row]):
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
         return read.entry()
+
+    async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        """Find out whose the orders with a token of the engine are (trades follow their orders)."""
+        rows = [
+            (broker, row)
+            for broker, held in slices.items()
+            if isinstance(held.rows, tuple)
+            for row in held.rows
+            if isinstance(row, OrderRow) and not self._legs.knows(row, broker)
+        ]
+        return all([await self._legs.learn(store, row, broker) for broker, row in rows])
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         snapshot, version = latest_snapshot(self._catalogue), self._legs.version

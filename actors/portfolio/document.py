@@ -10,10 +10,11 @@ from typing import assert_never
 import msgspec
 import trio
 
+from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Assembler, DocumentState, document_body, run_steps
-from onebroker.actors.portfolio.messages import BrokerRemoved, DocumentMessage, Slice
+from onebroker.actors.portfolio.messages import BrokerRemoved, DocumentMessage, Refresh, Slice
 from onebroker.actors.portfolio.status import BrokerRead, read_broker, read_brokers
 from onebroker.actors.portfolio.stored_rows import stored_slice
 from onebroker.actors.store.interface import Store, StoreError
@@ -51,7 +52,10 @@ class DocumentActor:
         published: Published[DocumentState | None],
         store: Store,
         clock: Clock,
+        catalogue: Published[CatalogueState] | None = None,
     ) -> None:
+        """`catalogue`: rebuild soon after each of its changes, for a document whose beat is too slow to wait for."""
+        self._catalogue = catalogue
         self._assembler = assembler
         self._resource: Resource = assembler.resource
         self._codes = codes
@@ -66,10 +70,21 @@ class DocumentActor:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         await self._load()
         await self._rebuild()
-        task_status.started()
+        async with trio.open_nursery() as nursery:
+            if self._catalogue is not None:
+                nursery.start_soon(self._watch_catalogue, self._catalogue)
+            task_status.started()
+            while True:
+                await self._hear_until_due()
+                await self._rebuild()
+
+    async def _watch_catalogue(self, catalogue: Published[CatalogueState]) -> None:
+        latest = catalogue.value.latest
         while True:
-            await self._hear_until_due()
-            await self._rebuild()
+            state = await catalogue.wait_newer(catalogue.version)
+            if state.latest is not latest:
+                latest = state.latest
+                self._mailbox.address.replace("refresh", Refresh())
 
     async def _load(self) -> None:
         """Take up the stored slices. Without the store the brokers are missing until their next read."""
@@ -99,6 +114,8 @@ class DocumentActor:
             case BrokerRemoved():
                 self._codes = tuple(code for code in self._codes if code != message.broker)
                 self._slices.pop(message.broker, None)
+            case Refresh():
+                self._due = min(self._due, self._built + SOONEST_SECONDS)
             case _:
                 assert_never(message)
 
@@ -111,6 +128,9 @@ class DocumentActor:
         now = self._clock.epoch()
         reads = read_brokers(self._resource, self._codes, self._slices, now)
         usable = {read.broker: read.slice for read in reads if read.usable and read.slice is not None}
+        if not await self._assembler.prepare(usable, self._store):
+            self._beat(began, began)
+            return
         content = await run_steps(self._assembler.assemble(usable), self._clock)
         as_of = local_text(from_epoch(now))
         brokers = msgspec.json.encode([self._assembler.broker_entry(read) for read in reads])
@@ -131,5 +151,9 @@ class DocumentActor:
                 gap_seconds=None if before is None else published - before,
             )
         )
+        self._beat(began, published)
+
+    def _beat(self, began: float, ended: float) -> None:
+        """Set the next beat after a build."""
         self._built = began
-        self._due = max(began + BEAT_SECONDS[self._resource], published + LEAST_HEARING_SECONDS)
+        self._due = max(began + BEAT_SECONDS[self._resource], ended + LEAST_HEARING_SECONDS)

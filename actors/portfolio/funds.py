@@ -11,6 +11,7 @@ import msgspec
 from onebroker.actors.portfolio.assembling import Content, Steps
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import FundsRow, FundsSegment
 from onebroker.config.money import paise, rupees
@@ -125,6 +126,9 @@ class FundsAssembler:
     """Merges anew at every beat: ten rows cost less than remembering which changed."""
 
     resource: Resource = "funds"
+
+    async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        return True
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         yield

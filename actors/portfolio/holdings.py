@@ -17,6 +17,7 @@ from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.prices import price_or_none
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import HoldingRow
 from onebroker.config.instruments import TRADING_EXCHANGES, Exchange, price_places
@@ -272,6 +273,9 @@ class HoldingsAssembler:
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
         return read.entry()
+
+    async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        return True
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         yield from self._regroup(slices)

@@ -36,4 +36,9 @@ class BrokerRemoved:
     broker: str
 
 
-DocumentMessage: TypeAlias = Slice | BrokerRemoved
+@attrs.frozen
+class Refresh:
+    """From itself: what the document is built with (the catalogue) has changed."""
+
+
+DocumentMessage: TypeAlias = Slice | BrokerRemoved | Refresh

@@ -16,6 +16,7 @@ from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps,
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.prices import price_or_none
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import Identity, price_places
@@ -257,6 +258,9 @@ class PositionsAssembler:
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
         return read.entry()
+
+    async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        return True
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         snapshot = latest_snapshot(self._catalogue)

@@ -29,7 +29,7 @@ class Service:
         self.durable = MemoryDurable()
 
     @asynccontextmanager
-    async def start(self, *, log_in=True):
+    async def start(self, *, log_in=True, settled=True):
         day, settings = self.day, self.day.settings()
         async with InProcessTransport(day.simulator) as transport:
             brokers = brokers_in_service(
@@ -51,8 +51,15 @@ class Service:
             async with open_tree(inputs) as tree:
                 for code in brokers if log_in else ():
                     await log_in_as_a_person_would(tree, code, transport)
-                await day.until(lambda: tree.engine_status.value.running and tree.catalogue.value.published_today)
+                if settled:
+                    await day.until(lambda: tree.engine_status.value.running and tree.catalogue.value.published_today)
                 yield tree
+
+    async def first_documents(self):
+        """Start, and return what is published the moment the tree stands."""
+        async with self.start(log_in=False, settled=False) as tree:
+            named = {name: document(tree, name)[name] for name in ("orders", "trades", "holdings")}
+            return {"token": tree.token.value.row.token, **named}
 
 
 async def log_in_as_a_person_would(tree, code, transport):
@@ -125,19 +132,46 @@ async def test_an_order_goes_from_the_intake_to_the_documents(day, service, auto
 
 
 async def test_a_restart_serves_what_was_stored_before_any_broker_was_asked(day, service, autojump_clock):
+    """The very first documents are whole: ids, engine columns, the caller's tag; nothing of ours looks like another's."""
     async with day.market():
         async with service.start() as tree:
             row = await tree.token_actor.ask(lambda reply: Connect(reply=reply), 5)
+            placed = [await place(day, tree, number) for number in range(3)]
             await day.until(lambda: statuses(tree, "orders") == ALL_OK and statuses(tree, "holdings") == ALL_OK, 90)
-            orders = document(tree, "orders")["orders"]
-            holdings = document(tree, "holdings")["holdings"]
+            day.simulator.set_price(placed[0][0], placed[0][1] - Decimal("1.00"), hold_seconds=3600)
+            await day.until(lambda: len(document(tree, "trades")["trades"]) == 3, 30)
+            await trio.sleep(70)
+            ours = {one["order_id"]: one for one in document(tree, "orders")["orders"] if one["engine_parent_id"]}
+            assert len(ours) == 3
+            before = {name: document(tree, name)[name] for name in ("orders", "trades", "holdings")}
         day.simulator.fault("all", FaultKind.REFUSE_CONNECTIONS)
+        first = await service.first_documents()
+        assert first["token"] == row.token
+        assert first["orders"] == before["orders"]
+        assert first["trades"] == before["trades"]
+        ids = [(one["instrument_id"], one["segment"]) for one in first["holdings"]]
+        assert ids == [(one["instrument_id"], one["segment"]) for one in before["holdings"]]
+        assert None not in {one for one, _ in ids}
         async with service.start(log_in=False) as tree:
-            assert tree.token.value.row.token == row.token
-            await day.until(lambda: document(tree, "orders")["orders"] == orders, 2)
-            isins = [one["isin"] for one in document(tree, "holdings")["holdings"]]
-            assert sorted(isins) == sorted(one["isin"] for one in holdings)
             await day.until(lambda: statuses(tree, "orders") == {"zerodha": "stale", "upstox": "stale"}, 120)
+
+
+async def place(day, tree, number):
+    """Place a resting order for one of the exchange's shares; return its instrument and price."""
+    contracts = [one for one in day.exchange.contracts() if one.bare == "equities" and one.identity.exchange == "nse"]
+    contract = contracts[number]
+    last = day.exchange.market(contract.instrument_id).last_price
+    price = (last * Decimal("0.97") / contract.tick_size).quantize(Decimal(1)) * contract.tick_size
+    now = day.clock.monotonic()
+    order = day.body(tree.catalogue.value.latest.instrument(contract.instrument_id), price=price, tag=f"tree{number}")
+    answer = await tree.engine.ask(
+        lambda reply: Place(
+            intent_id=f"i{number}", order=order, dry_run=False, routed=now, deadline=now + 5, reply=reply
+        ),
+        5,
+    )
+    assert answer.status == 200
+    return contract.instrument_id, price
 
 
 async def test_leaving_the_tree_stops_every_actor_and_what_is_asked_then_fails_at_once(day, service, autojump_clock):

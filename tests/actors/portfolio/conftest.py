@@ -5,6 +5,7 @@ from datetime import date
 from types import SimpleNamespace
 
 import pytest
+import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.engine.legs import LegOwner
@@ -69,6 +70,8 @@ class FakeLegs:
     def __init__(self) -> None:
         self.version = 0
         self.owners: dict[tuple[str, str], LegOwner] = {}
+        self.unknown_tags: set[str | None] = set()
+        self.learning: LegOwner | None = None
 
     def own(self, broker: str, order_id: str, owner: LegOwner) -> None:
         self.owners[broker, order_id] = owner
@@ -76,6 +79,18 @@ class FakeLegs:
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
         return self.owners.get((broker, order_id))
+
+    def knows(self, row: OrderRow, broker: str) -> bool:
+        return row.tag not in self.unknown_tags
+
+    async def learn(self, store: object, row: OrderRow, broker: str) -> bool:
+        """Learn a tag the store knows; without `learning` the store cannot be asked."""
+        await trio.lowlevel.checkpoint()
+        if self.learning is None:
+            return False
+        self.unknown_tags.discard(row.tag)
+        self.own(broker, row.order_id, self.learning)
+        return True
 
 
 def order(order_id: str = "1", **change: object) -> OrderRow:

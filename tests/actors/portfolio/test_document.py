@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.document import MAILBOX_CAPACITY, DocumentActor
@@ -21,6 +22,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import IST, Clock
+from onebroker.config.instruments import security
 
 START = datetime(2026, 11, 18, 10, 0, tzinfo=IST)
 
@@ -36,11 +38,12 @@ class Desk:
     mailbox: Mailbox
     published: Published
     scope: trio.CancelScope | None = None
+    catalogue: Published | None = None
 
     async def start(self, *codes: str) -> None:
         actor = DocumentActor(
             assembler=self.assembler(), codes=codes, mailbox=self.mailbox, published=self.published, store=self.store,
-            clock=self.clock,
+            clock=self.clock, catalogue=self.catalogue,
         )  # fmt: skip
         self.scope = await self.nursery.start(self._run, actor)
 
@@ -253,3 +256,41 @@ async def test_slices_are_heard_even_when_every_build_takes_longer_than_a_beat(
         while desk.statuses["a"] != "ok":
             await desk.next_document()
     assert desk.published.value.build_seconds == pytest.approx(0.7)
+
+
+async def test_an_order_that_may_be_ours_is_not_shown_until_the_store_has_said_whose_it_is(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
+    legs = world.Legs()
+    legs.unknown_tags.add("ob0123456789ab")
+    desk = make_desk(lambda: OrderBookAssembler(world.catalogue(), legs))
+    await desk.start("a")
+    built = desk.published.value
+    desk.tell(read_now(desk, world, "a", "orders", world.order("1", tag="ob0123456789ab")))
+    await trio.sleep(5)
+    assert desk.published.value is built  # it ages, and is refused as out of date before it could mislead
+    legs.learning = LegOwner(
+        parent_id="p", leg_id="p.0", synthetic_type="simple", intent_id="i", leg_role="entry", tag="mine"
+    )
+    await desk.next_document()
+    [shown] = desk.document["orders"]
+    assert (shown["engine_parent_id"], shown["intent_id"], shown["tag"]) == ("p", "i", "mine")
+
+
+async def test_holdings_are_rewritten_soon_after_the_catalogue_changed(
+    make_desk: object, autojump_clock: trio.testing.MockClock, world: SimpleNamespace
+) -> None:
+    catalogue = world.catalogue()
+    desk = make_desk(lambda: HoldingsAssembler(catalogue, world.Quotes()))
+    desk.catalogue = catalogue
+    await desk.start("a")
+    desk.tell(read_now(desk, world, "a", "holdings", world.holding("INE1", instrument_token="T1")))
+    await desk.next_document()
+    assert desk.document["holdings"][0]["instrument_id"] is None
+    began = trio.current_time()
+    snapshot = world.Snapshot()
+    instrument_id = snapshot.add(security("nse", "equities", "INFY"), tokens={"a": "T1"})
+    catalogue.set(attrs.evolve(catalogue.value, latest=snapshot))
+    await desk.next_document()
+    assert trio.current_time() - began <= 1.0
+    assert desk.document["holdings"][0]["instrument_id"] == instrument_id
