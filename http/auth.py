@@ -53,9 +53,11 @@ def check_credentials(request: Request, settings: ServiceSettings) -> None:
 
 
 def header_bytes(request: Request, name: str) -> bytes | None:
-    """Return a header as it was sent, None when it is missing."""
-    text = request.headers.get(name)
-    return None if text is None else text.encode("latin-1", "replace")
+    """Return a header as it was sent, None when it is missing; one given twice is empty, which is never right."""
+    given = request.headers.getlist(name)
+    if not given:
+        return None
+    return given[0].encode("latin-1", "replace") if len(given) == 1 else b""
 
 
 def _has_metrics_token(request: Request, settings: ServiceSettings) -> bool:

@@ -25,6 +25,13 @@ _MOST_DIGITS = 18
 # Query parameters. Absent gives None; so does blank text, but a blank number, flag or date is malformed.
 
 
+def refuse_repeats(request: Request, *parameters: Parameter) -> None:
+    """Refuse with `<name> must be given once`: of two values none is chosen."""
+    repeated = next((one.name for one in parameters if len(request.args.getlist(one.name)) > 1), None)
+    if repeated is not None:
+        raise Refusal(400, shared.must_be_given_once(repeated))
+
+
 def text(args: Mapping[str, str], parameter: Parameter) -> str | None:
     """Return the text without blanks around it."""
     return args.get(parameter.name, "").strip() or None

@@ -28,6 +28,7 @@ from onebroker.config.instruments import (
     security,
 )
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import shared
 from onebroker.config.money import is_multiple, plain
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import (
@@ -52,6 +53,8 @@ _COMMON_SETTINGS = frozenset({"type", "closes_position", "hold_limits"})
 """All that a simple order takes in `synthetic` (spec 2 §7)."""
 MOST_DEPTH = 64
 """Levels of objects and lists within a body; no order needs half of them."""
+MOST_UNITS = 2**53 - 1
+"""The largest whole number that every JSON reader keeps exact; no order comes near it."""
 _WORKING_VALUES = ("tick_size", "triggered_at", "watermark", "placed_quantity", "started_at", "expires_at")
 
 
@@ -177,6 +180,8 @@ def _quantity(body: Mapping[str, Any]) -> int:
         raise Refusal(400, texts.QUANTITY_REQUIRED)
     if not _is_whole(value) or value < 1:
         raise Refusal(400, texts.QUANTITY_WHOLE)
+    if value > MOST_UNITS:
+        raise Refusal(400, shared.must_be_between("quantity", 1, MOST_UNITS))
     return int(value)
 
 
@@ -186,6 +191,8 @@ def _disclosed(body: Mapping[str, Any], quantity: int) -> int:
         return 0
     if not _is_whole(value) or value < 0:
         raise Refusal(400, texts.DISCLOSED_WHOLE)
+    if value > MOST_UNITS:
+        raise Refusal(400, shared.must_be_between("disclosed_quantity", 0, MOST_UNITS))
     if value > quantity:
         raise Refusal(400, texts.DISCLOSED_ABOVE)
     return int(value)

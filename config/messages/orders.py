@@ -158,6 +158,11 @@ def above_freeze(freeze: int) -> str:
     return f"quantity is above the freeze quantity of {freeze}"
 
 
+def send_sliced(freeze: int) -> str:
+    """400, when no broker takes that many units in one order (order-engine 1.5)."""
+    return f"{above_freeze(freeze)}, so send it as a freeze_slicer"
+
+
 def did_not_answer(count: int) -> str:
     return f"did not answer its last {count} orders"
 

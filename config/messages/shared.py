@@ -23,6 +23,11 @@ def is_required(name: str) -> str:
     return f"{name} is required"
 
 
+def must_be_given_once(name: str) -> str:
+    """Ours: which of two values is meant is not guessed."""
+    return f"{name} must be given once"
+
+
 # Inside the service (503, 504). The documents leave these sentences to us, but for the first.
 
 

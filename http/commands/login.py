@@ -85,6 +85,8 @@ async def _typed() -> str:
     sys.stderr.write("Paste the address you were sent back to: ")
     sys.stderr.flush()
     line: str = await trio.to_thread.run_sync(sys.stdin.readline)
+    if not line:  # the end of the input, where an empty line still has its end
+        raise CommandFailed("no address was given", WRONG_USE)
     return line.strip()
 
 

@@ -16,6 +16,7 @@ from onebroker.actors.store.address import read_address
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
+from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
@@ -103,7 +104,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
     settings, data_dir = options.settings, options.data_directory.path
     store, store_child = open_store(settings, data_dir)
     if settings.redis.url is not None:
-        await store.check()  # a server that must not be used is refused now, not found out with the first order
+        await _check_server(store)
     async with open_transport(options.clock) as transport:
         inputs = TreeInputs(
             settings=settings,
@@ -125,6 +126,14 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
         )
         async with open_tree(inputs) as tree:
             yield tree, store
+
+
+async def _check_server(store: RedisStore) -> None:
+    """Refuse a server that must not be used now, so that it is not found out with the first order."""
+    try:
+        await store.check()
+    except StoreError as error:
+        raise StoreError(f"Redis could not be reached: {error}") from error
 
 
 def open_store(settings: Settings, data_dir: Path) -> tuple[RedisStore, Child]:

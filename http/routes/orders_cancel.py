@@ -21,6 +21,10 @@ from onebroker.http.services import OrderServices, Services
 _ORDER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 BESIDE_BROKER_SECONDS = 11.0
 """What a cancel may take beside the broker's own time: room 5 s, and the hand-over from desk to parent to session."""
+_ORDER_ID_QUERY = Parameter(
+    name="order_id", place="query", doc="The broker's order id; required here or in a JSON body, which wins."
+)
+_BROKER_QUERY = Parameter(name="broker", place="query", doc="Broker code; needed only when two brokers hold the id.")
 _UNSERVED = ("orders", "parent_id", "part")
 
 
@@ -28,6 +32,7 @@ async def cancel(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, order_fields.DRY_RUN)
     given = {**request.args.to_dict(), **{name: value for name, value in body.items() if value is not None}}
     for name in _UNSERVED:
         if name in given:
@@ -79,12 +84,8 @@ ROUTES = (
         tag="orders",
         summary="Cancel one order by the broker's own id",
         parameters=(
-            Parameter(
-                name="order_id",
-                place="query",
-                doc="The broker's order id; required here or in a JSON body, which wins.",
-            ),
-            Parameter(name="broker", place="query", doc="Broker code; needed only when two brokers hold the id."),
+            _ORDER_ID_QUERY,
+            _BROKER_QUERY,
             order_fields.DRY_RUN,
             Parameter(
                 name="order_id", place="body", doc="1 to 64 letters, digits, hyphens or underscores; or an integer."

@@ -22,6 +22,7 @@ async def place(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    parse.refuse_repeats(request, order_fields.DRY_RUN)
     checked = check_body(body, request.args, brokers=orders.brokers)
     state = orders.catalogue.value
     if state.latest is None:

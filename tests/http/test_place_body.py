@@ -125,6 +125,18 @@ def test_a_disclosed_quantity_is_a_whole_number_of_at_least_0(wrong):
     assert refusal(changed(disclosed_quantity=wrong)) == "disclosed_quantity must be a whole number of at least 0"
 
 
+@pytest.mark.parametrize("large", [2**53, 2**63, 10**400])
+def test_a_number_that_not_every_reader_keeps_exact_is_no_quantity(large):
+    assert refusal(changed(quantity=large)) == "quantity must be between 1 and 9007199254740991"
+    expected = "disclosed_quantity must be between 0 and 9007199254740991"
+    assert refusal(changed(disclosed_quantity=large)) == expected
+
+
+def test_the_largest_quantity_is_taken():
+    most = changed(quantity=2**53 - 1, disclosed_quantity=2**53 - 1)
+    assert (placed(most).quantity, placed(most).disclosed_quantity) == (2**53 - 1, 2**53 - 1)
+
+
 def test_a_disclosed_quantity_is_not_above_the_quantity():
     assert refusal(changed(disclosed_quantity=11)) == "disclosed_quantity cannot be more than quantity"
     assert [placed(changed(disclosed_quantity=n)).disclosed_quantity for n in (0, 10, None)] == [0, 10, 0]
@@ -451,7 +463,7 @@ def test_no_json_object_raises_anything_but_a_refusal(body):
         assert tried.status == 400
         assert tried.sentence
     else:
-        assert tried.quantity >= 1
+        assert 1 <= tried.quantity < 2**53
 
 
 @given(st.data())

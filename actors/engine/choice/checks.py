@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import attrs
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.messages import PlaceBody
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Broker
@@ -20,6 +21,7 @@ class Why(StrEnum):
 
     LOT = "lot"
     CONTRACT_SIZE = "contract_size"
+    FREEZE = "freeze"
     CAP = "cap"
     RATE = "rate"
     OTHER = "other"
@@ -63,6 +65,16 @@ Check = Callable[[Candidate], Skipped | None]
 def first_failure(candidate: Candidate) -> Skipped | None:
     """Return the first check the candidate fails, or None when it can take the order."""
     return next((failure for check in CHECKS if (failure := check(candidate)) is not None), None)
+
+
+def freeze_of(instrument: Instrument, code: str) -> int | None:
+    """Return the freeze quantity in units: of the broker's own file, else what the files agree on (order-engine 4.4).
+
+    None when no file knows one, which is then not checked.
+    """
+    listing = instrument.listings.get(code)
+    own = listing.freeze_quantity if listing is not None else None
+    return instrument.freeze_quantity if own is None else own
 
 
 def _skip(candidate: Candidate, reason: str, why: Why = Why.OTHER) -> Skipped:
@@ -113,10 +125,10 @@ def _contract_size(candidate: Candidate) -> Skipped | None:
 
 
 def _under_freeze(candidate: Candidate) -> Skipped | None:
-    freeze = candidate.listing.freeze_quantity if candidate.listing else None
+    freeze = freeze_of(candidate.order.instrument, candidate.broker.code)
     if freeze is None or candidate.order.quantity <= freeze:
         return None
-    return _skip(candidate, texts.above_freeze(freeze))
+    return _skip(candidate, texts.above_freeze(freeze), Why.FREEZE)
 
 
 def _answers(candidate: Candidate) -> Skipped | None:

@@ -2,7 +2,7 @@
 
 import attrs
 
-from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure, freeze_of
 from onebroker.actors.engine.choice.ranking import ranked
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import EngineAnswer, PlaceBody
@@ -54,6 +54,8 @@ def none_left(order: PlaceBody, skipped: tuple[Skipped, ...]) -> EngineAnswer:
         return _refused(503, texts.RATE_BUDGET_FULL, extra)
     if whys == {Why.LOT}:
         return _refused(400, texts.whole_lots("quantity", _smallest_lot(order)), extra)
+    if whys == {Why.FREEZE}:
+        return _refused(400, texts.send_sliced(_largest_freeze(order, skipped)), extra)
     if whys == {Why.CONTRACT_SIZE}:
         return _refused(503, texts.CONTRACT_SIZE_NOT_AGREED, {**extra, "contract_size_status": "unknown"})
     return _refused(503, texts.NO_BROKER, extra)
@@ -62,6 +64,12 @@ def none_left(order: PlaceBody, skipped: tuple[Skipped, ...]) -> EngineAnswer:
 def _smallest_lot(order: PlaceBody) -> int:
     lots = [listing.lot_size for listing in order.instrument.listings.values() if listing.lot_size]
     return min(lots, default=1)
+
+
+def _largest_freeze(order: PlaceBody, skipped: tuple[Skipped, ...]) -> int:
+    """Return the most units that one of those passed over would have taken in one order."""
+    known = (freeze_of(order.instrument, skip.broker) for skip in skipped)
+    return max((freeze for freeze in known if freeze is not None), default=0)
 
 
 def _refused(status: int, sentence: str, extra: dict[str, object]) -> EngineAnswer:

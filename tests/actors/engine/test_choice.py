@@ -101,6 +101,33 @@ def test_what_a_broker_does_not_offer_is_named(word, changes):
     assert reason.startswith(f"does not take {word} orders in ")
 
 
+def with_freeze(zerodha, upstox, agreed=100):
+    listings = {
+        code: msgspec.structs.replace(LISTING, freeze_quantity=freeze)
+        for code, freeze in (("zerodha", zerodha), ("upstox", upstox))
+    }
+    return attrs.evolve(instrument(listings=listings), freeze_quantity=agreed)
+
+
+@pytest.mark.parametrize(("own", "agreed", "most"), [(None, 100, 100), (200, 100, 200), (50, 100, 50)])
+def test_the_freeze_quantity_is_the_brokers_own_or_else_what_the_files_agree_on(own, agreed, most):
+    found = with_freeze(own, None, agreed)
+    assert first_failure(candidate(order=order(instrument=found, quantity=most))) is None
+    failure = first_failure(candidate(order=order(instrument=found, quantity=most + 5)))
+    assert (failure.reason, failure.why) == (f"quantity is above the freeze quantity of {most}", Why.FREEZE)
+
+
+def test_a_freeze_quantity_no_file_knows_is_not_checked():
+    assert first_failure(candidate(order=order(instrument=with_freeze(None, None, None), quantity=10**9))) is None
+
+
+def test_above_every_freeze_quantity_the_answer_names_the_largest_that_was_possible():
+    skipped = tuple(Skipped(code, "above", Why.FREEZE) for code in ("upstox", "zerodha"))
+    answer = none_left(order(instrument=with_freeze(150, None), quantity=500), skipped)
+    assert answer.status == 400
+    assert answer.body["error"] == "quantity is above the freeze quantity of 150, so send it as a freeze_slicer"
+
+
 def test_a_close_pinned_to_a_broker_is_stopped_neither_by_the_exclusion_list_nor_by_unanswered_orders():
     close = order(broker="zerodha", closes_position=True)
     assert first_failure(candidate(order=close, excluded=True, unanswered=3)) is None
@@ -167,6 +194,11 @@ def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces
             (Why.CONTRACT_SIZE, Why.CONTRACT_SIZE), 503,
             "the contract size of this instrument is not agreed between brokers, so the order was not sent",
         ),
+        (
+            (Why.FREEZE, Why.FREEZE), 400,
+            "quantity is above the freeze quantity of 100, so send it as a freeze_slicer",
+        ),
+        ((Why.FREEZE, Why.OTHER), 503, "no broker can take this order now"),
         ((Why.OTHER, Why.CAP), 503, "no broker can take this order now"),
         ((), 503, "no broker can take this order now"),
     ],

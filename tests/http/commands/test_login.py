@@ -164,6 +164,13 @@ def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
         assert "logged in as" in out
 
 
+def test_without_any_input_no_address_was_given(config):
+    done = login(config[0], stdin="")
+    assert done.returncode == 2
+    assert done.stderr.endswith("no address was given\n")
+    assert "Traceback" not in done.stderr
+
+
 def test_the_control_socket_is_for_its_owner_only(config, service):
     mode = os.stat(config[0].parent / "data" / "control.sock").st_mode & 0o777
     assert mode == 0o600

@@ -177,6 +177,13 @@ async def test_a_malformed_dry_run_sends_nothing(orders, given, query):
     assert orders.asked == 0
 
 
+@pytest.mark.parametrize("given", [{}, {"dry_run": True}])
+async def test_a_dry_run_asked_for_twice_in_the_query_sends_nothing(orders, given):
+    answer = await orders.place({**LIMIT, **given}, "?dry_run=true&dry_run=false")
+    assert answer == (400, {"error": "dry_run must be given once"})
+    assert orders.asked == 0
+
+
 # --- 503 and 504 -------------------------------------------------------------------------------------------------------
 
 

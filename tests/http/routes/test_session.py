@@ -6,6 +6,7 @@ import attrs
 import pytest
 import trio
 from trio.testing import MockClock
+from werkzeug.datastructures import Headers
 
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import DurableError
@@ -165,3 +166,15 @@ async def test_no_answer_may_be_kept_by_a_cache_or_guessed_at(client):
     response = await client.post("/api/session/connect", headers=CREDENTIALS)
     assert response.headers["Cache-Control"] == "no-store"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", ["api-key", "api-secret"])
+async def test_a_credential_given_twice_is_refused_even_when_both_are_right(client, name: str):
+    headers = Headers([*CREDENTIALS.items(), (name, CREDENTIALS[name])])
+    answer = await answer_of(await client.post("/api/session/connect", headers=headers))
+    assert answer == (401, {"error": "Invalid API key or secret"})
+
+
+async def test_a_token_given_twice_is_refused_even_when_both_are_right(client, token: str):
+    headers = Headers([("access-token", token), ("Access-Token", token)])
+    assert await status_with(client, headers) == (401, {"error": "Invalid access token"})
