@@ -2,7 +2,8 @@
 
 import attrs
 
-from onebroker.actors.sessions.view import FeedView, SessionView
+from onebroker.actors.engine.doors import SessionDoor
+from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.config.clock import Clock, from_epoch, local_text
@@ -22,7 +23,7 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -
         crashes=tree.crashes.records,
         store_reachable=lambda: store.reachable,
         health_sources={
-            "brokers": lambda: {code: broker_health(door.view.value) for code, door in tree.sessions.items()},
+            "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
             "engine": lambda: attrs.asdict(tree.engine_status.value),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
@@ -47,15 +48,19 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -
     )
 
 
-def broker_health(view: SessionView) -> dict[str, object]:
-    """Return one broker's state for `/api/health`: its login, feeds, failing reads and room left."""
+def broker_health(door: SessionDoor) -> dict[str, object]:
+    """Return one broker's state for `/api/health`: its login, feeds, failing reads and room left.
+
+    `order_feed` is null where the market feed carries the order updates, or where there is none.
+    """
+    view = door.view.value
     return {
         "login": view.login.value,
         "trouble": view.trouble,
         "read_errors": dict(view.read_errors),
         "contradictions": view.contradictions,
         "market_feed": _feed(view.market_feed),
-        "order_feed": _feed(view.order_feed),
+        "order_feed": None if door.broker.order_feed is None else _feed(view.order_feed),
         "room": None if view.room is None else attrs.asdict(view.room),
     }
 

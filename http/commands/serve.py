@@ -11,7 +11,8 @@ from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
-from onebroker.config.settings import Settings, load_settings
+from onebroker.config.settings import Settings, SettingsError, load_settings
+from onebroker.config.unserved import unserved_values
 from onebroker.http.commands.exits import DONE
 from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
 
@@ -27,6 +28,8 @@ def run(parsed: argparse.Namespace) -> int:
     settings = load_settings(
         parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
     )
+    if unserved := unserved_values(settings):
+        raise SettingsError(*unserved)
     with DataDirectory(settings.service.data_dir) as directory:
         trio.run(_serve, settings, directory, strict_exception_groups=True)
     return DONE

@@ -1,0 +1,53 @@
+"""Settings that exist and that this version does not serve. Whoever sets one is told so at the start: a limit that is accepted
+and does nothing is worse than none. A part that serves one takes it out of the table.
+"""
+
+import attrs
+
+from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySettings, ServiceSettings, Settings
+
+UNSERVED: dict[str, frozenset[str]] = {
+    "service": frozenset({"place_list_maximum", "fast_lane"}),
+    "history": frozenset({"memory_limit", "record"}),
+    "charges": frozenset({"file"}),
+    "engine": frozenset(
+        {
+            "marketable_limit_mode", "hold_limits", "hold_plain_limits", "check_funds", "protection_bands",
+            "quote_usable_seconds", "late_entry_minutes", "move_interval_seconds", "follow_seconds",
+            "marketable_after_seconds", "daily_loss_limit", "cancel_confirm_seconds", "parent_cancel_wait", "square_off",
+            "pre_open_send_window", "closing_window_minutes",
+        }
+    ),
+    "brokers": frozenset({"intraday_cutoff", "modifies_per_order"}),
+}  # fmt: skip
+"""Section -> keys."""
+
+_SECTIONS: dict[str, type] = {"service": ServiceSettings, "history": HistorySettings, "engine": EngineSettings}
+
+
+def unserved_values(settings: Settings) -> list[str]:
+    """Return one line for each setting that was given another value than its default and is not served."""
+    lines = [
+        _line(f"{section}.{name}")
+        for section, kind in _SECTIONS.items()
+        for name in sorted(UNSERVED[section])
+        if getattr(getattr(settings, section), name) != _default(kind, name)
+    ]
+    if settings.charges.file is not None:
+        lines.append(_line("charges.file"))
+    for code, broker in settings.brokers.items():
+        lines += [
+            _line(f"brokers.{code}.{name}")
+            for name in sorted(UNSERVED["brokers"])
+            if getattr(broker, name) != _default(BrokerSettings, name)
+        ]
+    return lines
+
+
+def _default(kind: type, name: str) -> object:
+    default: object = getattr(attrs.fields(kind), name).default
+    return default
+
+
+def _line(path: str) -> str:
+    return f"{path} is not served by this version, so it must not be set"
