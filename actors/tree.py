@@ -1,8 +1,9 @@
 """Who is started, in what order, under which policy. The one place where actors meet; all children but the listener.
 
-Start order is top to bottom, stop order the reverse. The catalogue comes with its last file before the documents that name
-instruments by it, the order book before the trade book, which follows it; both before the sessions that feed them, the engine
-after the sessions it sends through, the desk last. Everything restarts for ever (style 4).
+Start order is top to bottom, stop order the reverse. The reference documents come before whatever asks the calendar, which
+follows them; the catalogue with its last file before the documents that name instruments by it, the order book before the
+trade book, which follows it; both before the sessions that feed them, the engine after the sessions it sends through, the
+desk last. Everything restarts for ever (style 4).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -45,6 +46,9 @@ from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.reference.actor import ReferenceActor
+from onebroker.actors.reference.messages import ReferenceMessage
+from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
@@ -56,7 +60,7 @@ from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
 from onebroker.brokers.transport.interface import Transport
-from onebroker.config.calendars import Calendar
+from onebroker.config.calendars import Calendar, DocumentCalendar
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings
 
@@ -84,6 +88,10 @@ class TreeInputs:
     owner: str
     """The random id kept in the data directory."""
     catalogue_builder: Builder
+    document_calendar: DocumentCalendar | None = None
+    """`calendar` itself, where the exchange documents are its source: the reference actor keeps it in line with them."""
+    known_codes: tuple[str, ...] = ()
+    """Codes of brokers that need not be in service: keys of `broker_profiles` besides those of `brokers`."""
     store_child: Child | None = None
     """Runs the store, where it needs running (Redis)."""
     seed: int | None = None
@@ -98,6 +106,8 @@ class Tree:
     token: Published[HeldToken | None]
     token_actor: Address[TokenMessage]
     documents: Mapping[Resource, Published[DocumentState | None]]
+    reference: Published[ReferenceState]
+    reference_actor: Address[ReferenceMessage]
     catalogue: Published[CatalogueState]
     catalogue_actor: Address[CatalogueMessage]
     quotes: Quotes
@@ -116,6 +126,8 @@ class _Planting:
         self._inputs = inputs
         self._crashes = crashes
         self._token_box: Mailbox[TokenMessage] = open_mailbox("token", capacity=SMALL_MAILBOX)
+        self._reference_box: Mailbox[ReferenceMessage] = open_mailbox("reference documents", capacity=SMALL_MAILBOX)
+        self._reference = Published(ReferenceState())
         self._catalogue_box: Mailbox[CatalogueMessage] = open_mailbox("catalogue", capacity=SMALL_MAILBOX)
         self._quote_box: Mailbox[QuoteMessage] = open_mailbox("quotes", capacity=QUOTE_MAILBOX)
         self._engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=ENGINE_MAILBOX)
@@ -167,6 +179,7 @@ class _Planting:
         if self._inputs.store_child is not None:
             yield self._inputs.store_child
         yield Child(name="token", build=self._build_token, policy=FOREVER, mailbox=self._token_box)
+        yield Child(name="reference", build=self._build_reference, policy=FOREVER, mailbox=self._reference_box)
         yield Child(name="catalogue", build=self._build_catalogue, policy=FOREVER, mailbox=self._catalogue_box)
         for resource in RESOURCES:
             yield self._document(resource)
@@ -183,6 +196,8 @@ class _Planting:
             token=self._token,
             token_actor=self._token_box.address,
             documents=self._documents,
+            reference=self._reference,
+            reference_actor=self._reference_box.address,
             catalogue=self._catalogue,
             catalogue_actor=self._catalogue_box.address,
             quotes=self._quotes,
@@ -203,6 +218,19 @@ class _Planting:
             clock=inputs.clock,
             token_seconds=inputs.settings.service.token_seconds,
             published=self._token,
+        )
+
+    def _build_reference(self) -> Actor:
+        inputs = self._inputs
+        return ReferenceActor(
+            self._reference_box,
+            store=inputs.store,
+            durable=inputs.durable,
+            clock=inputs.clock,
+            codes=tuple(dict.fromkeys((*inputs.known_codes, *inputs.brokers))),
+            in_service=tuple(inputs.brokers),
+            published=self._reference,
+            calendar=inputs.document_calendar,
         )
 
     def _document(self, resource: Resource) -> Child:

@@ -6,11 +6,11 @@ setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for 
 `BadAnswer` for anything the documents do not promise.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import attrs
 import polars as pl
@@ -52,6 +52,8 @@ class Login:
     """Epoch seconds."""
     expires_at: float
     """Epoch seconds after which the broker is known to refuse it."""
+    profile: Mapping[str, object] = attrs.field(factory=dict, repr=False)
+    """What the login answer said about the account, where the broker has no profile call; without its tokens."""
 
 
 @attrs.frozen(kw_only=True)
@@ -72,6 +74,9 @@ class Access:
 
 LoginFlow = Generator[WireRequest, WireResponse, Login]
 """Yields requests, is sent their answers, returns the login: a login of any number of steps without I/O."""
+ReadFlow = Generator[WireRequest, WireResponse, None]
+"""Yields the calls of one read, each knowing the answers before it (pages, one call per order); most yield once. The answers,
+in order, are parsed together."""
 StreamFlow = Generator[WireRequest, WireResponse, StreamAddress]
 """The same for sockets whose address must be asked for first; it may yield nothing."""
 
@@ -98,8 +103,9 @@ class LoginCodec(Protocol):
     def profile_request(self, access: Access) -> WireRequest:
         """The call that truly proves a login (lesson 1)."""
 
-    def parse_profile(self, response: WireResponse) -> dict[str, object]:
-        """Return the broker's own profile body."""
+    def parse_profile(self, response: WireResponse, login: Login) -> dict[str, object]:
+        """Return the broker's own profile body: of the answer, or `login.profile` where the broker has no profile call and
+        another one proves the login."""
 
 
 @attrs.frozen(kw_only=True)
@@ -166,31 +172,33 @@ class OrderCodec(Protocol):
 
 
 class BookCodec(Protocol):
-    """Reads may need several calls: a tuple of requests, whose answers are parsed together, in order.
+    """A read may take several calls (`ReadFlow`); their answers are parsed together, in order.
 
     `listings` (by broker_token) turns the lots of brokers that speak lots into units; see `OrderRow.contract_units` for
     a row whose listing is not known.
     """
 
-    def order_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def order_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
     def parse_orders(self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]: ...
 
-    def trade_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def trade_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
     def parse_trades(self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]: ...
 
 
 class PortfolioCodec(Protocol):
-    def position_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def position_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
-    def parse_positions(self, responses: Sequence[WireResponse]) -> list[PositionRow]: ...
+    def parse_positions(
+        self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]
+    ) -> list[PositionRow]: ...
 
-    def holding_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def holding_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
     def parse_holdings(self, responses: Sequence[WireResponse]) -> list[HoldingRow]: ...
 
-    def fund_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def fund_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
     def parse_funds(self, responses: Sequence[WireResponse]) -> FundsRow: ...
 
@@ -217,10 +225,12 @@ class CandleCodec(Protocol):
 
 
 class InstrumentCodec(Protocol):
-    def file_requests(self, access: Access) -> tuple[WireRequest, ...]: ...
+    def file_requests(self, access: Access, now: datetime) -> ReadFlow:
+        """The calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there is none."""
 
     def read_files(self, bodies: Sequence[bytes]) -> pl.DataFrame:
-        """Return the normalized frame of `brokers/listings.py`; rows that fit nothing are `uncategorised`."""
+        """`bodies` are those of all answers of `file_requests`, in order. Return the normalized frame of `brokers/listings.py`;
+        rows that fit nothing are `uncategorised`."""
 
 
 class FeedDecoder(Protocol):
@@ -228,6 +238,14 @@ class FeedDecoder(Protocol):
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
         """Decode one whole message; never raises (a bad frame is a CorruptFrame)."""
+
+
+@runtime_checkable
+class SubscriptionDecoder(FeedDecoder, Protocol):
+    """A decoder of frames that name instruments otherwise than their broker_token: it is told what is subscribed."""
+
+    def subscribing(self, listings: Sequence[Listing]) -> None:
+        """Learn the names of these instruments; called before the messages that subscribe them leave."""
 
 
 class FeedCodec(Protocol):
@@ -241,19 +259,22 @@ class FeedCodec(Protocol):
     """A connection silent this long during a session is dead; None = the broker promises no heartbeat (lesson 3)."""
     ping_seconds: float | None
     """How often `ping_message` must be sent; None = never."""
+    ready_seconds: float | None
+    """None = subscriptions follow the opening messages at once; otherwise they wait for the decoder's `Ready`, this long."""
 
     def address(self, access: Access, now: datetime) -> StreamFlow: ...
 
-    def decoder(self, listings: Mapping[str, Listing]) -> FeedDecoder:
-        """Return a fresh decoder; `listings` (by broker_token) is read live, for units per lot."""
+    def decoder(self, access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> FeedDecoder:
+        """Return a fresh decoder of the connection to `address`; `listings` (by broker_token) is read live."""
 
     def opening_messages(self, access: Access) -> list[bytes | str]: ...
 
-    def subscribe_messages(self, listings: Sequence[Listing]) -> list[bytes | str]: ...
+    def subscribe_messages(self, access: Access, listings: Sequence[Listing]) -> list[bytes | str]: ...
 
-    def unsubscribe_messages(self, listings: Sequence[Listing]) -> list[bytes | str]: ...
+    def unsubscribe_messages(self, access: Access, listings: Sequence[Listing]) -> list[bytes | str]: ...
 
-    def ping_message(self) -> bytes | str: ...
+    def ping_message(self) -> bytes | str | None:
+        """None = a websocket ping, whose pong must come before the next is due."""
 
 
 @attrs.frozen(kw_only=True)
@@ -309,6 +330,10 @@ class Broker:
     login_kind: LoginKind
     credential_keys: frozenset[str]
     """Keys it needs in onebroker.toml, secrets among them."""
+    other_credential_keys: tuple[frozenset[str], ...] = ()
+    """Further sets of keys, any one of which does instead (Dhan's pasted access token, Groww's api_secret)."""
+    optional_credential_keys: frozenset[str] = frozenset()
+    """Keys it can use besides (Fyers' pin)."""
     endpoints: Endpoints
     capabilities: Capabilities
     order_windows: Windows
@@ -331,6 +356,16 @@ class Broker:
     order_feed: FeedCodec | None
     """None when `feed` carries the order updates too, or when the broker has none."""
     feed_carries_orders: bool
+
+    @property
+    def all_credential_keys(self) -> frozenset[str]:
+        """Every key it may find in onebroker.toml."""
+        return self.credential_keys.union(self.optional_credential_keys, *self.other_credential_keys)
+
+    def missing_credentials(self, given: Collection[str]) -> frozenset[str]:
+        """Return the keys that are missing for the nearest complete set; empty when one is complete."""
+        sets = (self.credential_keys, *self.other_credential_keys)
+        return min((keys - frozenset(given) for keys in sets), key=len)
 
 
 Registry = Mapping[str, Broker]

@@ -27,6 +27,23 @@ class TradeUpdate:
 
 
 @attrs.frozen
+class BooksMoved:
+    """Orders, trades or positions changed and the frame does not say all of it: the books are read at once."""
+
+
+@attrs.frozen
+class Reply:
+    """A message the protocol wants sent back on this socket, now: a pong, an acknowledgement, the next step of a handshake."""
+
+    message: bytes | str = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Ready:
+    """The broker takes subscriptions from now on (only from codecs with `ready_seconds`)."""
+
+
+@attrs.frozen
 class Heartbeat:
     """The broker's own sign of life without content."""
 
@@ -52,4 +69,15 @@ class CorruptFrame:
     reason: str
 
 
-BrokerEvent = Ticks | OrderUpdate | TradeUpdate | Heartbeat | StreamRefused | SessionDead | CorruptFrame
+BrokerEvent = (
+    Ticks
+    | OrderUpdate
+    | TradeUpdate
+    | BooksMoved
+    | Reply
+    | Ready
+    | Heartbeat
+    | StreamRefused
+    | SessionDead
+    | CorruptFrame
+)

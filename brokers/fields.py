@@ -32,8 +32,11 @@ def number(value: object) -> float | None:
             value = float(value.strip().replace(",", ""))
         except ValueError:
             return None
-    if isinstance(value, (int, float)) and math.isfinite(value):
-        return float(value)
+    try:
+        if isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # an integer beyond every double
+        pass
     return None
 
 

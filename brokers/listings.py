@@ -25,6 +25,7 @@ LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
     "broker_token": pl.String,
     "tradingsymbol": pl.String,
     "broker_exchange": pl.String,
+    "other_names": pl.String,  # further names that the broker's calls need; null = none
 }
 
 RAW_PREFIX = "raw."
@@ -35,6 +36,23 @@ NSE_SERIES: Sequence[tuple[str, str]] = (
     (r"^(MF|ME)$", "mutual_funds"),
 )
 """Series of NSE's cash market -> what is listed there and nowhere else. General knowledge, unchecked against a circular."""
+
+BSE_GROUPS: Sequence[tuple[str, str]] = (
+    (r"^[FG]$", "fixed_income"),  # corporate and government paper
+    (r"^IF$", "investment_trusts"),
+)
+"""Groups of BSE's cash market, likewise."""
+
+SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
+"""Series (NSE) and groups (BSE) in which shares are listed: for a row without an ISIN. General knowledge, unchecked."""
+
+ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
+    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
+    (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
+    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
+    (r"^(INE.{4}01|IN9)", "equities"),  # shares; with differing rights or partly paid
+)
+"""ISIN -> segment: the kind of security stands behind the issuer's four characters. General knowledge, unchecked."""
 
 GOVERNMENT_INDEX = r"\bGS\b|\bG-?SEC\b|\bSDL\b|\bBOND\b"
 """Words of the name of an index of government bonds."""

@@ -3,13 +3,24 @@
 Which answers are a clear no, and where the order id stands, each broker's `orders.py` knows.
 """
 
+import re
+from decimal import Decimal
+
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind, WireResponse
-from onebroker.config.vocabulary import Outcome
+from onebroker.config.vocabulary import OrderType, Outcome
 
 _BODY_CHARACTERS = 300
 """Of a body that is no JSON, as `OrderAnswer.broker_response` promises."""
+_IN_DOUBT = re.compile(
+    r"\btim(e|ed)[\s-]?out\b|\b(under|in|being) process|\bno response\b|something went wrong|\b(not|unable to) confirm",
+    re.IGNORECASE,
+)
+"""Words of a refusal that leave open what became of the order, whatever its code (general knowledge, unchecked: brokers put them
+into envelopes of several codes)."""
+_BEFORE_THE_ORDER = frozenset({RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.ADDRESS_NOT_REGISTERED})
+"""Refused at the door: no order was looked at, whatever the words."""
 
 
 def broker_quantity(units: int, listing: Listing) -> int:
@@ -25,8 +36,21 @@ def broker_quantity(units: int, listing: Listing) -> int:
     return quantity
 
 
+def check_prices(order_type: OrderType, price: Decimal | None, trigger_price: Decimal | None) -> None:
+    """Raise `NotSendable` for a limit without its price or a stop without its trigger: zero would be another order."""
+    if order_type.takes_price and not price:
+        raise NotSendable(f"a {order_type} order needs a price")
+    if order_type.takes_trigger and not trigger_price:
+        raise NotSendable(f"a {order_type} order needs a trigger price")
+
+
 def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> OrderAnswer:
-    """Return the answer a refusal is: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10)."""
+    """Return the answer a refusal is: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10).
+
+    A refusal whose words leave it open is UNKNOWN too.
+    """
+    if refusal.kind not in _BEFORE_THE_ORDER and _IN_DOUBT.search(refusal.message):
+        surely = False
     return OrderAnswer(
         outcome=Outcome.REJECTED if surely else Outcome.UNKNOWN,
         order_id=None,

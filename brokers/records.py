@@ -213,3 +213,5 @@ class Listing(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     contract_units: int | None = 1
     """Units in one of the broker's own order quantities: above 1 where it speaks lots (Kite's MCX and CDS). None = it
     speaks lots and the units per lot are not known: its quantities cannot be read, and no order is sent."""
+    other_names: str | None = None
+    """Further names that calls of this broker need, in its codec's own spelling (Groww's stream token and candle symbol)."""

@@ -1,7 +1,9 @@
 """What codecs build and read: one HTTP request, its answer, and the address of a socket. No I/O here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 import attrs
 import msgspec
@@ -26,11 +28,23 @@ class WireRequest:
 
     kind: CallKind
     method: str
-    url: str
-    """Absolute, query included and encoded."""
+    url: str = attrs.field(repr=lambda url: repr(url.partition("?")[0]))
+    """Absolute, query included and encoded. Its query is hidden in repr: a login's may hold a PIN."""
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     """Hidden in repr: they carry tokens."""
     body: bytes = attrs.field(default=b"", repr=False)
+    sign: Callable[[datetime], Mapping[str, str]] | None = attrs.field(default=None, repr=False, eq=False)
+    """Makes the headers that hold the moment of sending (a signature with its time); asked when the request leaves, because it
+    may have waited for room in the budget. Builders that are given `now` right before the send sign at once instead."""
+    version: str | None = None
+    """Where given, the answer to an earlier request to the same URL with the same version may be used instead of asking again:
+    an order's trades change only with its filled quantity."""
+
+    def leaving(self, now: datetime) -> Self:
+        """Return the request as it leaves at `now`: signed, where it is to be."""
+        if self.sign is None:
+            return self
+        return attrs.evolve(self, headers={**self.headers, **self.sign(now)}, sign=None)
 
 
 @attrs.frozen(kw_only=True)
@@ -45,7 +59,7 @@ class WireResponse:
         """Return the body as JSON; raise `BadAnswer` when it is not."""
         try:
             decoded: object = msgspec.json.decode(self.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise BadAnswer(f"HTTP {self.status} with a body that is not JSON") from error
         return decoded
 
@@ -57,6 +71,8 @@ class StreamAddress:
     url: str = attrs.field(repr=False)
     """Hidden in repr: several brokers put the token into the query."""
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    handed: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    """What asking for the address also brought, for the decoder (Groww's socket token and subscription id)."""
 
 
 class BrokerError(Exception):
@@ -72,6 +88,12 @@ class RefusalKind(StrEnum):
     """Closes that broker's one-second window (order-engine 4.5)."""
     ADDRESS_NOT_REGISTERED = "address_not_registered"
     """The machine's public IP is not on the broker's list."""
+    BAD_CREDENTIALS = "bad_credentials"
+    """A login refused for a key, secret, password or PIN: trying again cannot mend it."""
+    BAD_TOTP = "bad_totp"
+    """A login refused for its one-time code: tried once more with the next code, then the TOTP secret is wrong or expired."""
+    BLOCKED = "blocked"
+    """The broker has blocked the account or the key: trying again cannot mend it."""
     UNAVAILABLE = "unavailable"
     """The broker's own systems (5xx with its envelope, service hours)."""
     REFUSED = "refused"

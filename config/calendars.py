@@ -1,7 +1,8 @@
 """When each exchange trades: sessions, the pre-open, holidays and special sessions, as one immutable value, `Calendar`.
 
 Two sources make the same value, chosen in one place at start (architecture 6): `calendar_from_documents` (the exchange
-documents of spec 1 §4.3) and `always_open` (the demo's market). No other code knows which one it holds.
+documents of spec 1 §4.3) and `always_open` (the demo's market). No other code knows which one it holds. A running service
+holds a `DocumentCalendar`, which its one owner brings in line with the documents when they are imported anew.
 
 Rules
 - A session contains its opening instant and not its closing instant: at 15:30:00 the equity market is closed, and at
@@ -68,7 +69,7 @@ _CLOSED = Day((), None)
 class Calendar:
     """Answers for (exchange, calendar) and a moment or a day; moments are aware datetimes, any offset.
 
-    Immutable; days once worked out are remembered, because `is_open` is asked at every tick.
+    Immutable, but for `DocumentCalendar.follow`; days once worked out are remembered, because `is_open` is asked at every tick.
     """
 
     def __init__(self, timetables: Mapping[tuple[str, str], Timetable]) -> None:
@@ -163,15 +164,36 @@ class Calendar:
         return known
 
 
+class DocumentCalendar(Calendar):
+    """A calendar that follows the exchange documents: all but its owner (the reference actor) see a plain `Calendar`.
+
+    Whoever holds it asks at each moment and keeps no answer for later, so new documents hold from the next question on.
+    """
+
+    def __init__(self, documents: Iterable[Mapping[str, Any]]) -> None:
+        """Raises StructureError as `follow` does."""
+        super().__init__(_timetables(documents))
+
+    def follow(self, documents: Iterable[Mapping[str, Any]]) -> None:
+        """Take up other documents as a whole (owner only). Raises StructureError, and then nothing has changed."""
+        timetables = _timetables(documents)
+        self._timetables = timetables
+        self._days.clear()
+
+
 def calendar_from_documents(documents: Iterable[Mapping[str, Any]]) -> Calendar:
     """Return the calendar the exchange documents describe.
 
     Raises StructureError (config.converters) naming the exchange and the path of what does not fit spec 1 §4.3.
     """
+    return Calendar(_timetables(documents))
+
+
+def _timetables(documents: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Timetable]:
     timetables: dict[tuple[str, str], Timetable] = {}
     for document in documents:
         timetables.update(read_timetables(document))
-    return Calendar(timetables)
+    return timetables
 
 
 def always_open() -> Calendar:

@@ -1,8 +1,8 @@
-"""The exchange documents a fresh installation starts with: nse, bse, mcx, ncdex, years 2025 and 2026 (spec 1 §2.6, §4.3).
+"""The exchange documents that come with onebroker: nse, bse, mcx, ncdex, years 2025 and 2026 (spec 1 §2.6, §4.3).
 
-A user replaces them with `onebroker import exchanges FILE`. Hours are those of spec 1 §4.3. The days were put together on
-2026-08-22 (a holiday declared later is not here) and not compared with the exchanges' circulars again since. None of them is
-beyond doubt:
+The calendar follows them until documents are imported (`onebroker import exchanges FILE`); the demo serves them. Hours are
+those of spec 1 §4.3. The days were put together on 2026-08-22 (a holiday declared later is not here) and not compared with the
+exchanges' circulars again since. None of them is beyond doubt:
 
 | Year | Calendar | Where the days come from | How certain |
 |---|---|---|---|
@@ -11,7 +11,7 @@ beyond doubt:
 | 2026 | commodity of nse, mcx | taken to be as bse's; NSE's circular seen abridged only, MCX's published list agrees | good |
 | 2025 | equity | lists as brokers published them; no circular was seen | good |
 | 2025 | currency | the same; that the holiday of 5 September moved to the 8th was not checked against a circular either | fair |
-| 2025 | commodity | the same | fair |
+| 2025 | commodity | the same; one broker's page of MCX's holidays, read again on 2026-11-22, agrees in every day and part | good |
 | both | ncdex | brokers' notices: both sessions closed on every listed holiday but 1 January; no circular was seen | low |
 
 Special sessions: Muhurat of 21 October 2025, Union Budget of 1 February 2025 (Saturday) and 2026 (Sunday); general knowledge,

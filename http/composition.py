@@ -27,9 +27,11 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -
             "engine": lambda: attrs.asdict(tree.engine_status.value),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
+            "reference": lambda: _reference_health(tree),
         },
         metric_sources=(lambda: _document_metrics(tree),),
         documents=tree.documents,
+        reference=tree.reference,
         instruments=InstrumentServices(
             catalogue=tree.catalogue,
             catalogue_actor=tree.catalogue_actor,
@@ -81,6 +83,13 @@ def _document_health(tree: Tree) -> dict[str, object]:
         resource: None if (state := published.value) is None else state.as_of
         for resource, published in tree.documents.items()
     }
+
+
+def _reference_health(tree: Tree) -> dict[str, object]:
+    """How many documents each collection holds, and what keeps them from being read; never their contents."""
+    state = tree.reference.value
+    counts: dict[str, object] = {collection: documents.count for collection, documents in state.documents.items()}
+    return {**counts, "profiles": state.profiles is not None, "trouble": state.trouble}
 
 
 def _document_metrics(tree: Tree) -> list[Metric]:

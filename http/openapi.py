@@ -90,9 +90,12 @@ def _responses(route: Route) -> dict[str, object]:
     for status in sorted({answer.status for answer in answers}):
         same = [answer for answer in answers if answer.status == status]
         failed = status >= 400 and all(answer.has_error for answer in same)
-        schema: dict[str, object] = {"$ref": "#/components/schemas/Failure"} if failed else {}
+        schema = {"$ref": "#/components/schemas/Failure"} if failed else same[0].schema or {}
+        content: dict[str, object] = {"schema": schema}
+        if same[0].example is not None:
+            content["example"] = same[0].example
         responses[str(status)] = {
             "description": " / ".join(dict.fromkeys(answer.doc for answer in same)),
-            "content": {same[0].content_type: {"schema": schema}},
+            "content": {same[0].content_type: content},
         }
     return responses

@@ -1,6 +1,6 @@
 """What a row of the route table is made of. The table itself is `http.table`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -52,6 +52,10 @@ class Answer:
     content_type: str = "application/json"
     has_error: bool = True
     """Whether a failure (400 and above) carries `error`; that of an order which reached a broker does not (spec 2 §8)."""
+    schema: Mapping[str, object] | None = None
+    """JSON schema of a success; None = told in `doc` only."""
+    example: object = None
+    """An answer that fits `schema`; None = none is given."""
 
 
 @attrs.frozen(kw_only=True)

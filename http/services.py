@@ -20,6 +20,7 @@ from onebroker.actors.kernel.supervisor import CrashRecord
 from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
@@ -73,6 +74,8 @@ class Services:
     """What `/metrics` shows besides its own figures."""
     documents: Mapping[Resource, Published[DocumentState | None]] = attrs.field(factory=dict)
     """The five documents; None inside until a document is first built, absent when nothing keeps it."""
+    reference: Published[ReferenceState] = attrs.field(factory=lambda: Published(ReferenceState()))
+    """Users', brokers' and exchanges' documents and the brokers' profiles; empty inside where nothing keeps them."""
     instruments: InstrumentServices | None = None
     """What instrument and quote routes need; None where there are none (tests of other areas)."""
     orders: OrderServices | None = None

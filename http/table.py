@@ -28,12 +28,14 @@ from onebroker.http.routes import (
     orders_read,
     portfolio,
     quotes,
+    reference,
     session,
 )
 
 _AREAS: tuple[Route, ...] = (
     *session.ROUTES,
     *health.ROUTES,
+    *reference.ROUTES,
     *portfolio.ROUTES,
     *instruments.ROUTES,
     *quotes.ROUTES,

@@ -14,6 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from onebroker.brokers.registry import build_registry
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 START_SECONDS = 40.0
@@ -124,7 +126,7 @@ def test_the_session_under_try_it_trades_a_share(demo: tuple[int, Path]) -> None
     assert funds["summary"]["available_balance"] > 0
     assert holdings["holdings"]
     assert positions["net"]
-    assert set(details["brokers"]) == {"zerodha", "upstox"}
+    assert set(details["brokers"]) == set(build_registry())
     assert ltp["instrument_id"] == quote["instrument_id"] == details["instrument_id"]
     assert ltp["last_price"] > 0
     resting, moved, filled, trades, bought, cancelled, ended = lines[6:]

@@ -161,7 +161,7 @@ class CatalogueActor:
         """Fetch, build and map; the loop does the rest. The file of a day that is mapped already is replaced only then."""
         candidate = self._folder / f".{day}.candidate"
         try:
-            downloads = await download(self._sources, self._transport)
+            downloads = await download(self._sources, self._transport, self._clock)
             report = await self._builder.build(downloads, candidate)
             snapshot = await self._builder.load(candidate, day) if report.rows else None
             done = BuildDone(day=day, report=report, snapshot=snapshot)

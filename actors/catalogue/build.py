@@ -7,6 +7,7 @@ a temporary file.
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,7 @@ UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupE
 
 
 def build_catalogue(
-    bodies: Mapping[str, Sequence[bytes]], lost: Mapping[str, str], output: Path, registry: Registry
+    bodies: Mapping[str, Sequence[bytes]], lost: Mapping[str, str], output: Path, registry: Registry, day: date
 ) -> BuildReport:
     """Build the file `output` from the bodies of every broker's files; `lost` says why others have none.
 
@@ -37,7 +38,7 @@ def build_catalogue(
     for code, broker in registry.items():
         if code in bodies:
             try:
-                frames[code] = _read(broker, bodies[code])
+                frames[code] = _alive(_read(broker, bodies[code]), day)
             except UNREADABLE as error:
                 failed[code] = BrokerReport(error=str(error) or type(error).__name__)
     catalogue, reports = merge(frames)
@@ -46,9 +47,15 @@ def build_catalogue(
 
 
 def _read(broker: Broker, bodies: Sequence[bytes]) -> pl.DataFrame:
-    if not all(bodies):
+    if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is no line
         raise ValueError("its file is empty")
     return broker.instruments.read_files(bodies)
+
+
+def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
+    """Return the rows that have not expired before `day`: some files keep contracts of years ago (so Dhan's sheet, section 4)."""
+    expiry = pl.col("expiry_date").str.to_date("%Y-%m-%d", strict=False)
+    return frame.filter((expiry >= day).fill_null(True))
 
 
 def main() -> None:
@@ -60,7 +67,7 @@ def main() -> None:
             bodies[code] = [Path(path).read_bytes() for path in paths]
         except OSError as error:
             lost[code] = f"its file cannot be read: {error.strerror}"
-    report = build_catalogue(bodies, lost, Path(job.output), build_registry())
+    report = build_catalogue(bodies, lost, Path(job.output), build_registry(), date.fromisoformat(job.day))
     sys.stdout.buffer.write(msgspec.json.encode(report))
 
 

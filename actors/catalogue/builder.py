@@ -32,6 +32,8 @@ class Downloads:
     """Broker code -> its files, in the order of its requests."""
     lost: Mapping[str, str]
     """Broker code -> why there are none."""
+    day: date
+    """India calendar day of the fetch: what expired before it is not listed any more."""
 
 
 class Builder(Protocol):
@@ -52,7 +54,7 @@ class ProcessBuilder:
         await trio.to_thread.run_sync(self._clear)
         try:
             files = await trio.to_thread.run_sync(self._keep, downloads.bodies)
-            job = BuildJob(output=str(output), files=files, lost=dict(downloads.lost))
+            job = BuildJob(output=str(output), files=files, lost=dict(downloads.lost), day=downloads.day.isoformat())
             done = await trio.run_process(
                 [sys.executable, "-m", "onebroker.actors.catalogue.build"],
                 stdin=msgspec.json.encode(job), capture_stdout=True, capture_stderr=True, check=False,
@@ -92,7 +94,7 @@ class InProcessBuilder:
     async def build(self, downloads: Downloads, output: Path) -> BuildReport:
         await trio.lowlevel.checkpoint()
         try:
-            return build_catalogue(downloads.bodies, downloads.lost, output, self._registry)
+            return build_catalogue(downloads.bodies, downloads.lost, output, self._registry, downloads.day)
         except OSError as error:
             raise BuildFailed(str(error)) from error
 

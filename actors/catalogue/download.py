@@ -8,9 +8,10 @@ import trio
 from onebroker.actors.catalogue.builder import Downloads
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.view import SessionView
-from onebroker.brokers.broker import Access, Broker
-from onebroker.brokers.requests import BrokerError, WireRequest
+from onebroker.brokers.broker import Access, Broker, ReadFlow
+from onebroker.brokers.requests import BrokerError, WireRequest, WireResponse
 from onebroker.brokers.transport.interface import Transport
+from onebroker.config.clock import Clock
 
 FILE_SECONDS = 180.0
 """For one file of some tens of megabytes."""
@@ -30,27 +31,27 @@ class Source:
     view: Published[SessionView]
 
 
-async def download(sources: Mapping[str, Source], transport: Transport) -> Downloads:
+async def download(sources: Mapping[str, Source], transport: Transport, clock: Clock) -> Downloads:
     """Fetch every broker's files, all brokers at once."""
     bodies: dict[str, tuple[bytes, ...]] = {}
     lost: dict[str, str] = {}
+    day = clock.today()
 
     async def fetch(code: str, source: Source) -> None:
         try:
-            requests = await _requests(source)
-            bodies[code] = tuple([await _body(request, transport) for request in requests])
+            bodies[code] = await _files(source, transport, clock)
         except BrokerError as error:
             lost[code] = str(error)
 
     async with trio.open_nursery() as nursery:
         for code, source in sources.items():
             nursery.start_soon(fetch, code, source)
-    return Downloads(bodies=bodies, lost=lost)
+    return Downloads(bodies=bodies, lost=lost, day=day)
 
 
-async def _requests(source: Source) -> tuple[WireRequest, ...]:
+async def _files(source: Source, transport: Transport, clock: Clock) -> tuple[bytes, ...]:
     try:
-        return source.broker.instruments.file_requests(source.access)
+        return await _bodies(source.broker.instruments.file_requests(source.access, clock.now()), transport, clock)
     except KeyError:
         pass  # the builder asked for a token: this broker's file needs a login
     access = None
@@ -58,7 +59,21 @@ async def _requests(source: Source) -> tuple[WireRequest, ...]:
         access = await _login(source.view)
     if access is None:
         raise BrokerError("its file needs a login, and there is none")
-    return source.broker.instruments.file_requests(access)
+    return await _bodies(source.broker.instruments.file_requests(access, clock.now()), transport, clock)
+
+
+async def _bodies(flow: ReadFlow, transport: Transport, clock: Clock) -> tuple[bytes, ...]:
+    bodies: list[bytes] = []
+    try:
+        request = next(flow)
+        while True:
+            response = await _answer(request.leaving(clock.now()), transport)
+            bodies.append(response.body)
+            request = flow.send(response)
+    except StopIteration:
+        return tuple(bodies)
+    finally:
+        flow.close()
 
 
 async def _login(view: Published[SessionView]) -> Access:
@@ -67,7 +82,7 @@ async def _login(view: Published[SessionView]) -> Access:
     return access
 
 
-async def _body(request: WireRequest, transport: Transport) -> bytes:
+async def _answer(request: WireRequest, transport: Transport) -> WireResponse:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             response = await transport.send(request, FILE_SECONDS)
@@ -76,7 +91,7 @@ async def _body(request: WireRequest, transport: Transport) -> bytes:
                 raise
             continue
         if response.status == 200:
-            return response.body
+            return response
         if attempt == ATTEMPTS or response.status < 500:
             break
     raise BrokerError(f"its file was answered with HTTP {response.status}")

@@ -33,7 +33,7 @@ INSTRUMENT_COLUMNS = (
 )  # fmt: skip
 LISTING_FIELDS = (
     "broker", "broker_token", "tradingsymbol", "exchange", "lot_size", "tick_size", "freeze_quantity", "contract_units",
-    "attributes",
+    "other_names", "attributes",
 )  # fmt: skip
 """Fields of an element of the column `listings`; `attributes` is a JSON object of the file's other columns."""
 EXAMPLES = 5
@@ -167,10 +167,10 @@ def _value_columns() -> list[pl.Expr]:
 
 
 def _instruments(rows: pl.DataFrame) -> pl.DataFrame:
-    rows = rows.sort("key", "rank")
+    rows = _with_agreed_lots(rows.sort("key", "rank"))
     listing = pl.struct(
         "broker", "broker_token", "tradingsymbol", pl.col("broker_exchange").alias("exchange"), "lot_size", "tick_size",
-        "freeze_quantity", "contract_units", "attributes",
+        "freeze_quantity", "contract_units", "other_names", "attributes",
     )  # fmt: skip
     merged = rows.group_by("key", maintain_order=True).agg(
         pl.col("exchange", "bare", "segment", "shape", "symbol", "underlying_symbol").first(),
@@ -195,6 +195,22 @@ def _instruments(rows: pl.DataFrame) -> pl.DataFrame:
         .select(*INSTRUMENT_COLUMNS, "listings")
         .rechunk()
     )  # fmt: skip
+
+
+def _with_agreed_lots(rows: pl.DataFrame) -> pl.DataFrame:
+    """Fill the units per lot of brokers that speak lots of a size their files do not say, where the others agree on it.
+
+    Agreement is one size above 1 among all brokers that do say: a wrong size would send an order of another size, so with
+    two sizes, or none, it stays unknown and no such order is sent.
+    """
+    lot, units = pl.col("lot_size"), pl.col("contract_units")
+    said = pl.when(units.is_not_null() & (lot > 1)).then(lot)
+    agreed = pl.when(said.min().over("key") == said.max().over("key")).then(said.max().over("key"))
+    unknown = units.is_null()
+    return rows.with_columns(
+        lot_size=pl.when(unknown).then(pl.coalesce(agreed, lot)).otherwise(lot),
+        contract_units=pl.when(unknown).then(agreed).otherwise(units),
+    )
 
 
 def _voted(rows: pl.DataFrame, column: str, tied: pl.Expr) -> pl.DataFrame:

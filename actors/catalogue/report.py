@@ -46,3 +46,5 @@ class BuildJob(msgspec.Struct, kw_only=True):
     """Broker code -> paths of its downloaded files, in the order of its requests."""
     lost: dict[str, str] = {}
     """Broker code -> why there are no files of it."""
+    day: str
+    """YYYY-MM-DD; contracts that expired before it are left out."""

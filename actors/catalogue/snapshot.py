@@ -124,6 +124,7 @@ class TableSnapshot:
                     tick_size=listing["tick_size"],
                     freeze_quantity=listing["freeze_quantity"],
                     contract_units=listing["contract_units"],
+                    other_names=listing.get("other_names"),  # catalogue files of before it have none
                 )
                 for listing in values["listings"]
             },

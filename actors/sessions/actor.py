@@ -18,14 +18,16 @@ from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
 from onebroker.actors.portfolio.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.check import LIQUID, Doors, Step, check_reads, check_stream
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.feeds import Feed, FeedEvents, corrupt
 from onebroker.actors.sessions.flows import Caller
-from onebroker.actors.sessions.fold import OrderFold
+from onebroker.actors.sessions.fold import OrderFold, more_filled
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.messages import (
     AskRoom,
+    Check,
     ExchangeRedirect,
     FetchQuotes,
     LoginNeeded,
@@ -45,8 +47,8 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.brokers.broker import Access, Broker, FeedCodec
-from onebroker.brokers.events import BrokerEvent, OrderUpdate, Ticks, TradeUpdate
-from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow, Tick
+from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, Ticks, TradeUpdate
+from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow, Tick
 from onebroker.brokers.requests import (
     BrokerError,
     BrokerRefusal,
@@ -61,7 +63,7 @@ from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, latest_boundary
-from onebroker.config.instruments import calendar_of
+from onebroker.config.instruments import Exchange, calendar_of, security
 
 LIFE_SECONDS = 1.0
 """How often a living order stream renews the books' `received_at`."""
@@ -70,7 +72,8 @@ COUNTS_SECONDS = 60.0
 RESTORE_SECONDS = 1.0
 """How often a session that began while the store was away looks whether it is back."""
 
-_MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
+_MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "funds")
+_MOVED_BY_FILLS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
 
 MOST_WAITING = 1000
 """Messages that may wait for room at one broker: a list of 500 orders, its cancels, and the reads."""
@@ -117,6 +120,7 @@ class SessionActor:
             store=doors.store,
             clock=doors.clock,
             on_change=self._login_changed,
+            spread=self._spread,
         )
         self._listings = LiveListings(doors.catalogue, broker.code)
         self._watch = WatchList(broker.feed.sockets, broker.feed.per_socket)
@@ -194,6 +198,8 @@ class SessionActor:
                 self._login.look()
             case FetchQuotes():
                 nursery.start_soon(self._fetch_quotes, message)
+            case Check():
+                nursery.start_soon(self._check, message)
             case Watch():
                 self._watch.want(message.listings)
             case _:
@@ -205,12 +211,12 @@ class SessionActor:
         if sent.answer.session_dead and access is not None:
             self._login.dead(access)
         message.reply.answer(sent)
-        self._after_order_message()
+        self._read_soon(_MOVED_BY_ORDERS)
         self._publish()
 
-    def _after_order_message(self) -> None:
-        """Our own message or an event of the stream: read at once what it can have changed (architecture 13)."""
-        for resource in _MOVED_BY_ORDERS:
+    def _read_soon(self, resources: tuple[Resource, ...]) -> None:
+        """Read at once what an order message of ours, an event of the stream, or a fill can have changed (architecture 13)."""
+        for resource in resources:
             self._pollers[resource].soon()
 
     async def _exchange(self, message: ExchangeRedirect) -> None:
@@ -250,6 +256,42 @@ class SessionActor:
             self._caller.heed(refusal)
             raise
 
+    async def _check(self, message: Check) -> None:
+        """Try out the broker with the login that lives; a market stream that is open already is shown as it is, because some
+        brokers close the first socket when a second one opens."""
+        access, listings = self._login.live, self._listings.current
+        if access is None:
+            message.reply.answer((Step(name="login", ok=False, detail=self._view.trouble or "no login", seconds=0.0),))
+            return
+        user = access.login.user_id if access.login is not None else ""
+        doors = Doors(broker=self._broker, caller=self._caller, transport=self._doors.transport, clock=self._clock)
+        steps = [Step(name="login", ok=True, detail=user, seconds=0.0), *await check_reads(doors, access, listings)]
+        steps.append(Step(name="instruments", ok=bool(listings), detail=f"{len(listings)} listed", seconds=0.0))
+        feed = self._view.market_feed
+        if feed.connected:
+            steps.append(Step(name="stream", ok=True, detail=self._stream_life(feed), seconds=0.0))
+        else:
+            share = self._liquid_share(listings)
+            steps.append(await check_stream(doors, access, share, market_open=self.market_open()))
+        message.reply.answer(tuple(steps))
+
+    def _liquid_share(self, listings: Mapping[str, Listing]) -> dict[str, Listing]:
+        """Return one of the broker's listings that trades all the time, or any; by broker_token."""
+        latest = self._doors.catalogue.value.latest
+        if latest is not None:
+            for symbol in LIQUID:
+                found = latest.find(security(Exchange.NSE, "equities", symbol))
+                if found is not None and self._broker.code in found.listings:
+                    listing = found.listings[self._broker.code]
+                    return {listing.broker_token: listing}
+        first = next(iter(listings), None)
+        return {} if first is None else {first: listings[first]}
+
+    def _stream_life(self, feed: FeedView) -> str:
+        if feed.last_frame_at is None:
+            return f"open, {feed.subscribed} subscribed, nothing heard yet"
+        return f"open, {feed.subscribed} subscribed, heard {self._clock.epoch() - feed.last_frame_at:.1f} s ago"
+
     async def _get(self, request: WireRequest) -> WireResponse:
         """Ask once, and once more when the connection was lost."""
         try:
@@ -287,9 +329,10 @@ class SessionActor:
     def _fold_orders(self, read: ReadDone, rows: Rows) -> Rows:
         assert isinstance(rows, tuple)
         orders = [row for row in rows if isinstance(row, OrderRow)]
-        self._fold = self._fold.read(
-            orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start()
-        )
+        before = self._fold
+        self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start())
+        if "orders" in self._read_began and more_filled(before, self._fold, orders):
+            self._read_soon(_MOVED_BY_FILLS)
         return self._order_rows()
 
     def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
@@ -336,10 +379,13 @@ class SessionActor:
         changed = False
         for event in events:
             if isinstance(event, OrderUpdate):
-                self._fold = self._fold.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
+                before = self._fold
+                self._fold = before.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
                 changed = True
-            if isinstance(event, OrderUpdate | TradeUpdate):
-                self._after_order_message()
+                filled = more_filled(before, self._fold, [event.order])
+                self._read_soon(_MOVED_BY_FILLS if filled else _MOVED_BY_ORDERS)
+            elif isinstance(event, TradeUpdate | BooksMoved):
+                self._read_soon(_MOVED_BY_FILLS)
         if changed:
             self._show_orders()
         else:
@@ -388,7 +434,7 @@ class SessionActor:
         after = change(before)
         if carries_orders and before.connected != after.connected:
             self._stream_since = self._clock.monotonic() if after.connected else math.inf
-            self._after_order_message()
+            self._read_soon(_MOVED_BY_FILLS)
         self._show_socket(kind, number, after)
 
     def _show_socket(self, kind: str, number: int, view: FeedView) -> None:

@@ -12,10 +12,10 @@ import trio
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.watch import WatchList
-from onebroker.brokers.broker import Access, FeedCodec
-from onebroker.brokers.events import BrokerEvent, CorruptFrame, SessionDead
+from onebroker.brokers.broker import Access, FeedCodec, FeedDecoder, SubscriptionDecoder
+from onebroker.brokers.events import BrokerEvent, CorruptFrame, Ready, Reply, SessionDead
 from onebroker.brokers.records import Listing
-from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
+from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.transport.interface import (
     FrameStream,
     StreamClosed,
@@ -113,35 +113,38 @@ class Feed:
         except BrokerError as error:
             return str(error), False
         try:
-            return await self._live(stream, access)
+            return await self._live(stream, access, address)
         finally:
             with trio.move_on_after(2, shield=True):
                 await stream.aclose()
 
-    async def _live(self, stream: FrameStream, access: Access) -> tuple[str, bool]:
+    async def _live(self, stream: FrameStream, access: Access, address: StreamAddress) -> tuple[str, bool]:
         ended: list[tuple[str, bool]] = []
+        ready = trio.Event()
+        decoder = self._codec.decoder(access, address, self._listings)
         async with trio.open_nursery() as nursery:
 
             async def until_end() -> None:
-                ended.append(await self._receive(stream))
+                ended.append(await self._receive(stream, decoder, ready))
                 nursery.cancel_scope.cancel()
 
             nursery.start_soon(until_end)
             try:
                 for message in self._codec.opening_messages(access):
                     await stream.send(message)
+                if self._codec.ready_seconds is not None:
+                    await _within(ready, self._codec.ready_seconds)
                 self._events.connected()
                 if self._codec.ping_seconds is not None:
                     nursery.start_soon(self._ping, stream, self._codec.ping_seconds)
-                await self._keep_subscribed(stream)
+                await self._keep_subscribed(stream, decoder, access)
             except StreamClosed as closed:
                 ended.append((str(closed), False))
                 nursery.cancel_scope.cancel()
         return ended[0]
 
-    async def _receive(self, stream: FrameStream) -> tuple[str, bool]:
+    async def _receive(self, stream: FrameStream, decoder: FeedDecoder, ready: trio.Event) -> tuple[str, bool]:
         """Read frames until the connection ends, the login is refused, or the broker has been silent too long."""
-        decoder = self._codec.decoder(self._listings)
         while True:
             frame: bytes | str | None = None
             try:
@@ -156,26 +159,44 @@ class Feed:
             events = decoder.receive(frame)
             self._events.heard(events)
             for event in events:
-                if isinstance(event, SessionDead):
-                    return event.message, True
+                match event:
+                    case SessionDead():
+                        return event.message, True
+                    case Ready():
+                        ready.set()
+                    case Reply():
+                        try:
+                            await stream.send(event.message)
+                        except StreamClosed as closed:
+                            return str(closed), False
+                    case _:
+                        pass
 
     async def _ping(self, stream: FrameStream, every_seconds: float) -> None:
         while True:
             await trio.sleep(every_seconds)
+            message = self._codec.ping_message()
             try:
-                await stream.send(self._codec.ping_message())
+                if message is None:
+                    await stream.ping(every_seconds)
+                else:
+                    await stream.send(message)
             except StreamClosed:
-                return
+                return  # whoever receives learns it too
 
-    async def _keep_subscribed(self, stream: FrameStream) -> None:
+    async def _keep_subscribed(self, stream: FrameStream, decoder: FeedDecoder, access: Access) -> None:
         """Bring the broker's subscriptions to the watch list, now and at each change of it."""
         subscribed: dict[str, Listing] = {}
         while True:
             version = self._watch.version
             difference = self._watch.difference(self._number, subscribed)
-            messages = self._codec.unsubscribe_messages(difference.unsubscribe) if difference.unsubscribe else []
+            messages = []
+            if difference.unsubscribe:
+                messages += self._codec.unsubscribe_messages(access, difference.unsubscribe)
             if difference.subscribe:
-                messages += self._codec.subscribe_messages(difference.subscribe)
+                if isinstance(decoder, SubscriptionDecoder):
+                    decoder.subscribing(difference.subscribe)
+                messages += self._codec.subscribe_messages(access, difference.subscribe)
             for message in messages:
                 await stream.send(message)
             for listing in difference.unsubscribe:
@@ -184,6 +205,14 @@ class Feed:
             self._events.subscribed(len(subscribed))
             await self._watch.wait_newer(version)
             await trio.sleep(SUBSCRIBE_PAUSE_SECONDS)
+
+
+async def _within(ready: trio.Event, seconds: float) -> None:
+    """Wait until the broker takes subscriptions; raise `StreamClosed` when it does not in time."""
+    with trio.move_on_after(seconds):
+        await ready.wait()
+        return
+    raise StreamClosed(1000, "the broker did not say that it is ready")
 
 
 def corrupt(events: list[BrokerEvent]) -> int:

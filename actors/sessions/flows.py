@@ -14,6 +14,9 @@ T = TypeVar("T")
 
 ROOM_SECONDS = 120.0
 """A call waits this long for room in the call budget."""
+LOGIN_PRIORITY = Priority.EXIT
+"""Of the calls that make, renew or prove a login: until it is proved nothing leaves, not even a cancel, so they may use the
+share of the call budget that reads leave to exits."""
 RATE_LIMIT_PAUSE_SECONDS = 1.0
 """A broker's own "too many requests" closes its window for this long (order-engine 4.5)."""
 
@@ -31,21 +34,32 @@ class Caller:
         self._clock = clock
 
     async def call(
-        self, request: WireRequest, timeout_seconds: float, *, room_seconds: float = ROOM_SECONDS
+        self,
+        request: WireRequest,
+        timeout_seconds: float,
+        *,
+        room_seconds: float = ROOM_SECONDS,
+        priority: Priority = Priority.READ,
     ) -> WireResponse:
         """Wait for room, send, return the answer. Raises NoRoom and what the transport raises."""
         try:
-            await self._gate.acquire(request.kind, Priority.READ, self._clock.monotonic() + room_seconds)
+            await self._gate.acquire(request.kind, priority, self._clock.monotonic() + room_seconds)
         except BudgetFull as full:
             raise NoRoom("the broker's call budget is full") from full
-        return await self._transport.send(request, timeout_seconds)
+        return await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
 
     def heed(self, error: BrokerError) -> None:
         """Pause the broker's calls when it said "too many requests"."""
         if isinstance(error, BrokerRefusal) and error.kind is RefusalKind.RATE_LIMITED:
             self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
 
-    async def drive(self, flow: Generator[WireRequest, WireResponse, T], timeout_seconds: float) -> T:
+    async def drive(
+        self,
+        flow: Generator[WireRequest, WireResponse, T],
+        timeout_seconds: float,
+        *,
+        priority: Priority = Priority.READ,
+    ) -> T:
         """Send each request of `flow`, hand it the answer, return its result; `timeout_seconds` is per request.
 
         Raises what the calls and the flow raise (BrokerError, ValueError).
@@ -53,7 +67,12 @@ class Caller:
         try:
             request = next(flow)
             while True:
-                request = flow.send(await self.call(request, timeout_seconds))
+                try:
+                    answer = await self.call(request, timeout_seconds, priority=priority)
+                except BrokerError as error:
+                    request = flow.throw(error)  # a flow may have another way
+                else:
+                    request = flow.send(answer)
         except StopIteration as stop:
             result: T = stop.value
             return result

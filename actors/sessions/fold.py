@@ -4,9 +4,13 @@ Rules (order-engine 2.3, spec 2 §3.1): the filled quantity only grows; a finish
 report counts. A book may run behind (an order just taken is not in it yet), so an order that a read does not show is kept
 for a while before it is no longer shown, and what is known of it is remembered to the day's end. What was last reported
 before the day began is dropped with the first read that does not show it.
+
+Book and order stream overtake each other: where one lags behind the other it tells old news. Only a broker that takes back on
+one of the two what it said on the same one contradicts itself, which is counted.
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 import attrs
 import msgspec
@@ -18,23 +22,33 @@ MISSING_SECONDS = 30.0
 """An order that reads begun this long after its last report do not show is not shown any more."""
 
 
+class Channel(StrEnum):
+    """Where a broker reports orders."""
+
+    BOOK = "book"
+    STREAM = "stream"
+
+
 @attrs.frozen
 class OrderFold:
     """The orders of one broker's day, in the order in which they were first seen. Times are epoch seconds."""
 
     rows: dict[str, OrderRow] = attrs.field(factory=dict)
     contradictions: int = 0
-    """Times a finished order was reported unfinished, or a filled quantity lower than before."""
+    """Times a finished order was reported unfinished, or a filled quantity lower than before, on one channel."""
     _gone: dict[str, OrderRow] = attrs.field(factory=dict, repr=False)
     """Orders of the day that the book stopped showing."""
     _reported: dict[str, float] = attrs.field(factory=dict, repr=False)
     """order_id -> when it was last reported; of `rows` and `_gone`."""
+    _told: dict[tuple[Channel, str], OrderRow] = attrs.field(factory=dict, repr=False)
+    """(channel, order_id) -> the furthest that the order was reported there."""
 
     @classmethod
     def of(cls, rows: Iterable[OrderRow], *, at: float) -> "OrderFold":
         """Return the fold of rows as they stood at `at` (a stored book)."""
         held = {row.order_id: row for row in rows}
-        return cls(held, 0, {}, dict.fromkeys(held, at))
+        told = {(Channel.BOOK, order_id): row for order_id, row in held.items()}
+        return cls(held, 0, {}, dict.fromkeys(held, at), told)
 
     def read(self, rows: list[OrderRow], *, began: float, at: float, day_start: float) -> "OrderFold":
         """Fold a whole book read that began at `began` and ended at `at`; `day_start` is the 07:00 the day began at."""
@@ -47,17 +61,21 @@ class OrderFold:
             elif order_id in today:
                 gone[order_id] = row
         reported = {order_id: self._reported[order_id] for order_id in (*kept, *gone)}
-        return self._merged(kept, gone, reported, rows, at, day_start)
+        told = {key: row for key, row in self._told.items() if key[1] in reported}
+        return self._merged(kept, gone, reported, told, Channel.BOOK, rows, at, day_start)
 
     def event(self, row: OrderRow, *, at: float, day_start: float) -> "OrderFold":
         """Fold one event of the order stream."""
-        return self._merged(dict(self.rows), dict(self._gone), dict(self._reported), [row], at, day_start)
+        held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
+        return self._merged(held, gone, reported, told, Channel.STREAM, [row], at, day_start)
 
     def _merged(
         self,
         held: dict[str, OrderRow],
         gone: dict[str, OrderRow],
         reported: dict[str, float],
+        told: dict[tuple[Channel, str], OrderRow],
+        channel: Channel,
         rows: list[OrderRow],
         at: float,
         day_start: float,
@@ -65,13 +83,25 @@ class OrderFold:
         contradictions = self.contradictions
         for row in rows:
             before = held.get(row.order_id) or gone.pop(row.order_id, None)
-            merged, contradicts = (row, False) if before is None else merge_order(before, row)
-            if contradicts and reported[row.order_id] < day_start:
-                merged, contradicts = row, False  # brokers use ids again: another order than the one of an earlier day
+            merged, behind = (row, False) if before is None else merge_order(before, row)
+            if behind and reported[row.order_id] < day_start:
+                merged = row  # brokers use ids again: another order than the one of an earlier day
+                told.pop((channel, row.order_id), None)
+            own = told.get((channel, row.order_id), row)
+            told[channel, row.order_id], contradicts = merge_order(own, row)
             contradictions += contradicts
             held[row.order_id] = merged
             reported[row.order_id] = at
-        return OrderFold(held, contradictions, gone, reported)
+        return OrderFold(held, contradictions, gone, reported, told)
+
+
+def more_filled(before: OrderFold, after: OrderFold, reported: Iterable[OrderRow]) -> bool:
+    """Tell whether any of the orders just reported has filled further."""
+    return any(
+        after.rows[row.order_id].filled_quantity > (known.filled_quantity if known is not None else 0)
+        for row in reported
+        for known in [before.rows.get(row.order_id)]
+    )
 
 
 def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:

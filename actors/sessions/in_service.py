@@ -8,6 +8,7 @@ from onebroker.brokers.broker import Access, Broker, Cadence, Endpoints, Registr
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Budget
 from onebroker.config.sections import BrokerSettings, RateRow
+from onebroker.config.settings import SettingsError
 
 
 @attrs.frozen(kw_only=True)
@@ -45,6 +46,17 @@ def brokers_in_service(
         for code in registry
         if code in settings and settings[code].enabled
     }
+
+
+def require_credentials(registry: Registry, settings: Mapping[str, BrokerSettings]) -> None:
+    """Raise SettingsError naming the credentials that enabled brokers lack."""
+    missing = {
+        code: broker.missing_credentials(settings[code].credentials)
+        for code, broker in registry.items()
+        if code in settings and settings[code].enabled
+    }
+    if lines := [f"brokers.{code} needs {', '.join(sorted(keys))}" for code, keys in missing.items() if keys]:
+        raise SettingsError(*lines)
 
 
 def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day_limits: bool) -> InService:

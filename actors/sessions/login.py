@@ -1,23 +1,28 @@
 """Keeping one broker's login alive: loading, proving, the one repair of a dead session, waiting for a person.
 
-Rules (architecture 5): an unattended broker logs in by itself; an assisted one uses the stored login, proved by the profile
-call, and otherwise needs a person, whom it waits for. A refusal that trying again cannot mend is not tried again.
+Rules (architecture 5): an unattended broker logs in by itself, each morning anew before the pre-open session; an assisted one
+uses the stored login, proved by the profile call, and otherwise needs a person, whom it waits for. A refusal that trying
+again cannot mend is not tried again before the next morning.
 """
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from enum import StrEnum
 
 import attrs
 import msgspec
 import trio
 
-from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.flows import LOGIN_PRIORITY, Caller
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
-from onebroker.config.clock import Clock
+from onebroker.brokers.totp import PERIOD_SECONDS
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
 
 CALL_SECONDS = 10.0
 STORE_LOOK_SECONDS = 15.0
@@ -26,6 +31,19 @@ BETWEEN_LOGINS_SECONDS = 60.0
 """Least time between two logins or renewals without a person, the second tries after a failure apart."""
 FIRST_RETRY_SECONDS = 1.0
 MOST_RETRY_SECONDS = 60.0
+MORNING_AFTER_BOUNDARY = timedelta(hours=1, minutes=10)
+"""An unattended broker is logged in to anew at 08:10 IST, well before the first pre-open session of the day (09:00)."""
+MORNING_SPREAD = timedelta(minutes=20)
+"""Each morning's login comes up to this much later, so that ten accounts do not log in at one second."""
+
+WHY_REFUSED: Mapping[RefusalKind, str] = {
+    RefusalKind.BAD_CREDENTIALS: "a key, secret, password or PIN of the settings is wrong",
+    RefusalKind.BAD_TOTP: "the one-time code was refused twice: the TOTP secret is wrong or has expired",
+    RefusalKind.BLOCKED: "the broker has blocked the account or the key",
+    RefusalKind.ADDRESS_NOT_REGISTERED: "this machine's public address is not registered with the broker",
+}
+"""What a refused login means for whoever runs the service, put before the broker's own words."""
+_LATER = (RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE)
 
 OnChange = Callable[[LoginState, Access | None, str | None], None]
 
@@ -50,6 +68,7 @@ def decode_login(body: bytes) -> Login | None:
             user_id=msgspec.convert(fields["user_id"], str),
             logged_in_at=msgspec.convert(fields["logged_in_at"], float),
             expires_at=msgspec.convert(fields["expires_at"], float),
+            profile=msgspec.convert(fields.get("profile", {}), dict[str, object]),
         )
     except (msgspec.MsgspecError, KeyError):
         return None
@@ -66,7 +85,15 @@ class LoginKeeper:
     """Owns the login of one broker; runs as one task of its session actor."""
 
     def __init__(
-        self, *, broker: Broker, access: Access, caller: Caller, store: Store, clock: Clock, on_change: OnChange
+        self,
+        *,
+        broker: Broker,
+        access: Access,
+        caller: Caller,
+        store: Store,
+        clock: Clock,
+        on_change: OnChange,
+        spread: random.Random | None = None,
     ) -> None:
         self._broker = broker
         self._bare = access
@@ -79,6 +106,11 @@ class LoginKeeper:
         self._refused = False
         self._offered: Login | None = None
         self._logged_in_at: float | None = None
+        self._spread = spread or random.Random()
+        self._morning_tried: float | None = None
+        """Epoch seconds of the last login that a morning was due for, kept when the broker refused it."""
+        self._morning_trouble: str | None = None
+        """Why this morning brought no new login, while an older one still lives."""
 
     @property
     def live(self) -> Access | None:
@@ -108,9 +140,10 @@ class LoginKeeper:
         self._wake()
 
     async def exchange(self, redirect: str) -> Login:
-        """Finish an assisted login; the login is stored before it is used. Raises BrokerError, ValueError."""
+        """Finish an assisted login, or make an unattended one now because somebody asks for it (`redirect` is ignored then);
+        the login is stored before it is used. Raises BrokerError, ValueError."""
         flow = self._broker.login.log_in(self._bare, redirect, self._clock.now())
-        login = await self._caller.drive(flow, CALL_SECONDS)
+        login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
         await self._keep(login)
         self._offered = login
         self._wake()
@@ -122,10 +155,13 @@ class LoginKeeper:
         while True:
             login = await self._proved(login)
             access = attrs.evolve(self._bare, login=login)
-            self._show(LoginState.LIVE, access, None)
+            self._show(LoginState.LIVE, access, self._morning_trouble)
             await self._until_not_live(login)
             if self._offered is not None:
                 login, self._offered = self._offered, None
+                continue
+            if not self._refused and login.expires_at > self._clock.epoch():
+                login = await self._morning_login(login)
                 continue
             self._show(LoginState.REPAIRING, None, "the login is being repaired")
             login = await self._renewed(login)
@@ -141,13 +177,41 @@ class LoginKeeper:
         self._wake()
 
     async def _until_not_live(self, login: Login) -> None:
-        """Wait until the login is refused, expires, or another is offered."""
+        """Wait until the login is refused, expires, another is offered, or its morning has come."""
+        ends_at = min(login.expires_at, self._morning_after(login))
         while not self._refused and self._offered is None:
-            left = login.expires_at - self._clock.epoch()
+            left = ends_at - self._clock.epoch()
             if left <= 0:
                 return
             with trio.move_on_after(min(left, 3600.0)):
                 await self._changed.wait()
+
+    def _morning_after(self, login: Login) -> float:
+        """Return the epoch seconds of the next morning's login; infinity for a broker that needs a person."""
+        if self._broker.login_kind is not LoginKind.UNATTENDED:
+            return float("inf")
+        made = max(login.logged_in_at, self._morning_tried or 0.0)
+        morning = latest_boundary(from_epoch(made)) + timedelta(days=1) + MORNING_AFTER_BOUNDARY
+        return morning.timestamp() + self._spread.uniform(0.0, MORNING_SPREAD.total_seconds())
+
+    async def _morning_login(self, old: Login) -> Login:
+        """Log in anew for the day, while the login of yesterday still lives; return that when there is no new one.
+
+        What the broker says to a refusal is shown beside the living login.
+        """
+        self._morning_tried = self._clock.epoch()
+        self._logged_in_at = self._clock.monotonic()
+        try:
+            login = await self._flow_login()
+        except (BrokerError, ValueError) as error:
+            self._morning_trouble = f"this morning's login failed: {why_refused(error)}"
+            return old
+        await self._keep(login)
+        return login
+
+    async def _flow_login(self) -> Login:
+        flow = self._broker.login.log_in(self._bare, "", self._clock.now())
+        return await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
 
     async def _renewed(self, old: Login) -> Login | None:
         """Try the broker's own renewal once; the stored login where it has none or it was refused."""
@@ -156,7 +220,7 @@ class LoginKeeper:
             return await self._load()
         self._logged_in_at = self._clock.monotonic()
         try:
-            login = await self._caller.drive(flow, CALL_SECONDS)
+            login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
         except (BrokerError, ValueError):
             return await self._load()
         await self._keep(login)
@@ -170,7 +234,7 @@ class LoginKeeper:
         delays = _growing_delays()
         while True:
             if candidate is not None and candidate.expires_at > self._clock.epoch():
-                proof, trouble = await self._prove(candidate)
+                proof, trouble = await self._prove(candidate, LOGIN_PRIORITY)
                 if proof is Proof.ALIVE:
                     return candidate
                 if proof is Proof.UNCLEAR:
@@ -186,27 +250,33 @@ class LoginKeeper:
         return await self._from_outside(refused, "a person must log in (onebroker login)")
 
     async def _log_in(self, refused: Login | None, delays: Iterator[float]) -> Login:
-        """Log in without a person; a refusal that trying again cannot mend waits for a new setting or a login."""
+        """Log in without a person; a refusal that trying again cannot mend waits for a login, a word, or the morning."""
         offered = await self._offered_within(self._until_next_login())
         if offered is not None:
             return offered
+        codes_refused = 0
         while True:
             self._logged_in_at = self._clock.monotonic()
+            wait = None
             try:
-                flow = self._broker.login.log_in(self._bare, "", self._clock.now())
-                login = await self._caller.drive(flow, CALL_SECONDS)
+                login = await self._flow_login()
             except BrokerRefusal as refusal:
-                if refusal.kind not in (RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE):
-                    return await self._from_outside(refused, refusal.message)
+                codes_refused += refusal.kind is RefusalKind.BAD_TOTP
+                if refusal.kind is RefusalKind.BAD_TOTP and codes_refused == 1:
+                    wait = PERIOD_SECONDS - self._clock.epoch() % PERIOD_SECONDS + 1.0  # the next code
+                elif refusal.kind not in _LATER:
+                    return await self._from_outside(refused, why_refused(refusal))
                 self._show(LoginState.STARTING, None, refusal.message)
             except BrokerError as error:
                 self._show(LoginState.STARTING, None, str(error))
             except ValueError as error:  # a credential that is none
                 return await self._from_outside(refused, str(error))
             else:
+                if refused is not None and login.tokens == refused.tokens:
+                    return await self._from_outside(refused, "the broker refuses the access token of the settings")
                 await self._keep(login)
                 return login
-            offered = await self._offered_within(next(delays))
+            offered = await self._offered_within(next(delays) if wait is None else wait)
             if offered is not None:
                 return offered
 
@@ -217,8 +287,12 @@ class LoginKeeper:
         return max(0.0, self._logged_in_at + BETWEEN_LOGINS_SECONDS - self._clock.monotonic())
 
     async def _from_outside(self, refused: Login | None, why: str) -> Login:
-        """Wait for a login other than the `refused` one: offered to us, or written to the store by the command line."""
+        """Wait for a login other than the `refused` one: offered to us, or written to the store by the command line.
+
+        An unattended broker is also tried once more each morning.
+        """
         self._show(LoginState.NEEDED, None, why)
+        morning = self._morning_after(Login(tokens={}, user_id="", logged_in_at=self._clock.epoch(), expires_at=0.0))
         while True:
             changed = self._changed  # before looking: what changes while we look wakes us too
             if self._offered is not None:
@@ -227,6 +301,8 @@ class LoginKeeper:
             stored = await self._load()
             if stored is not None and stored != refused and stored.expires_at > self._clock.epoch():
                 return stored
+            if self._clock.epoch() >= morning:
+                return await self._log_in(refused, _growing_delays())
             with trio.move_on_after(STORE_LOOK_SECONDS):
                 await changed.wait()
 
@@ -242,16 +318,17 @@ class LoginKeeper:
         """Read the profile again (architecture 13), which also finds out a dead login early."""
         if access.login is None:
             return
-        proof, _ = await self._prove(access.login)
+        proof, _ = await self._prove(access.login, Priority.READ)
         if proof is Proof.DEAD:
             self.dead(access)
 
-    async def _prove(self, login: Login) -> tuple[Proof, str | None]:
+    async def _prove(self, login: Login, priority: Priority) -> tuple[Proof, str | None]:
         """Ask for the profile, the call that truly proves a login (lesson 1), and keep its body."""
         access = attrs.evolve(self._bare, login=login)
         try:
-            response = await self._caller.call(self._broker.login.profile_request(access), CALL_SECONDS)
-            profile = self._broker.login.parse_profile(response)
+            request = self._broker.login.profile_request(access)
+            response = await self._caller.call(request, CALL_SECONDS, priority=priority)
+            profile = self._broker.login.parse_profile(response, login)
         except BrokerRefusal as refusal:
             self._caller.heed(refusal)
             if refusal.kind is RefusalKind.SESSION_DEAD:
@@ -271,8 +348,15 @@ class LoginKeeper:
 
     async def _keep(self, login: Login) -> None:
         """Store a login before it is used, so that a kill right after cannot lose it; without a store it waits there."""
+        self._morning_trouble = None
         op = Set(keys.broker_login(self._broker.code), encode_login(login))
         try:
             await self._store.write(op)
         except StoreError:
             self._store.post(op)
+
+
+def why_refused(error: Exception) -> str:
+    """Say why a login was refused: what it means, where that is known, then the broker's words."""
+    meaning = WHY_REFUSED.get(error.kind) if isinstance(error, BrokerRefusal) else None
+    return f"{meaning} ({error})" if meaning is not None else str(error)

@@ -5,6 +5,7 @@ from typing import TypeAlias
 import attrs
 
 from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Login, OrderAnswer
 from onebroker.brokers.records import Listing, Tick
@@ -122,6 +123,13 @@ class FetchQuotes:
     reply: Reply[dict[str, Tick]]
 
 
+@attrs.frozen(kw_only=True)
+class Check:
+    """Try out the broker (`onebroker check`): answered with every step, the failed ones too. Never refused."""
+
+    reply: Reply[tuple[Step, ...]]
+
+
 @attrs.frozen
 class Watch:
     """The instruments wanted on the market stream from now on (replaces the list before)."""
@@ -130,7 +138,7 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Watch
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Check | Watch
 )
 
 

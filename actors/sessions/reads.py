@@ -3,18 +3,20 @@
 A read is repeated once after a lost connection and once after the repair of a dead session, never more (architecture 5).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 import attrs
 import trio
 
 from onebroker.actors.portfolio.messages import Rows
-from onebroker.actors.sessions.flows import Caller, NoRoom
+from onebroker.actors.sessions.flows import LOGIN_PRIORITY, Caller, NoRoom
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.broker import Access, Broker, Cadence
+from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -26,17 +28,25 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
+from onebroker.brokers.transport.budget import Priority
 from onebroker.config.clock import Clock
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
 """Least time between two reads of one resource asked for at once (architecture 13)."""
+FOLLOW_UP_SECONDS = 60.0
+"""A book whose cadence is longer (a broker's trades may be read on a fill only) is looked at again this long after a read that
+failed, and once after one that was asked for."""
 _SAYS_NOTHING = frozenset({RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE})
 """Refusals that are about the moment, not about the book: what was read before still counts, and grows old."""
 
 
-Requests: TypeAlias = Callable[[Access], tuple[WireRequest, ...]]
+Requests: TypeAlias = Callable[[Access, datetime], ReadFlow]
 Parse: TypeAlias = Callable[[Sequence[WireResponse], Mapping[str, Listing]], Rows]
+
+
+Versions: TypeAlias = dict[str, tuple[str, WireResponse]]
+"""URL -> (version, answer) of the calls of one read that name a version (`WireRequest.version`)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +71,10 @@ def codec_calls(broker: Broker) -> dict[Resource, tuple[Requests, Parse]]:
     return {
         "orders": (books.order_requests, lambda answers, listings: tuple(books.parse_orders(answers, listings))),
         "trades": (books.trade_requests, lambda answers, listings: tuple(books.parse_trades(answers, listings))),
-        "positions": (portfolio.position_requests, lambda answers, _: tuple(portfolio.parse_positions(answers))),
+        "positions": (
+            portfolio.position_requests,
+            lambda answers, listings: tuple(portfolio.parse_positions(answers, listings)),
+        ),
         "holdings": (portfolio.holding_requests, lambda answers, _: tuple(portfolio.parse_holdings(answers))),
         "funds": (portfolio.fund_requests, lambda answers, _: portfolio.parse_funds(answers)),
     }
@@ -109,6 +122,7 @@ class Poller:
         self._asked = trio.Event()
         self._bodies: tuple[bytes, ...] | None = None
         self._rows: Rows | None = None
+        self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
 
     def soon(self) -> None:
@@ -117,17 +131,21 @@ class Poller:
     async def run(self) -> None:
         while True:
             access = await self._login.wait_live()
+            asked = self._asked.is_set()
             done = await self._read(access)
             self._done(done)
-            await self._until_due(done.began_monotonic)
+            # A failed read is no news, and a book asked for because of a fill may run behind it: neither waits for ever.
+            most = FOLLOW_UP_SECONDS if asked or done.rows is None else math.inf
+            await self._until_due(done.began_monotonic, most)
 
-    async def _until_due(self, began: float) -> None:
-        """Wait for the next turn of the cadence, or for somebody asking, but never less than a second.
+    async def _until_due(self, began: float, most: float) -> None:
+        """Wait for the next turn of the cadence (`most` seconds at the longest), or for somebody asking, but never less than a
+        second.
 
         The cadence is looked up again each second, because the market opens meanwhile.
         """
         await trio.sleep_until(began + SOONEST_SECONDS)
-        while not self._asked.is_set() and (left := began + self._period() - self._clock.monotonic()) > 0:
+        while not self._asked.is_set() and (left := began + min(self._period(), most) - self._clock.monotonic()) > 0:
             with trio.move_on_after(min(left, SOONEST_SECONDS)):
                 await self._asked.wait()
 
@@ -170,11 +188,12 @@ class Poller:
     async def _fetch_once(self, access: Access) -> tuple[tuple[bytes, ...], Rows]:
         """Call, compare with the bytes before (cheaper than parsing), and parse what changed."""
         self._begin()
-        answers = [await self._call(request) for request in self._requests(access)]
+        answers, versions = await self._ask(self._requests(access, self._clock.now()))
         bodies = tuple(answer.body for answer in answers)
         listings = self._listings.current
         known = bodies == self._bodies and listings is self._parsed_with and all(_fine(answer) for answer in answers)
         if known and self._bodies is not None and self._rows is not None:
+            self._versions = versions
             return self._bodies, self._rows
         try:
             rows = self._parse(answers, listings)
@@ -183,13 +202,40 @@ class Poller:
                 raise BrokerRefusal(RefusalKind.UNAVAILABLE, str(error)) from error
             raise
         self._parsed_with = listings
+        self._versions = versions
         return bodies, rows
 
-    async def _call(self, request: WireRequest) -> WireResponse:
+    async def _ask(self, flow: ReadFlow) -> tuple[list[WireResponse], Versions]:
+        """Make the calls of one read; an answer whose version has not changed since the last good read is used again."""
+        answers: list[WireResponse] = []
+        versions: Versions = {}
         try:
-            return await self._caller.call(request, READ_SECONDS)
+            request = next(flow)
+            while True:
+                answer = await self._answer(request)
+                answers.append(answer)
+                if request.version is not None:
+                    versions[request.url] = (request.version, answer)
+                request = flow.send(answer)
+        except StopIteration:
+            return answers, versions
+        finally:
+            flow.close()
+
+    async def _answer(self, request: WireRequest) -> WireResponse:
+        version, answer = self._versions.get(request.url, (None, None))
+        if answer is not None and version is not None and version == request.version:
+            return answer
+        return await self._call(request)
+
+    async def _call(self, request: WireRequest) -> WireResponse:
+        # The engine takes no orders before every book that may hold one of ours was read once: that read does not queue.
+        first = self._resource == "orders" and self._rows is None
+        priority = LOGIN_PRIORITY if first else Priority.READ
+        try:
+            return await self._caller.call(request, READ_SECONDS, priority=priority)
         except (NotSent, OutcomeUnknown):
-            return await self._caller.call(request, READ_SECONDS)
+            return await self._caller.call(request, READ_SECONDS, priority=priority)
 
 
 def _fine(answer: WireResponse) -> bool:

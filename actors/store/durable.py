@@ -29,6 +29,10 @@ class DurableError(Exception):
     """The durable store cannot be read or written now."""
 
 
+class DurableBusy(DurableError):
+    """Another process has held the durable store for longer than a call waits; nothing was written."""
+
+
 @attrs.frozen(kw_only=True)
 class AccessToken:
     """The one access token of the application (spec 1 §3.1)."""
@@ -129,7 +133,8 @@ class SqliteDurable:
             with closing(self._open()) as connection:
                 return work(connection)
         except sqlite3.Error as error:
-            raise DurableError(f"{self._path.name}: {error}") from error
+            kind = DurableBusy if _is_busy(error) else DurableError
+            raise kind(f"{self._path.name}: {error}") from error
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -165,6 +170,12 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    # The low byte is the plain code; an error of Python's own has none.
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -78,6 +78,11 @@ class StoreError(Exception):
         return str(self).startswith("not sent")
 
 
+def why_away(error: Exception, seconds: float) -> str:
+    """Return why the store gave nothing: its own words, or that it did not answer within `seconds` (trio's error has no text)."""
+    return str(error) or f"no answer within {seconds:g} s"
+
+
 class FencedOut(Exception):
     """Nothing was written: the fence's key holds another value (or none)."""
 

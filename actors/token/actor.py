@@ -16,7 +16,7 @@ from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store import keys
 from onebroker.actors.store.durable import AccessToken, Durable, DurableError
-from onebroker.actors.store.interface import Delete, Set, Store, StoreError
+from onebroker.actors.store.interface import Delete, Set, Store, StoreError, why_away
 from onebroker.actors.token.messages import Connect, Disconnect, TokenMessage
 from onebroker.actors.token.state import NO_TOKEN, HeldToken, connected, disconnected, hold, refuse_reason
 from onebroker.config.clock import Clock
@@ -99,7 +99,7 @@ class TokenActor:
                 stored = await self._store.get(keys.SESSION_TOKEN)
             return None if stored is None else msgspec.json.decode(stored, type=AccessToken)
         except (StoreError, trio.TooSlowError) as error:
-            _log.warning("the access token's fast copy could not be read: %s", error)
+            _log.warning("the access token's fast copy could not be read: %s", why_away(error, FAST_COPY_SECONDS))
         except ValueError:
             # The text of the error could hold a part of the token.
             _log.warning("the access token's fast copy is unreadable")
@@ -144,6 +144,7 @@ class TokenActor:
             with trio.fail_after(FAST_COPY_SECONDS):
                 await self._store.write(Set(keys.SESSION_TOKEN, msgspec.json.encode(row)))
         except (StoreError, trio.TooSlowError) as error:
-            _log.warning("the access token's fast copy could not be written and is dropped: %s", error)
+            why = why_away(error, FAST_COPY_SECONDS)
+            _log.warning("the access token's fast copy could not be written and is dropped: %s", why)
             # Waits in the store, when it is away, until it is back.
             self._store.post(Delete(keys.SESSION_TOKEN))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import trio
@@ -18,8 +19,9 @@ from onebroker.brokers.simulator.lookup import DIALECTS, chosen_dialects
 from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
 from onebroker.brokers.simulator.simulation import DEFAULT_INSTRUMENTS, DEFAULT_SEED
 from onebroker.brokers.simulator.universe import SMALLEST
-from onebroker.config.calendars import always_open, calendar_from_documents
+from onebroker.config.calendars import Calendar, always_open, calendar_from_documents
 from onebroker.config.clock import Clock
+from onebroker.config.converters import StructureError
 from onebroker.config.exchange_documents import exchange_documents
 
 
@@ -55,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data-dir", type=Path, help="where it keeps its state; a temporary folder when not given")
     parser.add_argument("--market-hours", choices=("real", "always"), default="always")
+    parser.add_argument(
+        "--exchange-documents",
+        type=Path,
+        metavar="FILE",
+        help="hours and holidays of --market-hours real, a JSON array as `import exchanges` takes it",
+    )
     parser.add_argument("--now", metavar="T", help="start at this moment, such as 2026-11-23T09:10:00+05:30")
     parser.add_argument("--day-limits", action="store_true", help="enforce the brokers' day limits too")
     parser.add_argument("--until-stdin-closes", action="store_true", help="end when standard input is closed")
@@ -66,7 +74,7 @@ def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
         raise ValueError(f"--instruments must be at least {SMALLEST}")
     return SimulatorOptions(
         dialects=chosen_dialects(parsed.brokers.split(",") if parsed.brokers else None),
-        calendar=calendar_from_documents(exchange_documents()) if parsed.market_hours == "real" else always_open(),
+        calendar=always_open() if parsed.market_hours == "always" else _calendar(parsed.exchange_documents),
         clock=_clock(parsed.now),
         instruments=parsed.instruments,
         seed=parsed.seed,
@@ -75,6 +83,16 @@ def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
         day_limits=parsed.day_limits,
         parent_pipe=sys.stdin.fileno() if parsed.until_stdin_closes else None,
     )
+
+
+def _calendar(documents: Path | None) -> Calendar:
+    """Return the calendar of the file's documents, or of those that come with onebroker."""
+    if documents is None:
+        return calendar_from_documents(exchange_documents())
+    try:
+        return calendar_from_documents(msgspec.json.decode(documents.read_bytes(), type=list[dict[str, Any]]))
+    except (OSError, msgspec.MsgspecError, StructureError) as error:
+        raise ValueError(f"--exchange-documents: {error}") from None
 
 
 def _first(error: BaseException) -> BaseException:

@@ -48,6 +48,10 @@ class DialectRequest:
 class Socket(Protocol):
     """The host's end of one open socket."""
 
+    @property
+    def gone(self) -> bool:
+        """Whether no more messages are taken: closed, or the client is gone."""
+
     def send(self, frame: bytes | str) -> None:
         """Queue one message; never blocks (a client that does not read is cut off)."""
 

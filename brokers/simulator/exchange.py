@@ -15,7 +15,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.simulator.accounts import Account, AccountListener, AccountState, OrderEntry
-from onebroker.brokers.simulator.brokers import BROKERS
+from onebroker.brokers.simulator.brokers import BROKERS, BrokerTraits
 from onebroker.brokers.simulator.changes import Changes
 from onebroker.brokers.simulator.dayend import Closing, next_day
 from onebroker.brokers.simulator.faults import Faults
@@ -67,6 +67,7 @@ class Exchange:
         clock: Clock,
         journal: Journal,
         faults: Faults,
+        traits: Mapping[str, BrokerTraits] = BROKERS,
     ) -> None:
         self._calendar, self._clock, self._journal = calendar, clock, journal
         self._meta = self._load_meta(number, seed)
@@ -77,7 +78,7 @@ class Exchange:
         self._brokers = tuple(brokers)
         # Accounts of brokers that are not started this time still have orders that expire and days that turn.
         codes = dict.fromkeys([*brokers, *(code for code, _ in journal.load(_ACCOUNT))])
-        self._accounts = {code: Account(code, BROKERS[code], self, clock, faults) for code in codes}
+        self._accounts = {code: Account(code, traits[code], self, clock, faults) for code in codes}
         self._trading = Trading(self._world, self._accounts, clock, faults, self._changes, self.ledger)
         self._archive: dict[tuple[str, str], SimOrder] = {}
         self._actions: list[Action] | None = None

@@ -177,7 +177,9 @@ class Gateway:
 
     def _work(self, request: DialectRequest) -> WireResponse:
         try:
-            self._limits.count_call()
+            # A dialect may name paths that stand for hosts without limits (files open to everybody).
+            if not request.path.startswith(getattr(self.dialect, "uncounted_paths", ())):
+                self._limits.count_call()
             return self.dialect.handle(request)
         except TooManyCalls:
             return self.dialect.rate_limited()

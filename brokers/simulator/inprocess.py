@@ -116,6 +116,12 @@ class InProcessStream:
                 self._end(frame.code, frame.reason)
         raise StreamClosed(*(self._ended or (_CUT, "")))
 
+    async def ping(self, within_seconds: float) -> None:
+        """A host answers pings whatever its dialect does."""
+        await trio.lowlevel.checkpoint()
+        if self._ended is not None or self._outbox.gone:
+            raise StreamClosed(*(self._ended or (_CUT, "")))
+
     async def aclose(self) -> None:
         self._end(1000, "")
         await trio.lowlevel.checkpoint()

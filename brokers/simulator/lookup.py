@@ -3,11 +3,30 @@
 from collections.abc import Iterable, Mapping
 
 from onebroker.brokers.simulator.dialect import DialectFactory
-from onebroker.brokers.simulator.dialects import upstox, zerodha
+from onebroker.brokers.simulator.dialects import (
+    angelone,
+    dhan,
+    fivepaisa,
+    fyers,
+    groww,
+    icicidirect,
+    kotakneo,
+    shoonya,
+    upstox,
+    zerodha,
+)
 
 DIALECTS: Mapping[str, DialectFactory] = {
     "zerodha": zerodha.build,
     "upstox": upstox.build,
+    "dhan": dhan.build,
+    "angelone": angelone.build,
+    "fyers": fyers.build,
+    "kotakneo": kotakneo.build,
+    "groww": groww.build,
+    "icicidirect": icicidirect.build,
+    "fivepaisa": fivepaisa.build,
+    "shoonya": shoonya.build,
 }
 
 

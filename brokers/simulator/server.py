@@ -4,6 +4,7 @@ h11 and wsproto speak the protocols; a stock web server would not let an accepte
 redirected, or a port refuse for a while.
 """
 
+import contextlib
 import errno
 from typing import Protocol
 from urllib.parse import parse_qsl, unquote
@@ -210,7 +211,8 @@ class _OpenSocket:
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write, nursery.cancel_scope)
-            await self._read()
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # reset by the client
+                await self._read()
             nursery.cancel_scope.cancel()
 
     async def _read(self) -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import attrs
 import trio
 
-from onebroker.brokers.simulator.brokers import BROKERS
+from onebroker.brokers.simulator.brokers import BROKERS, BrokerTraits
 from onebroker.brokers.simulator.dialect import DialectFactory
 from onebroker.brokers.simulator.exchange import DEFAULT_HOLD_SECONDS, Exchange
 from onebroker.brokers.simulator.faults import ALL_BROKERS, FaultKind, Faults
@@ -27,6 +27,8 @@ class Recipe:
 
     dialects: Mapping[str, DialectFactory]
     """Code -> builder, of the brokers to start."""
+    traits: Mapping[str, BrokerTraits] = BROKERS
+    """Code -> what the exchange knows of a broker."""
     calendar: Calendar
     clock: Clock
     journal: Journal
@@ -49,9 +51,10 @@ class Simulator:
             clock=recipe.clock,
             journal=recipe.journal,
             faults=self.faults,
+            traits=recipe.traits,
         )
         limits = {
-            code: CallLimits(BROKERS[code].limits, recipe.clock, day_limits=recipe.day_limits)
+            code: CallLimits(recipe.traits[code].limits, recipe.clock, day_limits=recipe.day_limits)
             for code in recipe.dialects
         }
         self.exchange.before_order = lambda code: limits[code].count_order()

@@ -2,7 +2,8 @@
 
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
-every other call against the call windows only; files do not count. In each window the last share is kept for exits. A call
+every other call against the call windows only; files do not count. In each window the last share is kept for exits, and of
+the call windows a share before it is kept for entries, so that reads never hold up an order for long. A call
 whose kind has windows of its own (quotes, history) counts against these as well; they keep nothing for exits.
 
 `Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
@@ -21,6 +22,10 @@ from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.ledger import MARGIN_SECONDS, Ledger, kept_for_exits
 from onebroker.config.clock import Clock, latest_boundary
+
+KEPT_FOR_ENTRIES = 0.25
+"""Share of each rolling call window above a second that reads leave to order messages (some brokers' orders and reads share 100 calls a
+minute, and an order has reads of its own in its wake)."""
 
 KEPT_MINUTES = 61
 """Per-minute counts reach back over the longest window and the minute that is running."""
@@ -175,7 +180,8 @@ class Budget:
         if kind is CallKind.FILE:
             return 0.0
         reserve_too = priority in FROM_RESERVE
-        waits = [self._calls.wait_seconds(now.monotonic, reserve_too=reserve_too)]
+        also_kept = KEPT_FOR_ENTRIES if priority is Priority.READ else 0.0
+        waits = [self._calls.wait_seconds(now.monotonic, reserve_too=reserve_too, also_kept=also_kept)]
         if kind in self._kinds:
             waits.append(self._kinds[kind].wait_seconds(now.monotonic, reserve_too=True))
         if self._closed_until > now.monotonic:

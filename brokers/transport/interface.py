@@ -38,6 +38,9 @@ class FrameStream(Protocol):
     async def receive(self) -> bytes | str:
         """Return the next whole message; wait for it without limit. Raise `StreamClosed` when none can come."""
 
+    async def ping(self, within_seconds: float) -> None:
+        """Send a websocket ping and wait for its pong; raise `StreamClosed` when none comes in time."""
+
     async def aclose(self) -> None:
         """Close the socket within a few seconds; closing twice is allowed."""
 

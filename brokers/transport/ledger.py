@@ -48,20 +48,28 @@ class Ledger:
             for name, limit in self._limits.items()
         }
 
-    def wait_seconds(self, now: float, *, reserve_too: bool) -> float:
-        """Return how long until every window has room for one more; 0 = now."""
+    def wait_seconds(self, now: float, *, reserve_too: bool, also_kept: float = 0.0) -> float:
+        """Return how long until every window has room for one more; 0 = now.
+
+        `also_kept` is a share of each window longer than a second that this one leaves beside the exits' (reads leave some to
+        entries; a second's room is back before an order misses it).
+        """
         self._forget(now)
         wait = 0.0
         for name, limit in self._limits.items():
-            usable, length = self._usable(limit, reserve_too), WINDOW_SECONDS[name]
+            length = WINDOW_SECONDS[name]
+            usable = self._usable(limit, reserve_too, also_kept if length > 1.0 else 0.0)
             if usable <= 0:
                 return math.inf
             if self._count(now, length) >= usable:
                 wait = max(wait, self._times[-usable] + length - now + MARGIN_SECONDS)
         return wait
 
-    def _usable(self, limit: int, reserve_too: bool) -> int:
-        return limit if reserve_too else limit - kept_for_exits(limit, self._exit_share)
+    def _usable(self, limit: int, reserve_too: bool, also_kept: float = 0.0) -> int:
+        if reserve_too:
+            return limit
+        usable = limit - kept_for_exits(limit, self._exit_share)
+        return max(min(1, usable), usable - math.ceil(limit * also_kept - 1e-9))
 
     def _count(self, now: float, length: float) -> int:
         # The window reaches back to, but not over, now - length: two messages exactly that far apart never share one.

@@ -112,6 +112,17 @@ class WebSocketStream:
             self._cut()  # after a broken frame the library would go on waiting for the broker to hang up
             raise _closed(error) from error
 
+    async def ping(self, within_seconds: float) -> None:
+        """Send a ping and wait for its pong; raise `StreamClosed`."""
+        try:
+            with trio.fail_after(within_seconds):
+                await self._connection.ping()
+        except ConnectionClosed as error:
+            raise _closed(error) from error
+        except trio.TooSlowError as error:
+            self._cut()
+            raise StreamClosed(ABNORMAL, "no pong came") from error
+
     async def aclose(self) -> None:
         """Say goodbye, then close."""
         try:

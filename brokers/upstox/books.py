@@ -4,16 +4,17 @@ Source: documentation pages "Get Order Book", "Get Trades for Day", "Portfolio S
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from onebroker.brokers import fields
-from onebroker.brokers.broker import Access
+from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
 
 
-def order_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.ORDERS),)
+def order_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.ORDERS)
 
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
@@ -21,8 +22,8 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     return [order_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
 
 
-def trade_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.TRADES),)
+def trade_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.TRADES)
 
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:

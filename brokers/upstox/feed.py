@@ -28,6 +28,7 @@ per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = None
 """Only websocket pings come when nothing trades, and the library answers those unseen (lesson 3)."""
 ping_seconds: float | None = None
+ready_seconds: float | None = None
 
 MODE = "full"
 """Last trade, day bar, five levels and totals."""
@@ -50,12 +51,12 @@ def opening_messages(access: Access) -> list[bytes | str]:
     return []
 
 
-def subscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     """Return the messages that start full updates for these instruments."""
     return [_message("sub", keys, mode=MODE) for keys in _portions(listings)]
 
 
-def unsubscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     return [_message("unsub", keys) for keys in _portions(listings)]
 
 
@@ -64,7 +65,7 @@ def ping_message() -> bytes | str:
     return b""
 
 
-def decoder(listings: Mapping[str, Listing]) -> "FeedFrames":
+def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "FeedFrames":
     return FeedFrames(listings)
 
 

@@ -9,13 +9,23 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 import polars as pl
 
-from onebroker.brokers.broker import Access
+from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fields import number, text
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    BSE_GROUPS,
+    GOVERNMENT_INDEX,
+    ISIN_SEGMENTS,
+    NSE_SERIES,
+    RAW_PREFIX,
+    SHARE_SERIES,
+    first_match,
+    listing_frame,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.upstox.values import (
     CASH_SEGMENTS,
@@ -41,22 +51,10 @@ RAW_COLUMNS = (
 
 SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
     "NSE_EQ": NSE_SERIES,
-    "BSE_EQ": (
-        (r"^[FG]$", "fixed_income"),  # corporate and government paper
-        (r"^IF$", "investment_trusts"),
-    ),
+    "BSE_EQ": BSE_GROUPS,
 }
 """Segment -> series (NSE) or group (BSE), which the file calls instrument_type -> what is listed there and nowhere else."""
 
-ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
-    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
-    (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
-    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    (r"^(INE.{4}01|IN9)", "equities"),  # shares; with differing rights or partly paid
-)
-"""ISIN -> segment: the kind of security stands behind the issuer's four characters."""
-SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
-"""For a row without an ISIN."""
 
 UNDERLYING_HEADS = {
     "EQUITY": "equity", "INDEX": "equity_index", "CUR": "currency", "IRD": "fixed_income", "COM": "commodity",
@@ -72,10 +70,10 @@ _BARE_NAN = re.compile(rb":\s*(?:NaN|-?Infinity)\b")
 _SEGMENT, _KEY, _TYPE = pl.col("segment"), pl.col("instrument_key"), pl.col("instrument_type")
 
 
-def file_requests(access: Access) -> tuple[WireRequest, ...]:
+def file_requests(access: Access, now: datetime) -> ReadFlow:
     """The whole file needs no login."""
     url = f"{access.endpoints.instruments_url}{INSTRUMENTS_FILE}"
-    return (WireRequest(kind=CallKind.FILE, method="GET", url=url, headers={"Accept-Encoding": "identity"}),)
+    yield WireRequest(kind=CallKind.FILE, method="GET", url=url, headers={"Accept-Encoding": "identity"})
 
 
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:

@@ -43,7 +43,7 @@ def profile_request(access: Access) -> WireRequest:
     return wire.request(access, CallKind.READ, "GET", wire.PROFILE)
 
 
-def parse_profile(response: WireResponse) -> dict[str, object]:
+def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
     return row_of(wire.data(response))
 
 

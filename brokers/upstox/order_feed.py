@@ -23,6 +23,7 @@ per_socket = 0
 silence_seconds: float | None = None
 """Only websocket pings come between orders (lesson 3)."""
 ping_seconds: float | None = None
+ready_seconds: float | None = None
 
 UPDATE_TYPES = "order"
 OTHER_UPDATES = frozenset({"position", "holding", "gtt_order"})
@@ -40,11 +41,11 @@ def opening_messages(access: Access) -> list[bytes | str]:
     return []
 
 
-def subscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     return []
 
 
-def unsubscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     return []
 
 
@@ -53,7 +54,7 @@ def ping_message() -> bytes | str:
     return ""
 
 
-def decoder(listings: Mapping[str, Listing]) -> "OrderFrames":
+def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "OrderFrames":
     return OrderFrames(listings)
 
 

@@ -4,31 +4,30 @@ Source: documentation pages "Get Positions", "Get MTF Positions", "Get Holdings"
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from onebroker.brokers import fields
-from onebroker.brokers.broker import Access
-from onebroker.brokers.records import FundsRow, HoldingRow, PositionRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
 
 
-def position_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.POSITIONS),)
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
 
 
-def parse_positions(responses: Sequence[WireResponse]) -> list[PositionRow]:
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
     rows = fields.rows_of(wire.data(responses[0]))
     net = [_net_row(row) for row in rows]
     return net + [_day_row(row) for row in rows if _traded_today(row)]
 
 
-def holding_requests(access: Access) -> tuple[WireRequest, ...]:
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
     """Two calls: margin-trading units are only in the margin-trading positions."""
-    return (
-        wire.request(access, CallKind.READ, "GET", wire.HOLDINGS),
-        wire.request(access, CallKind.READ, "GET", wire.MARGIN_TRADING_POSITIONS),
-    )
+    yield wire.request(access, CallKind.READ, "GET", wire.HOLDINGS)
+    yield wire.request(access, CallKind.READ, "GET", wire.MARGIN_TRADING_POSITIONS)
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
@@ -39,8 +38,8 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     ]
 
 
-def fund_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.FUNDS),)
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.FUNDS)
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:

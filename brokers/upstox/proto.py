@@ -1,24 +1,14 @@
 """The messages of market feed v3, built from a field table instead of generated code. Shared by feed and simulator.
 
 Source: documentation page "Market Data Feed V3" and the field numbers of upstox-python-sdk 2.30.0, the page not re-read by us.
-Rows: field name, number, type; a type in capitals is a message or enum of this file, `*` marks repeated fields, `map` a map
-from text. Fields of one oneof stand under its name in ONEOFS.
+How the rows are read: `brokers/protobuf.py`.
 """
 
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
+from onebroker.brokers.protobuf import Tables
 
 PACKAGE = "onebroker.upstox.feed"
-
-_Field = descriptor_pb2.FieldDescriptorProto
-
-_SCALARS = {
-    "double": _Field.TYPE_DOUBLE,
-    "int64": _Field.TYPE_INT64,
-    "text": _Field.TYPE_STRING,
-    "bool": _Field.TYPE_BOOL,
-}
 
 ENUMS: dict[str, tuple[str, ...]] = {
     "Type": ("initial_feed", "live_feed", "market_info"),
@@ -59,11 +49,11 @@ MESSAGES: dict[str, tuple[tuple[str, int, str], ...]] = {
     ),
     "StatusInfo": (("status", 1, "text"), ("updatedTime", 2, "int64")),
     "MarketInfo": (
-        ("segmentStatus", 1, "map MarketStatus"), ("casMarketStatus", 2, "map StatusInfo"),
-        ("preOpenSessionStatus", 3, "map StatusInfo"),
+        ("segmentStatus", 1, "map text MarketStatus"), ("casMarketStatus", 2, "map text StatusInfo"),
+        ("preOpenSessionStatus", 3, "map text StatusInfo"),
     ),
     "FeedResponse": (
-        ("type", 1, "Type"), ("feeds", 2, "map Feed"), ("currentTs", 3, "int64"), ("marketInfo", 4, "MarketInfo"),
+        ("type", 1, "Type"), ("feeds", 2, "map text Feed"), ("currentTs", 3, "int64"), ("marketInfo", 4, "MarketInfo"),
     ),
 }  # fmt: skip
 
@@ -73,65 +63,5 @@ ONEOFS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def _set_type(field: _Field, kind: str) -> None:
-    if kind in _SCALARS:
-        field.type = _SCALARS[kind]
-    elif kind in ENUMS:
-        field.type, field.type_name = _Field.TYPE_ENUM, f".{PACKAGE}.{kind}"
-    elif kind == "DoubleValue":
-        field.type, field.type_name = _Field.TYPE_MESSAGE, ".google.protobuf.DoubleValue"
-    else:
-        field.type, field.type_name = _Field.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
-
-
-def _add_map(message: descriptor_pb2.DescriptorProto, field: _Field, kind: str) -> None:
-    """Make `field` a map from text to `kind`: on the wire a repeated pair, as the protobuf encoding guide defines it."""
-    pair = message.nested_type.add(name=f"{field.name[0].upper()}{field.name[1:]}Entry")
-    pair.options.map_entry = True
-    pair.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_STRING)
-    _set_type(pair.field.add(name="value", number=2, label=_Field.LABEL_OPTIONAL), kind)
-    field.label, field.type = _Field.LABEL_REPEATED, _Field.TYPE_MESSAGE
-    field.type_name = f".{PACKAGE}.{message.name}.{pair.name}"
-
-
-def _file() -> descriptor_pb2.FileDescriptorProto:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="onebroker/upstox_feed.proto",
-        package=PACKAGE,
-        syntax="proto3",
-        dependency=["google/protobuf/wrappers.proto"],
-    )
-    for name, words in ENUMS.items():
-        enum = file.enum_type.add(name=name)
-        for number, word in enumerate(words):
-            enum.value.add(name=word, number=number)
-    for name, rows in MESSAGES.items():
-        message = file.message_type.add(name=name)
-        unions = ONEOFS.get(name, {})
-        message.oneof_decl.extend(descriptor_pb2.OneofDescriptorProto(name=union) for union in unions)
-        places = {member: place for place, members in enumerate(unions.values()) for member in members}
-        for field_name, number, kind in rows:
-            field = message.field.add(name=field_name, number=number, label=_Field.LABEL_OPTIONAL)
-            if kind.startswith("map "):
-                _add_map(message, field, kind.removeprefix("map "))
-                continue
-            if kind.endswith("*"):
-                field.label = _Field.LABEL_REPEATED
-            _set_type(field, kind.removesuffix("*"))
-            if field_name in places:
-                field.oneof_index = places[field_name]
-    return file
-
-
-def _feed_response() -> Any:
-    # A pool of our own: other packages in the process may register messages of the same file.
-    pool = descriptor_pool.DescriptorPool()
-    wrappers = descriptor_pb2.FileDescriptorProto()
-    wrappers_pb2.DESCRIPTOR.CopyToProto(wrappers)
-    pool.Add(wrappers)
-    pool.Add(_file())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.FeedResponse"))
-
-
-FeedResponse: Any = _feed_response()
+FeedResponse: Any = Tables(package=PACKAGE, messages=MESSAGES, enums=ENUMS, oneofs=ONEOFS).message_class("FeedResponse")
 """The message class of one frame: `FeedResponse.FromString(frame)`, `FeedResponse(...).SerializeToString()`."""

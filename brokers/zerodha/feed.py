@@ -35,6 +35,7 @@ sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET
 silence_seconds: float | None = wire.HEARTBEAT_SILENCE_SECONDS
 ping_seconds: float | None = None
+ready_seconds: float | None = None
 
 DIVISORS = {3: 10_000_000.0, 6: 10_000.0, 12: 10_000.0}
 """Segment -> units of price per rupee; 100 for all others. 3 NSE currency, 6 BSE currency, 12 NSE commodity."""
@@ -68,13 +69,13 @@ def opening_messages(access: Access) -> list[bytes | str]:
     return []
 
 
-def subscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     """Return the messages that start full packets for these instruments."""
     tokens = [int(listing.broker_token) for listing in listings]
     return [_message({"a": "subscribe", "v": tokens}), _message({"a": "mode", "v": ["full", tokens]})] if tokens else []
 
 
-def unsubscribe_messages(listings: Sequence[Listing]) -> list[bytes | str]:
+def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
     tokens = [int(listing.broker_token) for listing in listings]
     return [_message({"a": "unsubscribe", "v": tokens})] if tokens else []
 
@@ -84,7 +85,7 @@ def ping_message() -> bytes | str:
     return ""
 
 
-def decoder(listings: Mapping[str, Listing]) -> "KiteDecoder":
+def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "KiteDecoder":
     return KiteDecoder(listings)
 
 

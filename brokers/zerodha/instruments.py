@@ -6,11 +6,12 @@ are the units per lot where its lot_size is 1 (currency, commodity).
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from onebroker.brokers.broker import Access
+from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.zerodha.values import COMMODITY_UNITS, CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
@@ -66,15 +67,13 @@ _CODE, _SYMBOL, _NAME = pl.col("exchange"), pl.col("tradingsymbol"), pl.col("nam
 _SEGMENT, _TYPE = pl.col("segment"), pl.col("instrument_type")
 
 
-def file_requests(access: Access) -> tuple[WireRequest, ...]:
+def file_requests(access: Access, now: datetime) -> ReadFlow:
     """The whole file needs no login."""
-    return (
-        WireRequest(
-            kind=CallKind.FILE,
-            method="GET",
-            url=access.endpoints.instruments_url,
-            headers={"X-Kite-Version": VERSION},
-        ),
+    yield WireRequest(
+        kind=CallKind.FILE,
+        method="GET",
+        url=access.endpoints.instruments_url,
+        headers={"X-Kite-Version": VERSION},
     )
 
 

@@ -4,11 +4,12 @@ Sources: Zerodha's recorded answers; Kite Connect 3 documentation, portfolio and
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from onebroker.brokers import fields
-from onebroker.brokers.broker import Access
-from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, PositionRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire
 
 VIEWS = ("net", "day")
@@ -17,26 +18,26 @@ POOLS = ("equity", "commodity")
 """Two purses: equity pays for shares, equity derivatives and currency; commodity for MCX."""
 
 
-def position_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.POSITIONS),)
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
 
 
-def parse_positions(responses: Sequence[WireResponse]) -> list[PositionRow]:
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return the net view (carried and today's) and the day view (today's only); closed rows stay with quantity 0."""
     views = fields.row_of(wire.data(responses[0]))
     return [_position_row(view, row) for view in VIEWS for row in fields.rows_of(views.get(view))]
 
 
-def holding_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.HOLDINGS),)
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.HOLDINGS)
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     return [_holding_row(row) for row in fields.rows_of(wire.data(responses[0]))]
 
 
-def fund_requests(access: Access) -> tuple[WireRequest, ...]:
-    return (wire.request(access, CallKind.READ, "GET", wire.MARGINS),)
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.MARGINS)
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:

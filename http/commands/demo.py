@@ -11,6 +11,7 @@ import trio
 
 from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.universe import SMALLEST
@@ -18,8 +19,9 @@ from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
+from onebroker.http.commands.demo_documents import give_documents
 from onebroker.http.commands.exits import DONE, WRONG_USE, CommandFailed
-from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.service import DURABLE_FILE, ServiceOptions, known_brokers, run_service, second_hosts
 from onebroker.http.commands.simulated import Simulated, end_with_simulator, keep_logged_in, simulator_child
 
 DEFAULT_KEY = "demo-key"
@@ -29,6 +31,9 @@ SETTLE_SECONDS = 15.0
 """The banner is printed after this long at the latest, settled or not."""
 CONTROL_FILE = "control-url"
 """Of the data directory: the control API's address, for scripts; it is printed too."""
+
+EXCHANGES_FILE = "exchanges.json"
+"""Of the data directory: the exchange documents as they were at the start, for the simulator."""
 
 
 @attrs.frozen(kw_only=True)
@@ -107,6 +112,11 @@ def read_count(instruments: int) -> int:
 async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
     registry = build_registry()
     clock = Clock() if options.now is None else Clock.starting_at(options.now)
+    durable = SqliteDurable(directory.path / DURABLE_FILE)
+    await give_documents(durable, registry, clock.now())
+    # The simulated exchange keeps the hours the service keeps; it takes up later imports at the next start.
+    exchanges = b"[" + b",".join(await durable.documents("exchanges")) + b"]"
+    await trio.Path(directory.path / EXCHANGES_FILE).write_bytes(exchanges)
     async with simulator_child(_simulator_arguments(options, directory.path, clock)) as simulated:
         await trio.Path(directory.path / CONTROL_FILE).write_text(f"{simulated.control_url}\n")
         settings = build_settings(
@@ -166,6 +176,7 @@ def _simulator_arguments(options: DemoOptions, data_dir: Path, clock: Clock) -> 
         "--instruments", str(options.instruments),
         "--seed", str(options.seed),
         "--market-hours", "real" if options.real_hours else "always",
+        "--exchange-documents", str(data_dir / EXCHANGES_FILE),
     ]  # fmt: skip
     if options.now is not None:
         arguments += ["--now", clock.now().isoformat()]

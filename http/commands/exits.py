@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from onebroker.actors.store.address import StoreRefused
 from onebroker.actors.store.data_directory import DataDirectoryBusy
+from onebroker.actors.store.durable import DurableBusy, DurableError
 from onebroker.actors.store.embedded import NoServerBinary
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.settings import SettingsError
@@ -29,6 +30,8 @@ _CODES: dict[type[Exception], int] = {
     NoServerBinary: WRONG_USE,
     StoreRefused: WRONG_USE,
     DataDirectoryBusy: STORE_BUSY,
+    DurableBusy: STORE_BUSY,
+    DurableError: NOTHING_REACHABLE,
     ListenError: NOTHING_REACHABLE,
     StoreError: NOTHING_REACHABLE,
 }

@@ -1,5 +1,5 @@
 """`onebroker login CODE`: an assisted broker's login (architecture 5). Prints the address, takes the redirect, and hands it to
-the running service; without one it writes the store itself."""
+the running service; without one it writes the store itself. A broker that logs in by itself is made to do so now."""
 
 import argparse
 import os
@@ -36,7 +36,9 @@ _PAGE = (
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("login", help="log in to a broker whose login needs a person")
+    parser = commands.add_parser(
+        "login", help="log in to a broker: with a person where it needs one, at once where it does not"
+    )
     parser.add_argument("broker", metavar="CODE", help="broker code")
     parser.add_argument("--config", type=Path, help="settings file (TOML)")
     parser.add_argument("--redirect", metavar="URL", help="the address you were sent back to; asked for when absent")
@@ -54,8 +56,6 @@ def run(parsed: argparse.Namespace) -> int:
     service = services.get(parsed.broker)
     if service is None:
         raise CommandFailed(f"CODE must be one of {', '.join(services) or 'the brokers of the settings'}", WRONG_USE)
-    if service.broker.login_kind is not LoginKind.ASSISTED:
-        raise CommandFailed(f"{parsed.broker} logs in by itself; it needs no person", WRONG_USE)
     done = trio.run(_login, parsed, settings, service, strict_exception_groups=True)
     _say(
         msgspec.json.encode(done).decode()
@@ -67,6 +67,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 async def _login(parsed: argparse.Namespace, settings: Settings, service: InService) -> dict[str, str]:
     redirect: str | None = parsed.redirect
+    if service.broker.login_kind is LoginKind.UNATTENDED:
+        redirect = ""  # it logs in by itself; this makes it do so now
     if redirect is None:
         sys.stderr.write(
             f"Open this address, log in, and come back:\n  {service.broker.login.login_page(service.access)}\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import trio
 
+from onebroker.actors.sessions.in_service import require_credentials
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
@@ -30,6 +31,7 @@ def run(parsed: argparse.Namespace) -> int:
     )
     if unserved := unserved_values(settings):
         raise SettingsError(*unserved)
+    require_credentials(registry, settings.brokers)
     with DataDirectory(settings.service.data_dir) as directory:
         trio.run(_serve, settings, directory, strict_exception_groups=True)
     return DONE

@@ -21,7 +21,7 @@ from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.transport.network import open_transport
-from onebroker.config.calendars import Calendar, always_open, calendar_from_documents
+from onebroker.config.calendars import DocumentCalendar, always_open
 from onebroker.config.clock import Clock
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
@@ -49,7 +49,7 @@ class ServiceOptions:
 
 def known_brokers(registry: Registry) -> dict[str, frozenset[str]]:
     """Return each broker's credential keys, for reading settings."""
-    return {code: broker.credential_keys for code, broker in registry.items()}
+    return {code: broker.all_credential_keys for code, broker in registry.items()}
 
 
 def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
@@ -57,11 +57,13 @@ def second_hosts(registry: Registry) -> dict[str, frozenset[str]]:
     return {code: frozenset(broker.endpoints.others) for code, broker in registry.items()}
 
 
-def calendar_of(settings: Settings) -> Calendar:
-    """Choose the source of the one calendar (architecture 6): the only place that knows the setting."""
-    if settings.service.calendar == "always_open":
-        return always_open()
-    return calendar_from_documents(exchange_documents())
+def document_calendar(settings: Settings) -> DocumentCalendar | None:
+    """Choose the source of the one calendar (architecture 6): the only place that knows the setting. None = always open.
+
+    It begins with the documents that come with onebroker, and follows the imported ones once the reference actor has read
+    them, before any session starts.
+    """
+    return None if settings.service.calendar == "always_open" else DocumentCalendar(exchange_documents())
 
 
 async def run_service(options: ServiceOptions) -> None:
@@ -83,7 +85,9 @@ async def run_service(options: ServiceOptions) -> None:
                 await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
                 serving.cancel_scope.cancel()
 
-            await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions)
+            await serving.start(
+                serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions, tree.reference_actor
+            )
             addresses = await serving.start(listen)
             listening.set()
             serving.start_soon(options.on_ready, addresses[0], tree)
@@ -103,6 +107,7 @@ async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everythi
 async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, RedisStore]]:
     settings, data_dir = options.settings, options.data_directory.path
     store, store_child = open_store(settings, data_dir)
+    documented = document_calendar(settings)
     if settings.redis.url is not None:
         await _check_server(store)
     async with open_transport(options.clock) as transport:
@@ -115,7 +120,9 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
                 day_limits=options.day_limits,
             ),
             clock=options.clock,
-            calendar=calendar_of(settings),
+            calendar=documented or always_open(),
+            document_calendar=documented,
+            known_codes=tuple(options.registry),
             transport=transport,
             store=store,
             durable=SqliteDurable(data_dir / DURABLE_FILE),

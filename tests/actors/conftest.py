@@ -4,14 +4,16 @@ Everything runs on trio's clock, so `autojump_clock` passes a day in a second. T
 """
 
 import contextlib
-from datetime import date, datetime
+from datetime import datetime
 
 import attrs
 import msgspec
 import pytest
 import trio
 
-from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.merge import merge
+from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.desk import CancelOrder, DeskActor
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
@@ -25,91 +27,50 @@ from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.memory import MemoryStore
-from onebroker.brokers.records import Listing
+from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.brokers import BROKERS
 from onebroker.brokers.simulator.control import ledger_document
 from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
 from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.lookup import chosen_dialects
+from onebroker.brokers.simulator.lookup import DIALECTS
 from onebroker.brokers.simulator.simulation import Recipe, Simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
-from onebroker.config.instruments import SEGMENT_SHAPES, identity_from_fields, prefixed_segment
 from onebroker.config.settings import build_settings
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
 
 
-class FileSnapshot:
-    """A catalogue read straight from the dialects' instrument files by the brokers' own codecs."""
-
-    mapping_date = date(2026, 11, 23)
-
-    def __init__(self, frames):
-        self._listings = {code: {} for code in frames}
-        self._ids = {code: {} for code in frames}
-        named = {}
-        for code, frame in frames.items():
-            for row in frame.iter_rows(named=True):
-                shape = SEGMENT_SHAPES[row["segment"]]
-                row = {**row, "segment": prefixed_segment(row["exchange"], row["segment"]), "shape": shape}
-                identity = identity_from_fields(row)
-                listing = Listing(
-                    broker_token=row["broker_token"],
-                    tradingsymbol=row["tradingsymbol"],
-                    exchange=row["broker_exchange"],
-                    lot_size=row["lot_size"],
-                    tick_size=row["tick_size"],
-                    freeze_quantity=row["freeze_quantity"],
-                    contract_units=row["contract_units"],
-                )
-                self._listings[code][listing.broker_token] = listing
-                self._ids[code][listing.broker_token] = identity.instrument_id
-                held = named.setdefault(identity.instrument_id, (identity, dict(row), {}))
-                held[2][code] = listing
-                held[1]["isin"] = held[1]["isin"] or row["isin"]
-        self._instruments = {
-            instrument_id: Instrument(
-                instrument_id=instrument_id,
-                identity=identity,
-                name=row["name"],
-                isin=row["isin"],
-                lot_size=row["lot_size"],
-                tick_size=row["tick_size"],
-                freeze_quantity=row["freeze_quantity"],
-                listings=listings,
-            )
-            for instrument_id, (identity, row, listings) in named.items()
-        }
-
-    def instrument(self, instrument_id):
-        return self._instruments.get(instrument_id)
-
-    def find(self, identity):
-        return self._instruments.get(identity.instrument_id)
-
-    def by_token(self, broker, broker_token):
-        return self._ids[broker].get(broker_token)
-
-    def by_isin(self, isin):
-        return tuple(one.instrument_id for one in self._instruments.values() if one.isin == isin)
-
-    def listings(self, broker):
-        return self._listings[broker]
+async def drive(flow, transport):
+    """Send the requests of a read, each made from the answers before it; return the answers."""
+    answers, request = [], next(flow)
+    try:
+        while True:
+            answers.append(await transport.send(request, 10))
+            request = flow.send(answers[-1])
+    except StopIteration:
+        return answers
 
 
 class Day:
     """The market and the two stores outlive the service, which `open` starts and `crash` or leaving the block ends."""
 
-    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, number=300):
+    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, number=300, further=None):
+        """`further` maps the code of a broker from outside the package to its (broker, dialect builder, traits)."""
+        further = further or {}
+        self.registry = build_registry() | {code: broker for code, (broker, _, _) in further.items()}
         self.clock = Clock.following_trio(start)
         self.calendar = calendar or always_open()
         self.store = MemoryStore(self.clock)
         self.codes = brokers
         recipe = Recipe(
-            dialects=chosen_dialects(list(brokers)),
+            dialects={
+                code: (DIALECTS | {own: build for own, (_, build, _) in further.items()})[code] for code in brokers
+            },
+            traits=BROKERS | {own: traits for own, (_, _, traits) in further.items()},
             calendar=self.calendar,
             clock=self.clock,
             journal=MemoryJournal(),
@@ -125,13 +86,12 @@ class Day:
         self.day_limits = False
 
     def settings(self):
-        registry = build_registry()
-        brokers = {}
+        registry, brokers = self.registry, {}
         for code in self.codes:
             dialect = self.simulator.gateways[code].dialect
             addresses = {"login_url": base_of(code), **dialect.addresses(base_of(code))}
             brokers[code] = {**dialect.credentials, **addresses}
-        keys = {code: registry[code].credential_keys for code in self.codes}
+        keys = {code: registry[code].all_credential_keys for code in self.codes}
         hosts = {code: frozenset(registry[code].endpoints.others) for code in self.codes}
         return build_settings({"brokers": brokers}, known_brokers=keys, second_hosts=hosts)
 
@@ -144,11 +104,10 @@ class Day:
         async with InProcessTransport(self.simulator) as transport:
             for code, door in self.services.items():
                 access = attrs.evolve(door.access, login=None)
-                requests = door.broker.instruments.file_requests(access)
-                answers = [await transport.send(request, 10) for request in requests]
+                answers = await drive(door.broker.instruments.file_requests(access, self.clock.now()), transport)
                 assert all(answer.status == 200 for answer in answers), [answer.body[:200] for answer in answers]
                 frames[code] = door.broker.instruments.read_files([answer.body for answer in answers])
-        self.snapshot = FileSnapshot(frames)
+        self.snapshot = TableSnapshot(merge(frames)[0], self.clock.today())
         self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
 
     @contextlib.asynccontextmanager
@@ -163,7 +122,7 @@ class Day:
         """Run sessions, engine and desk over whatever the store holds."""
         settings = self.settings()
         self.services = brokers_in_service(
-            build_registry(), settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
+            self.registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
         )
         if self.catalogue.value.latest is None:
             await self.read_catalogue()
@@ -226,8 +185,11 @@ class Day:
         return view.live and view.orders_read_started is not None
 
     async def log_in(self, code):
-        """What a person does: open the broker's page, come back with its redirect."""
+        """What a person does: open the broker's page, come back with its redirect. Where none is needed, wait."""
         service = self.services[code]
+        if service.broker.login_kind is LoginKind.UNATTENDED:
+            await self.until(lambda: self.sessions[code].view.value.live, 120)
+            return self.sessions[code].view.value.access.login
         page = service.broker.login.login_page(service.access)
         async with InProcessTransport(self.simulator) as transport:
             answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
@@ -242,14 +204,14 @@ class Day:
 
     # --- orders -----------------------------------------------------------------------------------------------------
 
+    def listed(self, segment):
+        """Return the instruments of a stored segment that every broker lists."""
+        every = (self.snapshot.at(row) for row in range(self.snapshot.count))
+        return [one for one in every if one.identity.segment == segment and set(self.codes) <= set(one.listings)]
+
     def equity(self, n=0):
         """Return the n-th NSE share that every broker lists."""
-        found = [
-            one
-            for one in self.snapshot._instruments.values()
-            if one.identity.segment == "nse_equities" and set(self.codes) <= set(one.listings)
-        ]
-        return sorted(found, key=lambda one: one.identity.symbol)[n]
+        return sorted(self.listed("nse_equities"), key=lambda one: one.identity.symbol)[n]
 
     def body(self, instrument, **more):
         price = more.pop("price", None)

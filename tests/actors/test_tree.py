@@ -2,6 +2,7 @@
 
 import json
 from contextlib import asynccontextmanager
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
@@ -14,10 +15,12 @@ from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.actors.token.messages import Connect
 from onebroker.actors.tree import TreeInputs, open_tree
+from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.config.clock import IST
 
 
 class Service:
@@ -63,6 +66,8 @@ class Service:
 
 
 async def log_in_as_a_person_would(tree, code, transport):
+    if tree.sessions[code].broker.login_kind is LoginKind.UNATTENDED:
+        return
     page = tree.sessions[code].broker.login.login_page(tree.brokers[code].access)
     answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
     redirect = answer.headers["location"]
@@ -184,3 +189,66 @@ async def test_leaving_the_tree_stops_every_actor_and_what_is_asked_then_fails_a
         assert not tree.engine_status.value.running
         with trio.fail_after(1), pytest.raises(Exception, match="not running"):
             await tree.token_actor.ask(lambda reply: Connect(reply=reply), 5)
+
+
+# --- one broker's trouble is its own ------------------------------------------------------------------------------------
+
+NEIGHBOURS = ("zerodha", "upstox", "dhan", "shoonya")
+"""Two that need a person and two sorts of sockets; all ten together run in tests/demo."""
+OLDEST = {"funds": 15, "positions": 6, "orders": 3, "trades": 6}
+"""Seconds between two reads of the slowest of them while its markets are open (architecture 13)."""
+
+
+def ages(tree, resource, now):
+    """Return broker -> (status, seconds since its rows were received)."""
+    rows = document(tree, resource)["brokers"]
+    return {one["broker"]: (one["status"], now - epoch_of(one)) for one in rows}
+
+
+def epoch_of(row):
+    return datetime.fromisoformat(row["as_of"]).replace(tzinfo=IST).timestamp() if row["as_of"] else 0.0
+
+
+@pytest.mark.parametrize("faulty", ["dhan", "shoonya"])
+@pytest.mark.parametrize("kind", list(FaultKind))
+async def test_a_broker_in_any_trouble_never_delays_or_changes_the_documents_of_the_others(
+    day, service, kind, faulty, autojump_clock
+):
+    day.__init__(brokers=NEIGHBOURS, number=120)
+    others = [code for code in NEIGHBOURS if code != faulty]
+    async with day.market(), service.start() as tree:
+        for resource in OLDEST:
+            await day.until(lambda resource=resource: set(statuses(tree, resource).values()) == {"ok"}, 120)
+        day.simulator.fault(faulty, kind, delay_seconds=9)
+        snapshot = tree.catalogue.value.latest
+        shares = [
+            one
+            for one in map(snapshot.at, range(snapshot.count))
+            if one.identity.segment == "nse_equities" and set(others) <= set(one.listings)
+        ]
+        assert shares, (tree.catalogue.value.lost, {code: len(snapshot.listings(code)) for code in NEIGHBOURS})
+        for number in range(20):
+            await trio.sleep(1)
+            for resource, oldest in OLDEST.items():
+                seen = ages(tree, resource, day.clock.epoch())
+                wrong = {code: seen[code] for code in others if seen[code][0] != "ok" or seen[code][1] > oldest + 2}
+                assert wrong == {}, (resource, wrong)
+            if number in (5, 15):
+                await place_elsewhere(day, tree, shares[number // 10], others[number % len(others)], f"i-{number}")
+        placed = [one for one in day.messages("place") if one["broker"] in others]
+        assert len(placed) == 2
+        assert [one["broker"] for one in day.messages("place") if one["broker"] == faulty] == []
+        assert tree.crashes.records() == ()
+
+
+async def place_elsewhere(day, tree, share, code, intent_id):
+    """Place an order at another broker and see it taken within its five seconds."""
+    tick = Decimal(str(share.tick_size))
+    price = (day.exchange.market(share.instrument_id).last_price * Decimal("0.97") / tick).quantize(Decimal(1)) * tick
+    now = day.clock.monotonic()
+    order = day.body(share, price=price, broker=code)
+    answer = await tree.engine.ask(
+        lambda reply: Place(intent_id=intent_id, order=order, dry_run=False, routed=now, deadline=now + 5, reply=reply),
+        5,
+    )
+    assert answer.status == 200, answer

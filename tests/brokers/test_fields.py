@@ -25,7 +25,7 @@ anything = st.recursive(
 @pytest.mark.parametrize(
     ("given_", "expected"),
     [(1, 1.0), ("1,234.5", 1234.5), (" 7 ", 7.0), ("-0.05", -0.05), (0, 0.0), ("", None), ("  ", None), ("NA", None),
-     (None, None), (True, None), ("nan", None), ("inf", None), (float("nan"), None), ([], None), ({}, None)],
+     (None, None), (True, None), ("nan", None), ("inf", None), (float("nan"), None), (10**400, None), ([], None), ({}, None)],
 )  # fmt: skip
 def test_a_number_that_is_none_is_none_and_never_zero(given_, expected):
     assert fields.number(given_) == expected

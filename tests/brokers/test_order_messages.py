@@ -1,13 +1,15 @@
 """What all order messages have in common: whole lots only, and no acceptance without an order id."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, NotSendable, RefusalKind, WireResponse
-from onebroker.config.vocabulary import Outcome
+from onebroker.config.vocabulary import OrderType, Outcome
 
 
 def listing(contract_units):
@@ -51,3 +53,39 @@ def test_without_an_order_id_the_outcome_is_unknown_and_the_start_of_the_body_is
     assert not_refused(None, response).broker_response == "<" + "x" * 299
     accepted = not_refused("7", response)
     assert (accepted.outcome, accepted.order_id) == (Outcome.ACCEPTED, "7")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Request timed out", "Gateway Timeout", "connection time-out", "Your order is under process", "being processed",
+     "Something went wrong, please try after sometime", "No response from OMS", "unable to confirm the order"],
+)  # fmt: skip
+def test_words_that_leave_open_what_became_of_the_order_are_no_rejection(words):
+    answer = refused(BrokerRefusal(RefusalKind.REFUSED, words), WireResponse(status=400), surely=True)
+    assert (answer.outcome, answer.status_message) == (Outcome.UNKNOWN, words)
+
+
+def test_a_dead_session_and_the_rate_limit_are_sure_whatever_their_words():
+    for kind in (RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.ADDRESS_NOT_REGISTERED):
+        answer = refused(BrokerRefusal(kind, "session timed out"), WireResponse(status=401), surely=True)
+        assert answer.outcome is Outcome.REJECTED
+
+
+@pytest.mark.parametrize("gone", [None, Decimal(0)])
+def test_a_limit_needs_its_price_and_a_stop_its_trigger(gone):
+    some = Decimal("1.05")
+    for order_type, price, trigger in (
+        ("LIMIT", gone, some),
+        ("SL", gone, some),
+        ("SL", some, gone),
+        ("SL-M", some, gone),
+    ):
+        with pytest.raises(NotSendable, match="needs a"):
+            check_prices(OrderType(order_type), price, trigger)
+    for order_type, price, trigger in (
+        ("MARKET", gone, gone),
+        ("LIMIT", some, gone),
+        ("SL", some, some),
+        ("SL-M", gone, some),
+    ):
+        check_prices(OrderType(order_type), price, trigger)

@@ -26,10 +26,14 @@ import attrs
 import msgspec
 import pytest
 
+from onebroker.brokers.registry import build_registry
+
 READY_SECONDS = 60.0
 """The demo needs about three; a busy machine may take longer."""
 WAIT_SECONDS = 30.0
 STOP_SECONDS = 30.0
+ENGINE_SECONDS = 45.0
+"""After a start the engine waits up to 30 s for the book of a broker with open orders (order-engine 2.5)."""
 CALL_SECONDS = 60.0
 STEP_SECONDS = 0.05
 KEY, SECRET = "demo-key", "demo-secret"
@@ -37,6 +41,7 @@ LOST = (OSError, http.client.HTTPException)
 """What a request ends with whose server is killed."""
 
 
+CODES = frozenset(build_registry())
 DOCUMENTS = (
     "/api/portfolio/funds",
     "/api/portfolio/holdings",
@@ -134,7 +139,7 @@ class Demo:
     # The process
 
     def start(self) -> "Demo":
-        """Start it, wait until `GET /api/` answers, both brokers are read and orders are taken; connect."""
+        """Start it, wait until `GET /api/` answers; connect."""
         began = time.monotonic()
         self.launch()
         until(lambda: self._answers_or_fails(), "GET /api/ to answer", READY_SECONDS)
@@ -266,13 +271,14 @@ class Demo:
         brokers = answer.json.get("brokers", []) if answer.status in (200, 502, 503) else []
         return {each["broker"]: each["status"] for each in brokers}
 
+    def all_ok(self, path: str) -> bool:
+        return self.statuses(path) == dict.fromkeys(CODES, "ok")
+
     def until_ready(self) -> None:
-        """Wait until orders are taken and both brokers are read in every document."""
+        """Wait until orders are taken and every broker is read in every document."""
         for path in DOCUMENTS:
-            until(
-                lambda path=path: self.statuses(path) == {"zerodha": "ok", "upstox": "ok"}, f"both brokers ok in {path}"
-            )
-        until(lambda: self.read("/api/health")["engine"]["running"], "the engine to run")
+            until(lambda path=path: self.all_ok(path), f"every broker to be ok in {path}")
+        until(lambda: self.read("/api/health")["engine"]["running"], "the engine to run", ENGINE_SECONDS)
         until(lambda: self.read("/api/health")["catalogue"]["published_today"], "the catalogue to be published")
 
     def place(self, **fields: object) -> Answer:
@@ -315,13 +321,13 @@ class Demo:
         return self.control("GET", f"/ledger?since={since}")
 
     def shares(self) -> list[Any]:
-        """Cash shares of nse that both brokers list, with room for orders 7 % either side of the market: others may have
+        """Cash shares of nse that every broker lists, with room for orders 7 % either side of the market: others may have
         walked near their price band, whose orders an exchange rejects."""
         return [
             each
             for each in self.control("GET", "/instruments?shape=security&limit=500")
             if each["segment"] == "nse_equities"
-            and len(each["brokers"]) == 2
+            and len(each["brokers"]) == len(CODES)
             and each["lower_circuit"] < each["last_price"] * 0.93
             and each["last_price"] * 1.07 < each["upper_circuit"]
         ]

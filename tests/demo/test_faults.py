@@ -105,14 +105,14 @@ def test_a_broker_that_refuses_connections_costs_only_itself(demo):
     share = demo.share(5)
     demo.fault("upstox", "refuse_connections")
     said = demo.until(lambda: free_choice(demo, share), "orders to go to the other broker")
-    assert said["broker"] == "zerodha"
+    assert said["broker"] != "upstox"
     since = demo.ledger()["next"]
     answer = pinned(demo, share, "upstox")
     assert answer.status in (409, 422, 503), answer
     assert demo.placed(since) == []
     demo.until_status(said["order_id"], "OPEN")
     assert demo.cancel(said["order_id"]).json["outcome"] == "accepted"
-    assert demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])["broker"] == "zerodha"
+    assert demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])["broker"] != "upstox"
     errors = demo.until(lambda: demo.read("/api/health")["brokers"]["upstox"]["read_errors"], "health to say so")
     assert errors
 

@@ -9,7 +9,8 @@ def test_its_part_is_stale_after_its_limit_and_still_shown_while_the_other_stays
     demo = one_unreachable
     for path in PATHS:
         demo.until(lambda path=path: demo.statuses(path).get("upstox") == "stale", f"stale in {path}", STALE_SECONDS)
-        assert demo.statuses(path) == {"upstox": "stale", "zerodha": "ok"}
+        others = {code: status for code, status in demo.statuses(path).items() if code != "upstox"}
+        assert set(others.values()) == {"ok"}
         assert demo.ask("GET", path).status == 200
     rows = demo.read("/api/portfolio/positions")["net"]
     assert "upstox" in {part["broker"] for row in rows for part in row["by_broker"]}, "stale rows are still included"

@@ -19,10 +19,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from onebroker.brokers.simulator.lookup import DIALECTS
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BROKERS = "zerodha,upstox"
-"""Brokers with a dialect and an SDK driver here; the simulator is started once for all of them."""
+BROKERS = ",".join(DIALECTS)
+"""Every broker with a dialect; the simulator is started once for all of them."""
 START_SECONDS = 60.0
 
 Steps = dict[str, object]

@@ -1,7 +1,8 @@
 """Make the environments of the official SDKs under `.sdk/` from the pins beside this file; nothing to do = no time.
 
 Run by the test command: `python tests/sdk/install.py`. An environment is made again when its pins changed; it counts as
-made only once the pins it holds are written into it, so an interrupted run starts over.
+made only once the pins it holds are written into it, so an interrupted run starts over. The pins are whole and are installed
+without resolving: some SDKs pin libraries of years ago, with which no two of them would fit together.
 """
 
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1] / ".sdk"
-ENVIRONMENTS = ("others",)
+ENVIRONMENTS = ("others", "fyers")
 """Names of `<name>.txt` beside this file and of the folder under `.sdk/`; the ten SDKs do not all resolve together."""
 
 
@@ -28,7 +29,17 @@ def install(name: str) -> bool:
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", HERE / f"{name}.txt"],
+        [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "-r",
+            HERE / f"{name}.txt",
+        ],
         check=True,
     )
     made_from.write_text(pins)

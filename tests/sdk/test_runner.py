@@ -17,7 +17,7 @@ def test_a_driver_reaches_this_machine_and_nothing_else(run_driver):
 
 def test_installing_again_finds_everything_present(sdk_wanted):
     done = subprocess.run([sys.executable, HERE / "install.py"], capture_output=True, timeout=60, check=True)
-    assert done.stdout.decode().splitlines() == [".sdk/others: present"]
+    assert done.stdout.decode().splitlines() == [".sdk/others: present", ".sdk/fyers: present"]
 
 
 def test_every_pin_is_exact():

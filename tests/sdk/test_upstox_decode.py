@@ -7,10 +7,16 @@ from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from onebroker.brokers.broker import Access
 from onebroker.brokers.events import CorruptFrame, Heartbeat, Ticks
 from onebroker.brokers.records import DepthLevel, Tick
+from onebroker.brokers.requests import StreamAddress
 from onebroker.brokers.upstox import feed
 from onebroker.brokers.upstox.proto import FeedResponse
+from onebroker.brokers.upstox.wire import ENDPOINTS
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 SENT = 1_790_850_000_000
 SAME_DAY = SENT - 3_600_000
@@ -151,7 +157,7 @@ def levels(quotes):
 def test_the_sdks_frames_become_the_documented_ticks(batch):
     messages, theirs, _, _ = batch
     for message, frame in zip(messages, theirs, strict=True):
-        (event,) = feed.decoder({}).receive(frame)
+        (event,) = feed.decoder(ACCESS, ADDRESS, {}).receive(frame)
         if "feeds" not in message:
             assert event == Heartbeat()
             continue
@@ -167,5 +173,5 @@ def test_cut_and_damaged_frames_of_the_sdk_never_raise(batch):
             damaged = bytearray(frame)
             damaged[place] ^= 0xFF
             for content in (frame[:place], bytes(damaged)):
-                for event in feed.decoder({}).receive(content):
+                for event in feed.decoder(ACCESS, ADDRESS, {}).receive(content):
                     assert isinstance(event, (Ticks, Heartbeat, CorruptFrame))

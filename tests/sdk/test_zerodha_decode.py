@@ -7,8 +7,14 @@ import struct
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from onebroker.brokers.broker import Access
 from onebroker.brokers.records import DepthLevel, Listing, Tick
+from onebroker.brokers.requests import StreamAddress
 from onebroker.brokers.zerodha import feed
+from onebroker.brokers.zerodha.wire import ENDPOINTS
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12)
 FIELDS = {8: 1, 28: 6, 32: 7, 44: 10, 184: 15}
@@ -78,7 +84,7 @@ def test_the_sdk_and_we_read_the_same_ticks(run_driver, seed):
     dice = random.Random(seed)
     frames = [frame(dice) for _ in range(FRAMES)]
     steps = run_driver("zerodha_decode.py", {"frames": [base64.b64encode(one).decode() for one in frames]})
-    decoder = feed.decoder(OneUnit())
+    decoder = feed.decoder(ACCESS, ADDRESS, OneUnit())
     compared = 0
     for place, one in enumerate(frames):
         ours = [tick for event in decoder.receive(one) for tick in event.ticks]

@@ -100,7 +100,7 @@ def _takes(candidate: Candidate) -> Skipped | None:
     segment = order.instrument.identity.segment
     calendar = calendar_of(segment)
     offered = (
-        (segment in can.segments, bare_segment(segment)),
+        (segment in can.segments, order.product),
         (order.product in can.products.get(calendar, ()), order.product),
         (order.order_type in can.order_types.get(calendar, ()), order.order_type),
         (order.validity in can.validities, order.validity),

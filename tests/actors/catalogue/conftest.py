@@ -76,7 +76,7 @@ def market() -> SimpleNamespace:
             "zerodha": zerodha.instrument_file(names["zerodha"]),
             "upstox": upstox.instrument_file(names["upstox"]),
         },
-        registry=build_registry(),
+        registry={code: broker for code, broker in build_registry().items() if code in names},
         FileServer=FileServer,
         frame=frame,
         sources=sources,

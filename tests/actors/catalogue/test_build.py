@@ -1,5 +1,7 @@
 """Whole builds from the simulator's own instrument files, in this process and in the worker."""
 
+from datetime import date, timedelta
+
 import msgspec
 import pytest
 import trio
@@ -13,7 +15,9 @@ from onebroker.actors.catalogue.snapshot import TableSnapshot
 def built(market, tmp_path, bodies=None, lost=None):
     bodies = market.bodies if bodies is None else bodies
     path = tmp_path / "built.arrow"
-    report = build_catalogue({code: [body] for code, body in bodies.items()}, lost or {}, path, market.registry)
+    report = build_catalogue(
+        {code: [body] for code, body in bodies.items()}, lost or {}, path, market.registry, market.DAY
+    )
     return report, path
 
 
@@ -75,7 +79,7 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
     builder = ProcessBuilder(folder)
     bodies = {code: (body,) for code, body in market.bodies.items()}
     with trio.fail_after(60):
-        report = await builder.build(Downloads(bodies=bodies, lost={}), folder / "x.arrow")
+        report = await builder.build(Downloads(bodies=bodies, lost={}, day=market.DAY), folder / "x.arrow")
         snapshot = await builder.load(folder / "x.arrow", market.DAY)
     assert report == expected
     assert msgspec.json.decode(msgspec.json.encode(report)) == msgspec.json.decode(msgspec.json.encode(expected))
@@ -87,5 +91,22 @@ async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
     with trio.fail_after(60), pytest.raises(BuildFailed, match="the build ended with 1"):
         await builder.build(
-            Downloads(bodies={"zerodha": (market.bodies["zerodha"],)}, lost={}), tmp_path / "missing" / "x.arrow"
+            Downloads(bodies={"zerodha": (market.bodies["zerodha"],)}, lost={}, day=market.DAY),
+            tmp_path / "missing" / "x.arrow",
         )
+
+
+def test_contracts_that_have_expired_are_left_out_and_those_of_the_day_itself_are_not(market, tmp_path):
+    whole = TableSnapshot(map_frame(built(market, tmp_path)[1]), market.DAY)
+    contracts = [one for one in map(whole.at, range(whole.count)) if one.identity.expiry_date is not None]
+    first = min(one.identity.expiry_date for one in contracts)
+
+    def left(day):
+        path = tmp_path / f"{day}.arrow"
+        build_catalogue({code: [body] for code, body in market.bodies.items()}, {}, path, market.registry, day)
+        return TableSnapshot(map_frame(path), day).count
+
+    on_the_day, after = date.fromisoformat(str(first)), date.fromisoformat(str(first)) + timedelta(days=1)
+    gone = sum(one.identity.expiry_date == first for one in contracts)
+    assert left(on_the_day) == whole.count
+    assert left(after) == whole.count - gone < whole.count

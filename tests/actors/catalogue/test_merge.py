@@ -157,3 +157,54 @@ def test_an_empty_frame_loses_its_broker_only(market):
     assert merged.height == 1
     assert reports["a"].error == "its file lists no instrument"
     assert reports["b"].error is None
+
+
+CRUDE = {
+    "exchange": "mcx", "segment": "commodity_futures", "symbol": None, "underlying_symbol": "CRUDEOIL",
+    "expiry_date": "2026-12-18", "tick_size": 1.0,
+}  # fmt: skip
+
+
+def units_of(market, **brokers):
+    """Return each broker's units per lot in the merged row; each gives (lot size, units in its own quantities)."""
+    frames = {
+        code: market.frame(CRUDE | {"broker_token": code, "lot_size": lot, "contract_units": units})
+        for code, (lot, units) in brokers.items()
+    }
+    row = only(merge(frames)[0])
+    return {one["broker"]: one["contract_units"] for one in row["listings"]}
+
+
+def test_a_lot_of_unknown_size_is_the_size_on_which_all_who_say_agree(market):
+    assert units_of(market, a=(100, 1), b=(100, 100), c=(1, None), d=(None, None)) == {
+        "a": 1, "b": 100, "c": 100, "d": 100,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"a": (100, 1), "b": (10, 1)},  # they disagree
+        {"a": (1, 1)},  # a lot of one is how files say "unknown" too
+        {"a": (None, 1)},
+        {"a": (100, None)},  # its own quantities are not understood either
+        {},
+    ],
+)
+def test_a_lot_on_whose_size_nobody_can_be_trusted_stays_unknown(market, others):
+    assert units_of(market, **others, c=(1, None))["c"] is None
+
+
+def test_an_agreed_lot_does_not_reach_another_contract(market):
+    later = CRUDE | {"expiry_date": "2027-01-19"}
+    merged, _ = merge(
+        {
+            "a": market.frame(CRUDE | {"broker_token": "1", "lot_size": 100, "contract_units": 1}),
+            "c": market.frame(
+                CRUDE | {"broker_token": "2", "lot_size": None, "contract_units": None},
+                later | {"broker_token": "3", "lot_size": None, "contract_units": None},
+            ),
+        }
+    )
+    units = {row["expiry_date"]: row["listings"][-1]["contract_units"] for row in merged.iter_rows(named=True)}
+    assert units == {"2026-12-18": 100, "2027-01-19": None}

@@ -93,7 +93,7 @@ def test_each_check_has_its_flaw_and_they_are_made_in_order():
     [
         ("GTC", {"validity": "GTC"}),
         ("BASKET", {"order_type": "BASKET"}),
-        ("ncdex_thing", {"instrument": instrument("ncdex_thing")}),
+        ("CNC", {"instrument": instrument("ncdex_thing")}),
     ],
 )
 def test_what_a_broker_does_not_offer_is_named(word, changes):

@@ -134,7 +134,7 @@ async def test_a_tick_is_served_while_it_is_fresh(autojump_clock, house, world):
 async def test_what_is_read_held_or_open_is_watched_at_every_broker_that_lists_it(autojump_clock, house, world):
     async with house().running() as running:
         await running.watch(world.SHARE)
-        assert {code: one.watched for code, one in running.sessions.items()} == {
+        assert {code: one.watched for code, one in running.sessions.items() if one.watched} == {
             "zerodha": {"1"},
             "upstox": {"NSE_EQ|1"},
         }

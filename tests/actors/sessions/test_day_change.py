@@ -19,11 +19,7 @@ def state(day, code):
 
 def commodity(day):
     """Return a contract that both brokers list and that trades in the evening."""
-    return next(
-        one
-        for one in day.snapshot._instruments.values()
-        if one.identity.segment == "mcx_commodity_futures" and set(day.codes) <= set(one.listings)
-    )
+    return day.listed("mcx_commodity_futures")[0]
 
 
 async def until_time(day, hour, minute=0):

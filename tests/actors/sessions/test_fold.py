@@ -36,13 +36,13 @@ def read(fold, rows, at=DAY + 2, day_start=DAY):
 
 @pytest.mark.parametrize("status", ["COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"])
 def test_a_finished_order_stays_finished_and_the_contradiction_is_counted(status):
-    fold = read(events(row(status=status)), [row(status="OPEN")])
+    fold = read(read(OrderFold(), [row(status=status)]), [row(status="OPEN")])
     assert fold.rows["1"].status == status
     assert fold.contradictions == 1
 
 
 def test_a_lower_filled_quantity_changes_nothing_and_is_counted():
-    fold = read(events(row(filled=50)), [row(filled=20)])
+    fold = events(row(filled=50), row(filled=20))
     assert fold.rows["1"] == row(filled=50)
     assert fold.contradictions == 1
 
@@ -155,3 +155,24 @@ def test_reporting_what_is_held_changes_nothing(rows):
     assert again.rows == fold.rows
     assert again.contradictions == fold.contradictions
     assert all(again.rows[order_id] is held for order_id, held in fold.rows.items())
+
+
+def test_a_stream_that_runs_behind_the_book_tells_old_news_and_contradicts_nothing():
+    fold = OrderFold().read([row("1", "COMPLETE", filled=10)], began=DAY, at=DAY, day_start=DAY)
+    for status in ("PENDING", "OPEN", "COMPLETE"):
+        fold = fold.event(row("1", status, filled=10 if status == "COMPLETE" else 0), at=DAY + 1, day_start=DAY)
+        assert fold.rows["1"].status == "COMPLETE"
+        assert fold.rows["1"].filled_quantity == 10
+    assert fold.contradictions == 0
+    fold = fold.event(row("1", "OPEN"), at=DAY + 2, day_start=DAY)  # this stream had said COMPLETE itself
+    assert fold.contradictions == 1
+    assert fold.rows["1"].status == "COMPLETE"
+
+
+def test_a_book_that_runs_behind_the_stream_tells_old_news_and_contradicts_nothing():
+    fold = OrderFold().event(row("1", "COMPLETE", filled=10), at=DAY, day_start=DAY)
+    fold = fold.read([row("1", "OPEN")], began=DAY, at=DAY + 1, day_start=DAY)
+    assert (fold.contradictions, fold.rows["1"].status) == (0, "COMPLETE")
+    fold = fold.read([row("1", "COMPLETE", filled=10)], began=DAY, at=DAY + 2, day_start=DAY)
+    fold = fold.read([row("1", "COMPLETE", filled=4)], began=DAY, at=DAY + 3, day_start=DAY)
+    assert (fold.contradictions, fold.rows["1"].filled_quantity) == (1, 10)

@@ -5,12 +5,13 @@ from datetime import datetime
 import attrs
 import pytest
 
-from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.in_service import brokers_in_service, require_credentials
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Moment, Priority
 from onebroker.config.clock import IST
-from onebroker.config.sections import BrokerSettings, CadenceOverrides, RateOverrides, RateRow
+from onebroker.config.sections import BrokerSettings, CadenceOverrides, Credentials, RateOverrides, RateRow
+from onebroker.config.settings import SettingsError
 
 REGISTRY = build_registry()
 
@@ -80,3 +81,36 @@ def test_addresses_of_the_settings_replace_the_brokers_own_altogether():
 def test_each_budget_is_a_fresh_one():
     one = service({"zerodha": BrokerSettings()})["zerodha"]
     assert one.budget() is not one.budget()
+
+
+@pytest.mark.parametrize(
+    ("given", "lacking"),
+    [
+        ({"api_key": "k", "api_secret": "s"}, None),
+        ({"api_key": "k"}, "brokers.zerodha needs api_secret"),
+        ({}, "brokers.zerodha needs api_key, api_secret"),
+    ],
+)
+def test_credentials_that_are_missing_are_named(given, lacking):
+    settings = {"zerodha": BrokerSettings(credentials=Credentials(given))}
+    if lacking is None:
+        require_credentials(REGISTRY, settings)
+        return
+    with pytest.raises(SettingsError, match=lacking):
+        require_credentials(REGISTRY, settings)
+
+
+def test_any_complete_set_of_credentials_will_do_and_the_nearest_is_named():
+    broker = attrs.evolve(
+        REGISTRY["zerodha"],
+        credential_keys=frozenset({"client_id", "pin", "totp_secret"}),
+        other_credential_keys=(frozenset({"client_id", "access_token"}),),
+        optional_credential_keys=frozenset({"nickname"}),
+    )
+    assert broker.missing_credentials({"client_id", "access_token"}) == frozenset()
+    assert broker.missing_credentials({"client_id", "pin"}) == {"totp_secret"}
+    assert broker.all_credential_keys == {"client_id", "pin", "totp_secret", "access_token", "nickname"}
+
+
+def test_a_disabled_broker_needs_nothing():
+    require_credentials(REGISTRY, {"zerodha": BrokerSettings(enabled=False)})

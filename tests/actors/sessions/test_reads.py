@@ -1,5 +1,6 @@
 """Polls: at their cadence with the market open and closed, at once when something of ours moved, parsed only when changed."""
 
+import math
 from datetime import datetime
 from itertools import pairwise
 
@@ -19,10 +20,16 @@ from onebroker.config.exchange_documents import exchange_documents
 CODES = ["zerodha", "upstox"]
 RESOURCES = ["orders", "trades", "positions", "funds", "holdings"]
 OPEN = {
-    "zerodha": {"orders": 1, "trades": 2, "positions": 2, "funds": 5, "holdings": 60},
-    "upstox": {"orders": 3, "trades": 6, "positions": 6, "funds": 15, "holdings": 60},
-}
+    code: dict(zip(RESOURCES, seconds, strict=True))
+    for code, seconds in {
+        "zerodha": (1, 2, 2, 5, 60), "upstox": (3, 6, 6, 15, 60), "dhan": (1, 2, 2, 5, 60), "angelone": (2, 3, 3, 5, 60),
+        "fyers": (2, 4, 4, 15, 60), "kotakneo": (2, 4, 4, 10, 60), "fivepaisa": (3, 6, 6, 15, 60),
+        "groww": (2, 4, 4, 10, 60), "icicidirect": (55, math.inf, 55, 55, 170), "shoonya": (2, 4, 4, 10, 60),
+    }.items()
+}  # fmt: skip
+"""Architecture 13's table."""
 CLOSED = {"orders": 30, "trades": 30, "positions": 30, "funds": 30, "holdings": 170}
+SLOWLY_CLOSED = dict.fromkeys(RESOURCES, 600) | {"holdings": 1800}
 REAL = calendar_from_documents(exchange_documents())
 
 
@@ -89,7 +96,7 @@ async def test_an_own_order_message_has_the_books_read_at_once_and_at_most_once_
         await world.place(code)
         answered = day.clock.monotonic()
         await trio.sleep(1.1)
-        for resource in ("orders", "trades", "positions", "funds"):
+        for resource in ("orders", "funds"):
             times = world.calls.times(code, resource, answered)
             assert times, resource
             assert times[0] - answered <= 1.0
@@ -101,6 +108,25 @@ async def test_an_own_order_message_has_the_books_read_at_once_and_at_most_once_
         assert len(world.calls.times(code, "orders", answered + 1.1)) >= 3
         view = day.sessions[code].view.value
         assert view.orders_read_started > answered
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("code", CODES)
+async def test_a_fill_has_trades_and_positions_read_at_once_whoever_tells_of_it(
+    day, world, code, stream, autojump_clock
+):
+    async with day.market(), day.service():
+        if not stream:
+            day.simulator.fault(code, FaultKind.STALL_STREAM)
+        sent = await world.place(code)
+        await day.until(lambda: sent.answer.order_id in day.sessions[code].view.value.orders)
+        await trio.sleep(20)
+        day.simulator.set_price(day.equity().instrument_id, world.low(day.equity()) - 1)
+        await day.until(lambda: day.sessions[code].view.value.orders[sent.answer.order_id].status == "COMPLETE")
+        seen = day.clock.monotonic()
+        await trio.sleep(1.2)
+        for resource in ("trades", "positions", "funds"):
+            assert [when for when in world.calls.times(code, resource, seen - 0.1) if when <= seen + 1.05], resource
 
 
 async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes(day, world, slices, autojump_clock):
@@ -186,8 +212,10 @@ async def test_an_unreadable_answer_is_shown_as_that_while_a_broker_that_is_away
         assert day.sessions[code].view.value.read_errors == {}
 
 
-def test_the_cadence_of_every_broker_is_a_period_for_every_resource():
+def test_the_cadence_of_every_broker_is_that_of_the_table():
+    assert list(OPEN) == list(build_registry())
     for broker in build_registry().values():
+        closed = SLOWLY_CLOSED if broker.code == "icicidirect" else CLOSED
         for resource in RESOURCES:
             assert period_seconds(broker.cadence, resource, market_open=True) == OPEN[broker.code][resource]
-            assert period_seconds(broker.cadence, resource, market_open=False) == CLOSED[resource]
+            assert period_seconds(broker.cadence, resource, market_open=False) == closed[resource]

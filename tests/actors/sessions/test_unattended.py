@@ -1,6 +1,7 @@
 """Logins that need no person: made by the keeper itself, never again and again (lesson 4)."""
 
-from datetime import datetime
+import random
+from datetime import datetime, time
 from types import SimpleNamespace
 
 import pytest
@@ -13,19 +14,22 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import Access, Endpoints, Login, LoginKind, Windows
 from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import Budget
+from onebroker.brokers.transport.budget import Budget, Moment, Priority
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.config.clock import IST, Clock
 
 ENDPOINTS = Endpoints(rest_url="", login_url="", stream_url="", order_stream_url="", instruments_url="")
 LOGIN = WireRequest(kind=CallKind.LOGIN, method="POST", url="http://b.test/login")
+START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+UNLIMITED = Windows()
 PROFILE = WireRequest(kind=CallKind.READ, method="GET", url="http://b.test/profile")
 
 
 class Codec:
     """A broker whose answers to login and profile can be set; it counts both."""
 
-    def __init__(self, clock, *, lives_seconds=86_400.0):
+    def __init__(self, clock, *, lives_seconds=86_400.0, same_token=False):
+        self.same_token = same_token
         self.clock = clock
         self.lives_seconds = lives_seconds
         self.logins = []
@@ -41,7 +45,10 @@ class Codec:
             raise self.refuses_login
         number, epoch = len(self.logins), now.timestamp()
         return Login(
-            tokens={"t": f"token{number}"}, user_id="U", logged_in_at=epoch, expires_at=epoch + self.lives_seconds
+            tokens={"t": "token1" if self.same_token else f"token{number}"},
+            user_id="U",
+            logged_in_at=epoch,
+            expires_at=epoch + self.lives_seconds,
         )
 
     def renew(self, access, now):
@@ -50,7 +57,7 @@ class Codec:
     def profile_request(self, access):
         return PROFILE
 
-    def parse_profile(self, response):
+    def parse_profile(self, response, login):
         self.profiles.append(self.clock.monotonic())
         if self.refuses_profile is not None:
             raise self.refuses_profile
@@ -63,11 +70,14 @@ class Answering:
         return WireResponse(status=200)
 
 
-@pytest.fixture
-def keeper(nursery, autojump_clock):
-    clock = Clock.following_trio(datetime(2026, 11, 23, 10, 0, tzinfo=IST))
-    codec, store, shown = Codec(clock), MemoryStore(clock), []
-    gate = BudgetGate(Budget(Windows(), Windows()), clock, most_waiting=10)
+def make_keeper(nursery, *, call_windows=UNLIMITED, before=(), **codec_options):
+    """`before` are the priorities of the reads that its budget has let through just now."""
+    clock = Clock.following_trio(START)
+    codec, store, shown = Codec(clock, **codec_options), MemoryStore(clock), []
+    budget = Budget(UNLIMITED, call_windows)
+    for priority in before:
+        budget.take(CallKind.READ, priority, Moment.of(clock))
+    gate = BudgetGate(budget, clock, most_waiting=10)
     kept = LoginKeeper(
         broker=SimpleNamespace(code="b", login=codec, login_kind=LoginKind.UNATTENDED),
         access=Access(endpoints=ENDPOINTS, credentials={}, login=None),
@@ -75,9 +85,15 @@ def keeper(nursery, autojump_clock):
         store=store,
         clock=clock,
         on_change=lambda state, access, trouble: shown.append((state, trouble)),
+        spread=random.Random(1),
     )
     nursery.start_soon(kept.run)
-    return SimpleNamespace(keeper=kept, codec=codec, store=store, shown=shown)
+    return SimpleNamespace(keeper=kept, codec=codec, store=store, shown=shown, clock=clock)
+
+
+@pytest.fixture
+def keeper(nursery, autojump_clock):
+    return make_keeper(nursery)
 
 
 def dead():
@@ -89,6 +105,22 @@ async def test_it_logs_in_by_itself_and_proves_the_login(keeper, autojump_clock)
         access = await keeper.keeper.wait_live()
     assert access.login.tokens == {"t": "token1"}
     assert (len(keeper.codec.logins), len(keeper.codec.profiles)) == (1, 1)
+
+
+async def test_reads_that_have_used_up_their_share_of_the_calls_do_not_hold_up_a_login(nursery, autojump_clock):
+    """Without a login no cancel leaves either, so its calls come before the reads and may use the share kept for exits."""
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 55)
+    with trio.fail_after(5):
+        await keeper.keeper.wait_live()
+
+
+async def test_a_profile_that_is_only_refreshed_is_a_read_like_any_other(nursery, autojump_clock):
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 53)
+    access = await keeper.keeper.wait_live()
+    asked = len(keeper.codec.profiles)
+    with trio.move_on_after(5):
+        await keeper.keeper.refresh_profile(access)
+    assert len(keeper.codec.profiles) == asked
 
 
 async def test_a_dead_session_is_repaired_by_one_new_login(keeper, autojump_clock):
@@ -125,9 +157,91 @@ async def test_a_broker_that_refuses_what_its_own_login_gave_is_not_logged_in_to
 @pytest.mark.parametrize("refusal", [BrokerRefusal(RefusalKind.REFUSED, "wrong pin"), ValueError("no secret at all")])
 async def test_a_refusal_that_trying_again_cannot_mend_is_not_tried_again(keeper, refusal, autojump_clock):
     keeper.codec.refuses_login = refusal
-    await trio.sleep(86_400)
+    await trio.sleep(21 * 3600)  # until 07:00 of the next day
     assert len(keeper.codec.logins) == 1
     assert keeper.shown[-1] == (LoginState.NEEDED, str(refusal))
+    await trio.sleep(24 * 3600)
+    assert len(keeper.codec.logins) == 2  # somebody may have put it right at the broker's
+
+
+@pytest.mark.parametrize(
+    ("kind", "meaning"),
+    [
+        (RefusalKind.BAD_CREDENTIALS, "is wrong"),
+        (RefusalKind.BLOCKED, "blocked"),
+        (RefusalKind.ADDRESS_NOT_REGISTERED, "not registered"),
+    ],
+)
+async def test_a_refused_login_says_what_has_to_be_put_right(keeper, kind, meaning, autojump_clock):
+    keeper.codec.refuses_login = BrokerRefusal(kind, "AB1000 no")
+    await trio.sleep(3600)
+    state, trouble = keeper.shown[-1]
+    assert state is LoginState.NEEDED
+    assert meaning in trouble
+    assert "AB1000 no" in trouble
+    assert len(keeper.codec.logins) == 1
+
+
+async def test_a_refused_code_is_tried_once_more_with_the_next_code(keeper, autojump_clock):
+    keeper.codec.refuses_login = BrokerRefusal(RefusalKind.BAD_TOTP, "Invalid TOTP")
+    await trio.sleep(3600)
+    first, second = keeper.codec.logins
+    assert int((second + START.timestamp()) // 30) == int((first + START.timestamp()) // 30) + 1
+    assert "TOTP secret" in keeper.shown[-1][1]
+
+
+async def test_a_code_refused_at_the_turn_of_its_half_minute_costs_nothing(keeper, autojump_clock):
+    keeper.codec.refuses_login = BrokerRefusal(RefusalKind.BAD_TOTP, "Invalid TOTP")
+    await trio.testing.wait_all_tasks_blocked()
+    keeper.codec.refuses_login = None
+    with trio.fail_after(32):
+        await keeper.keeper.wait_live()
+
+
+async def test_each_morning_there_is_a_new_login_before_the_pre_open_session(nursery, autojump_clock):
+    kept = make_keeper(nursery, lives_seconds=30 * 3600.0)
+    access = await kept.keeper.wait_live()
+    moments = []
+    for _ in range(5):
+        with trio.fail_after(86_400 + 3600):
+            access = await kept.keeper.wait_other(access)
+        moments.append(kept.clock.now())
+    assert [moment.date().day for moment in moments] == [24, 25, 26, 27, 28]
+    assert all(time(8, 10) <= moment.time() <= time(8, 30) for moment in moments)
+    assert len({moment.time() for moment in moments}) > 1
+    assert len(kept.codec.logins) == 6
+    assert all(state is not LoginState.REPAIRING for state, _ in kept.shown)  # never a moment without a login
+
+
+async def test_a_refused_morning_login_keeps_the_login_that_lives(nursery, autojump_clock):
+    kept = make_keeper(nursery, lives_seconds=30 * 3600.0)
+    await kept.keeper.wait_live()
+    kept.codec.refuses_login = BrokerRefusal(RefusalKind.BLOCKED, "account frozen")
+    await trio.sleep(23 * 3600)
+    assert kept.keeper.live is not None
+    assert kept.shown[-1][0] is LoginState.LIVE
+    assert "blocked" in kept.shown[-1][1]
+    assert len(kept.codec.logins) == 2
+    await trio.sleep(8 * 3600)  # yesterday's login has ended
+    assert kept.keeper.live is None
+    assert kept.shown[-1][0] is LoginState.NEEDED
+
+
+async def test_an_access_token_of_the_settings_that_is_dead_is_not_tried_again_and_again(nursery, autojump_clock):
+    kept = make_keeper(nursery, same_token=True)
+    kept.codec.refuses_profile = dead()
+    await trio.sleep(7200)
+    assert len(kept.codec.logins) == 2
+    assert kept.shown[-1] == (LoginState.NEEDED, "the broker refuses the access token of the settings")
+
+
+async def test_somebody_who_asks_for_a_login_gets_one_at_once(keeper, autojump_clock):
+    keeper.codec.refuses_login = BrokerRefusal(RefusalKind.ADDRESS_NOT_REGISTERED, "no")
+    await trio.sleep(10)
+    keeper.codec.refuses_login = None
+    login = await keeper.keeper.exchange("")
+    with trio.fail_after(1):
+        assert (await keeper.keeper.wait_live()).login == login
 
 
 async def test_a_broker_that_is_away_is_tried_ever_more_rarely_until_it_is_back(keeper, autojump_clock):

@@ -19,7 +19,7 @@ from onebroker.actors.store.durable import AccessToken, Durable, DurableError, M
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.actors.store.keys import SESSION_TOKEN
 from onebroker.actors.store.memory import MemoryStore
-from onebroker.actors.token.actor import TokenActor, random_token
+from onebroker.actors.token.actor import FAST_COPY_SECONDS, TokenActor, random_token
 from onebroker.actors.token.messages import Connect, Disconnect, TokenMessage
 from onebroker.actors.token.state import HeldToken, refuse_reason
 from onebroker.config.clock import IST, Clock
@@ -247,8 +247,8 @@ async def test_an_unreachable_fast_copy_falls_back_to_the_durable_store(
         assert desk.refused(row.token) is None
 
 
-async def test_a_fast_copy_that_hangs_does_not_hold_up_the_start(
-    autojump_clock: MockClock, clock: Clock, durable: MemoryDurable
+async def test_a_fast_copy_that_hangs_does_not_hold_up_the_start_and_is_told_with_its_reason(
+    autojump_clock: MockClock, clock: Clock, durable: MemoryDurable, caplog: pytest.LogCaptureFixture
 ):
     class Hanging(MemoryStore):
         async def get(self, key: str) -> bytes | None:
@@ -261,6 +261,9 @@ async def test_a_fast_copy_that_hangs_does_not_hold_up_the_start(
         async with running(clock, Hanging(clock), durable) as desk:
             row = await desk.connect()
             assert desk.refused(row.token) is None
+    told = [record.getMessage() for record in caplog.records]
+    assert told
+    assert [line for line in told if not line.endswith(f"no answer within {FAST_COPY_SECONDS:g} s")] == []
 
 
 async def test_an_unreadable_durable_store_leaves_the_fast_copy(

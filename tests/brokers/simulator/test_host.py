@@ -1,6 +1,8 @@
 """The simulator on real ports: control API, sockets, cut connections, refused ports, and what survives a kill."""
 
 import json
+import socket
+import struct
 import subprocess
 import sys
 from functools import partial
@@ -166,14 +168,14 @@ async def test_sockets_speak_the_real_protocol(running):
     url = running.brokers["zerodha"]["stream_url"]
     share = await running.share()
     with trio.fail_after(SECONDS):
-        async with trio_websocket.open_websocket_url(url) as socket:
-            await socket.send_message("hello")
-            await socket.send_message(b"\x00\x01")
-            frames = [await socket.get_message() for _ in range(3)]
+        async with trio_websocket.open_websocket_url(url) as open_socket:
+            await open_socket.send_message("hello")
+            await open_socket.send_message(b"\x00\x01")
+            frames = [await open_socket.get_message() for _ in range(3)]
             assert [frame for frame in frames if frame != "beat"][:2] == ["hello", b"\x00\x01"]
-            await socket.ping(b"there")
-            await socket.send_message(f"watch {share['instrument_id']}")
-            while not str(await socket.get_message()).startswith("price "):
+            await open_socket.ping(b"there")
+            await open_socket.send_message(f"watch {share['instrument_id']}")
+            while not str(await open_socket.get_message()).startswith("price "):
                 pass
 
 
@@ -227,6 +229,18 @@ async def test_dropped_streams_end_without_a_closing_frame(running):
             while more := await stream.receive_some():
                 frames += more
     assert frames.endswith(b"\x81\x04beat")
+
+
+async def test_a_client_that_resets_its_socket_leaves_the_simulator_running(running):
+    host, port = running.brokers["zerodha"]["rest_url"].removeprefix("http://").split(":")
+    with trio.fail_after(SECONDS):
+        stream = await trio.open_tcp_stream(host, int(port))
+        await stream.send_all(handshake("/stream"))
+        assert await stream.receive_some()
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await stream.aclose()
+        await trio.sleep(0.1)
+    assert (await running.ask("GET", "/base"))[0] == 200
 
 
 async def test_one_connection_serves_many_requests(running):

@@ -252,6 +252,23 @@ def test_a_call_of_such_a_kind_counts_against_the_windows_of_all_calls_too():
     assert budget.published(at(0.0)).call_windows == {"second": 1}
 
 
+def test_reads_leave_a_share_of_the_calls_to_entries_and_both_leave_one_to_exits():
+    budget = Budget(Windows(), Windows(minute=100))
+    reads = 0
+    while budget.room(READ, Priority.READ, at(0.0)):
+        take(budget, 1, 0.0, kind=READ, priority=Priority.READ)
+        reads += 1
+    take(budget, 25, 0.0, priority=Priority.ENTRY)
+    assert not budget.room(ORDER, Priority.ENTRY, at(0.0))
+    take(budget, 20, 0.0, priority=Priority.EXIT)
+    assert not budget.room(ORDER, Priority.EXIT, at(0.0))
+    assert reads == 55
+
+
+def test_a_window_of_one_call_still_lets_reads_through():
+    assert Budget(Windows(), Windows(second=1)).room(READ, Priority.READ, at(0.0))
+
+
 def test_a_quote_given_back_leaves_its_room_in_every_window():
     budget = Budget(Windows(), Windows(second=2), kind_windows=KINDS)
     (place,) = take(budget, 1, 0.0, kind=QUOTE, priority=Priority.READ)

@@ -1,10 +1,15 @@
 """Upstox' order book and trade book; the expected values are read off the documentation."""
 
+from datetime import datetime
+
 import pytest
 
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.brokers.upstox import books
+from onebroker.config.clock import IST
+
+NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 CRUDE = Listing(
     broker_token="MCX_FO|570001", tradingsymbol="CRUDEOIL FUT 19 OCT 26", exchange="MCX_FO", contract_units=100
@@ -75,7 +80,7 @@ def test_a_book_that_cannot_be_understood_is_a_bad_answer_and_never_a_shorter_bo
 
 
 def test_both_books_are_one_call_each(access):
-    (orders,), (trades,) = books.order_requests(access), books.trade_requests(access)
+    (orders,), (trades,) = books.order_requests(access, NOW), books.trade_requests(access, NOW)
     assert orders.url == "https://api.upstox.com/v2/order/retrieve-all"
     assert trades.url == "https://api.upstox.com/v2/order/trades/get-trades-for-day"
     assert orders.headers["Api-Version"] == "2.0"

@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.brokers.broker import Access
 from onebroker.brokers.events import CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
 from onebroker.brokers.records import DepthLevel, Listing, Tick
-from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, StreamAddress, WireResponse
 from onebroker.brokers.upstox import feed
 from onebroker.brokers.upstox.proto import FeedResponse
+from onebroker.brokers.upstox.wire import ENDPOINTS
 from onebroker.config.clock import IST
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SENT = int(NOW.timestamp() * 1000)
@@ -29,7 +34,7 @@ def frame(kind=1, **feeds):
 
 
 def receive(content, listings=LISTINGS):
-    (event,) = feed.decoder(listings).receive(content)
+    (event,) = feed.decoder(ACCESS, ADDRESS, listings).receive(content)
     return event
 
 
@@ -79,7 +84,7 @@ def test_quantities_in_contracts_of_an_unknown_size_are_left_out():
 
 def test_listings_are_read_live():
     listings = {}
-    decoder = feed.decoder(listings)
+    decoder = feed.decoder(ACCESS, ADDRESS, listings)
     assert decoder.receive(frame(**{CRUDE: full}))[0].ticks[0].volume is None
     listings.update(LISTINGS)
     assert decoder.receive(frame(**{CRUDE: full}))[0].ticks[0].volume == 100_000
@@ -152,7 +157,7 @@ def test_an_error_is_a_refusal_or_the_end_of_the_login(wrap):
 
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_raise(content):
-    for event in feed.decoder(LISTINGS).receive(content):
+    for event in feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(content):
         assert isinstance(event, (Ticks, Heartbeat, CorruptFrame, StreamRefused, SessionDead))
 
 
@@ -161,7 +166,7 @@ def test_a_damaged_frame_never_raises_and_never_serves_a_price_that_is_none(plac
     good = bytearray(frame(**{SHARE: full, CRUDE: full}))
     good[place % len(good)] = byte
     for content in (bytes(good), bytes(good[: end % len(good)])):
-        for event in feed.decoder(LISTINGS).receive(content):
+        for event in feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(content):
             if isinstance(event, Ticks):
                 assert all(0 < each.last_price < float("inf") for each in event.ticks)
                 msgspec.json.encode(event.ticks)
@@ -169,7 +174,7 @@ def test_a_damaged_frame_never_raises_and_never_serves_a_price_that_is_none(plac
 
 @given(st.text(max_size=60))
 def test_no_text_whatever_raises(content):
-    assert len(feed.decoder(LISTINGS).receive(content)) == 1
+    assert len(feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(content)) == 1
 
 
 def listing(key):
@@ -178,17 +183,17 @@ def listing(key):
 
 def test_requests_are_json_in_binary_frames_in_portions():
     many = [listing(f"NSE_EQ|{number}") for number in range(501)]
-    first, second = feed.subscribe_messages(many)
+    first, second = feed.subscribe_messages(ACCESS, many)
     assert isinstance(first, bytes)
     assert msgspec.json.decode(second) == {
         "guid": "onebroker", "method": "sub", "data": {"mode": "full", "instrumentKeys": ["NSE_EQ|500"]},
     }  # fmt: skip
     assert len(msgspec.json.decode(first)["data"]["instrumentKeys"]) == 500
-    (stop,) = feed.unsubscribe_messages(many[:1])
+    (stop,) = feed.unsubscribe_messages(ACCESS, many[:1])
     assert msgspec.json.decode(stop) == {
         "guid": "onebroker", "method": "unsub", "data": {"instrumentKeys": ["NSE_EQ|0"]},
     }  # fmt: skip
-    assert feed.subscribe_messages([]) == []
+    assert feed.subscribe_messages(ACCESS, []) == []
 
 
 def test_there_is_no_heartbeat_to_wait_for():

@@ -1,6 +1,7 @@
 """Upstox' instrument file; the rows are the documentation's."""
 
 import gzip
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,10 @@ import pytest
 from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.brokers.upstox import instruments
+from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+
+NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 FILE = (Path(__file__).resolve().parents[2] / "data" / "upstox" / "instruments.json").read_bytes()
 ROWS = msgspec.json.decode(FILE)
@@ -165,6 +169,6 @@ def test_a_body_that_is_not_the_file_is_a_bad_answer(body):
 
 
 def test_one_file_holds_all_exchanges_and_needs_no_login(access):
-    (request,) = instruments.file_requests(access)
+    (request,) = instruments.file_requests(access, NOW)
     assert request.url == "https://assets.upstox.com/market-quote/instruments/exchange/complete.json.gz"
     assert (request.kind, "Authorization" in request.headers) == (CallKind.FILE, False)

@@ -6,9 +6,12 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import msgspec
 import pytest
 
+from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.brokers.upstox import login
 from onebroker.config.clock import IST
+
+LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 ANSWER = {
@@ -80,10 +83,10 @@ def test_the_profile_proves_the_login(access):
     request = login.profile_request(access)
     assert (request.method, request.url) == ("GET", "https://api.upstox.com/v2/user/profile")
     assert request.headers["Authorization"] == "Bearer token"
-    assert login.parse_profile(WireResponse(status=200, body=b'{"status":"success","data":{"user_id":"X"}}')) == {
-        "user_id": "X"
-    }
+    assert login.parse_profile(
+        WireResponse(status=200, body=b'{"status":"success","data":{"user_id":"X"}}'), LOGIN
+    ) == {"user_id": "X"}
     dead = b'{"status":"error","errors":[{"errorCode":"UDAPI100050","message":"Invalid token used to access API"}]}'
     with pytest.raises(BrokerRefusal) as refusal:
-        login.parse_profile(WireResponse(status=401, body=dead))
+        login.parse_profile(WireResponse(status=401, body=dead), LOGIN)
     assert refusal.value.kind is RefusalKind.SESSION_DEAD

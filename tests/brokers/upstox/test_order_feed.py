@@ -8,18 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.brokers.broker import Access
 from onebroker.brokers.events import CorruptFrame, Heartbeat, OrderUpdate, SessionDead, StreamRefused
 from onebroker.brokers.records import Listing, OrderRow
-from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.requests import StreamAddress, WireResponse
 from onebroker.brokers.upstox import order_feed
+from onebroker.brokers.upstox.wire import ENDPOINTS
 from onebroker.config.clock import IST
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 FRAME = (Path(__file__).resolve().parents[2] / "data" / "upstox" / "order_update.json").read_text()
 CRUDE = Listing(broker_token="MCX_FO|1", tradingsymbol="CRUDEOIL", exchange="MCX_FO", contract_units=100)
 
 
 def receive(frame):
-    (event,) = order_feed.decoder({"MCX_FO|1": CRUDE}).receive(frame)
+    (event,) = order_feed.decoder(ACCESS, ADDRESS, {"MCX_FO|1": CRUDE}).receive(frame)
     return event
 
 
@@ -64,7 +69,7 @@ def test_errors_and_unknown_messages_are_told_apart():
 
 @given(st.text(max_size=80) | st.binary(max_size=80))
 def test_no_frame_whatever_raises(frame):
-    assert len(order_feed.decoder({}).receive(frame)) == 1
+    assert len(order_feed.decoder(ACCESS, ADDRESS, {}).receive(frame)) == 1
 
 
 @given(st.integers(0, len(FRAME)))

@@ -1,14 +1,19 @@
 """Upstox' positions, holdings and funds; the expected values are read off the documentation."""
 
+from datetime import datetime
+
 import pytest
 
 from onebroker.brokers.records import FundsRow, HoldingRow, PositionRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.upstox import portfolio
+from onebroker.config.clock import IST
+
+NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 
 def test_a_carried_option_is_in_the_net_view_only(recorded):
-    rows = portfolio.parse_positions([recorded("positions")])
+    rows = portfolio.parse_positions([recorded("positions")], {})
     assert rows[0] == PositionRow(
         position_key="NSE_FO|52618:NRML", view="net", product="NRML", instrument_token="NSE_FO|52618",
         tradingsymbol="BANKNIFTY23OCT38000PE", exchange="NFO", quantity=15, overnight_quantity=15, buy_quantity=15,
@@ -21,7 +26,7 @@ def test_a_carried_option_is_in_the_net_view_only(recorded):
 
 
 def test_a_closed_position_has_no_average_price_and_its_result(recorded):
-    net, day = [row for row in portfolio.parse_positions([recorded("positions")]) if row.tradingsymbol == "YESBANK"]
+    net, day = [row for row in portfolio.parse_positions([recorded("positions")], {}) if row.tradingsymbol == "YESBANK"]
     assert (net.quantity, net.average_price, net.realized, net.buy_quantity, net.sell_quantity) == (
         0,
         None,
@@ -34,7 +39,7 @@ def test_a_closed_position_has_no_average_price_and_its_result(recorded):
 
 def test_a_commodity_position_is_in_units_and_both_spellings_of_its_value_are_rupees(recorded):
     net, day = [
-        row for row in portfolio.parse_positions([recorded("positions")]) if row.instrument_token == "MCX_FO|570001"
+        row for row in portfolio.parse_positions([recorded("positions")], {}) if row.instrument_token == "MCX_FO|570001"
     ]
     assert (net.quantity, net.sell_quantity, net.multiplier, net.sell_value) == (-200, 200, 100.0, 1_050_400.0)
     # day_sell_value of the row is without the multiplier (2 x 5252), sell_value with it.
@@ -44,7 +49,7 @@ def test_a_commodity_position_is_in_units_and_both_spellings_of_its_value_are_ru
 def test_a_commodity_position_without_its_multiplier_is_not_taken_for_units():
     row = b'[{"instrument_token":"MCX_FO|1","trading_symbol":"X","exchange":"MCX","product":"D","quantity":1}]'
     with pytest.raises(BadAnswer):
-        portfolio.parse_positions([WireResponse(status=200, body=b'{"status":"success","data":' + row + b"}")])
+        portfolio.parse_positions([WireResponse(status=200, body=b'{"status":"success","data":' + row + b"}")], {})
 
 
 def test_pledged_units_are_part_of_the_settled_and_t1_is_beside_them(recorded):
@@ -92,10 +97,10 @@ def test_the_calls_are_those_of_the_documentation(access):
     urls = [
         request.url.removeprefix("https://api.upstox.com")
         for requests in (portfolio.position_requests, portfolio.holding_requests, portfolio.fund_requests)
-        for request in requests(access)
+        for request in requests(access, NOW)
     ]
     assert urls == [
         "/v2/portfolio/short-term-positions", "/v2/portfolio/long-term-holdings", "/v3/portfolio/mtf-positions",
         "/v3/user/get-funds-and-margin",
     ]  # fmt: skip
-    assert portfolio.fund_requests(access)[0].headers["Api-Version"] == "3.0"
+    assert next(portfolio.fund_requests(access, NOW)).headers["Api-Version"] == "3.0"

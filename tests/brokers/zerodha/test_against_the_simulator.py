@@ -10,20 +10,26 @@ from urllib.parse import parse_qsl, urlsplit
 import attrs
 import pytest
 
-from onebroker.brokers.broker import Access, Endpoints, OrderChange, OrderTicket
+from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ticks
 from onebroker.brokers.records import DepthLevel, Listing
-from onebroker.brokers.requests import BrokerRefusal, RefusalKind
+from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.zerodha import build
 from onebroker.brokers.simulator.exchange import Exchange
 from onebroker.brokers.simulator.faults import Faults
 from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.zerodha import books, candles, feed, instruments, login, orders, portfolio, quotes
+from onebroker.brokers.zerodha.wire import ENDPOINTS
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import prefixed_segment
 from onebroker.config.vocabulary import Outcome
+
+LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 BASE = "http://127.0.0.1:9001"
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -54,7 +60,7 @@ class World:
         endpoints = Endpoints(**self.dialect.addresses(BASE))
         self.access = Access(endpoints=endpoints, credentials=self.dialect.credentials, login=None)
         self.access = attrs.evolve(self.access, login=self.log_in())
-        frame = instruments.read_files([self.send(instruments.file_requests(self.access)[0]).body])
+        frame = instruments.read_files([self.send(next(instruments.file_requests(self.access, NOW))).body])
         self.rows = {row["broker_token"]: row for row in frame.iter_rows(named=True)}
         self.listings = {
             token: Listing(
@@ -126,7 +132,7 @@ class World:
     def book(self):
         return {
             row.order_id: row
-            for row in books.parse_orders([self.send(books.order_requests(self.access)[0])], self.listings)
+            for row in books.parse_orders([self.send(next(books.order_requests(self.access, NOW)))], self.listings)
         }
 
 
@@ -169,10 +175,10 @@ def test_an_order_is_as_many_units_at_the_exchange_as_we_said(world, bare):
 def test_fills_are_trades_and_positions_in_units(world, bare):
     contract = world.tradable(bare)
     order_id = world.place(contract, order_type="MARKET", price=None)
-    trades = books.parse_trades([world.send(books.trade_requests(world.access)[0])], world.listings)
+    trades = books.parse_trades([world.send(next(books.trade_requests(world.access, NOW)))], world.listings)
     ours = [(row.quantity, Decimal(repr(row.price))) for row in trades if row.order_id == order_id]
     assert ours == [(fill.quantity, fill.price) for fill in world.account.fills() if fill.order_id == order_id]
-    rows = portfolio.parse_positions([world.send(portfolio.position_requests(world.access)[0])])
+    rows = portfolio.parse_positions([world.send(next(portfolio.position_requests(world.access, NOW)))], {})
     net = {(row.instrument_token, row.product): row for row in rows if row.view == "net"}
     positions = world.account.positions()
     assert len(net) == len(positions) > 3
@@ -190,7 +196,7 @@ def test_fills_are_trades_and_positions_in_units(world, bare):
 
 
 def test_holdings_and_funds_are_the_accounts(world):
-    rows = portfolio.parse_holdings([world.send(portfolio.holding_requests(world.access)[0])])
+    rows = portfolio.parse_holdings([world.send(next(portfolio.holding_requests(world.access, NOW)))])
     held = {world.token_of(world.contracts[each.instrument_id]): each for each in world.account.holdings()}
     assert {row.instrument_token for row in rows} == set(held)
     for row in rows:
@@ -198,7 +204,7 @@ def test_holdings_and_funds_are_the_accounts(world):
         assert row.settled_quantity == truth.settled_quantity + truth.collateral_quantity
         assert row.settled_quantity + row.t1_quantity == truth.total_quantity
         assert row.collateral_quantity == truth.collateral_quantity
-    funds = portfolio.parse_funds([world.send(portfolio.fund_requests(world.access)[0])])
+    funds = portfolio.parse_funds([world.send(next(portfolio.fund_requests(world.access, NOW)))])
     truth = world.account.funds()
     assert funds.available_balance == pytest.approx(float(truth.available), abs=0.01)
     assert funds.span_margin == pytest.approx(float(truth.span), abs=0.01)
@@ -216,9 +222,9 @@ def test_quotes_and_the_socket_show_the_same_market_in_units(world):
     session = world.dialect.open_socket(
         DialectRequest(method="GET", base=BASE, path="/", query=query, headers={}, body=b""), wire
     )
-    for message in feed.subscribe_messages(listings):
+    for message in feed.subscribe_messages(ACCESS, listings):
         session.received(message)
-    (event,) = feed.decoder(world.listings).receive(wire.frames[-1])
+    (event,) = feed.decoder(ACCESS, ADDRESS, world.listings).receive(wire.frames[-1])
     assert isinstance(event, Ticks)
     streamed = {tick.broker_token: tick for tick in event.ticks}
     assert set(streamed) == set(ticks) == {listing.broker_token for listing in listings}
@@ -246,10 +252,10 @@ def test_an_order_update_of_the_socket_equals_the_books_row(world):
     )
     order_id = world.place(world.first("commodity_futures"))
     session.order_changed(world.account.order(order_id), None)
-    (event,) = feed.decoder(world.listings).receive(wire.frames[-1])
+    (event,) = feed.decoder(ACCESS, ADDRESS, world.listings).receive(wire.frames[-1])
     assert event == OrderUpdate(world.book()[order_id])
     session.beat()
-    assert feed.decoder(world.listings).receive(wire.frames[-1]) == [Heartbeat()]
+    assert feed.decoder(ACCESS, ADDRESS, world.listings).receive(wire.frames[-1]) == [Heartbeat()]
 
 
 def test_candles_are_the_exchanges(world):
@@ -267,8 +273,8 @@ def test_candles_are_the_exchanges(world):
 def test_a_dead_session_is_known_as_one_everywhere(world):
     world.dialect.expire_session()
     for request, parse in (
-        (login.profile_request(world.access), login.parse_profile),
-        (portfolio.fund_requests(world.access)[0], lambda answer: portfolio.parse_funds([answer])),
+        (login.profile_request(world.access), lambda answer: login.parse_profile(answer, LOGIN)),
+        (next(portfolio.fund_requests(world.access, NOW)), lambda answer: portfolio.parse_funds([answer])),
     ):
         with pytest.raises(BrokerRefusal) as refused:
             parse(world.send(request))

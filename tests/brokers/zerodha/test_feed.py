@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.events import CorruptFrame, Heartbeat, OrderUpdate, SessionDead, StreamRefused, Ticks
 from onebroker.brokers.records import DepthLevel, Listing, Tick
+from onebroker.brokers.requests import StreamAddress
 from onebroker.brokers.zerodha import feed
 from onebroker.brokers.zerodha.wire import ENDPOINTS
 from onebroker.config.clock import IST
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "zerodha"
 INFY, LEAD, DOLLAR = 408065, 209 * 256 + 7, 1612 * 256 + 3
@@ -34,7 +38,7 @@ def frame(*packets):
 
 
 def ticks(*packets, listings=LISTINGS):
-    (event,) = feed.decoder(listings).receive(frame(*packets))
+    (event,) = feed.decoder(ACCESS, ADDRESS, listings).receive(frame(*packets))
     assert isinstance(event, Ticks)
     return event.ticks
 
@@ -88,7 +92,7 @@ def test_lots_of_an_unknown_size_leave_prices_and_no_quantities():
 
 def test_listings_are_read_live():
     listings = {}
-    decoder = feed.decoder(listings)
+    decoder = feed.decoder(ACCESS, ADDRESS, listings)
     packet = frame(full(LEAD, bytes(120)))
     assert decoder.receive(packet)[0].ticks[0].volume is None
     listings[str(LEAD)] = listing(LEAD, 1000)
@@ -105,13 +109,13 @@ def test_the_segment_tells_the_divisor(segment, price):
 
 
 def test_a_packet_without_a_price_is_no_tick():
-    events = feed.decoder({}).receive(frame(struct.pack(">II", INFY, 0), struct.pack(">II", LEAD, 5)))
+    events = feed.decoder(ACCESS, ADDRESS, {}).receive(frame(struct.pack(">II", INFY, 0), struct.pack(">II", LEAD, 5)))
     assert [tick.broker_token for tick in events[0].ticks] == [str(LEAD)]
-    assert feed.decoder({}).receive(frame(struct.pack(">II", INFY, 0))) == []
+    assert feed.decoder(ACCESS, ADDRESS, {}).receive(frame(struct.pack(">II", INFY, 0))) == []
 
 
 def test_a_byte_is_a_heartbeat_and_an_empty_frame_is_nothing():
-    decoder = feed.decoder({})
+    decoder = feed.decoder(ACCESS, ADDRESS, {})
     assert decoder.receive(b"\x00") == [Heartbeat()]
     assert decoder.receive(b"") == [Heartbeat()]
     assert decoder.receive(b"\x00\x00") == []
@@ -122,22 +126,22 @@ GOOD = frame(struct.pack(">II", INFY, 157315), full(INFY, bytes(120)))
 
 @pytest.mark.parametrize("size", range(2, len(GOOD)))
 def test_a_frame_cut_anywhere_is_dropped_whole(size):
-    assert [type(event) for event in feed.decoder({}).receive(GOOD[:size])] == [CorruptFrame]
+    assert [type(event) for event in feed.decoder(ACCESS, ADDRESS, {}).receive(GOOD[:size])] == [CorruptFrame]
 
 
 def test_bytes_behind_the_last_packet_make_a_frame_corrupt():
-    assert [type(event) for event in feed.decoder({}).receive(GOOD + b"\x00")] == [CorruptFrame]
+    assert [type(event) for event in feed.decoder(ACCESS, ADDRESS, {}).receive(GOOD + b"\x00")] == [CorruptFrame]
 
 
 def test_a_packet_of_an_unknown_length_is_counted_and_the_others_are_read():
-    events = feed.decoder({}).receive(frame(b"", b"\x00" * 12, struct.pack(">II", INFY, 157315)))
+    events = feed.decoder(ACCESS, ADDRESS, {}).receive(frame(b"", b"\x00" * 12, struct.pack(">II", INFY, 157315)))
     assert [type(event) for event in events] == [Ticks, CorruptFrame]
     assert events[0].ticks[0].last_price == 1573.15
 
 
 @given(st.binary(max_size=400) | st.builds(lambda n, tail: struct.pack(">H", n) + tail, st.integers(0, 4), st.binary()))
 def test_no_bytes_whatever_raise(data):
-    for event in feed.decoder(LISTINGS).receive(data):
+    for event in feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(data):
         assert isinstance(event, Ticks | Heartbeat | CorruptFrame)
 
 
@@ -146,12 +150,14 @@ def test_a_good_frame_with_flipped_bytes_never_raises(data):
     spoilt = bytearray(GOOD)
     for place in data.draw(st.lists(st.integers(0, len(spoilt) - 1), max_size=8)):
         spoilt[place] = data.draw(st.integers(0, 255))
-    feed.decoder(LISTINGS).receive(bytes(spoilt))
+    feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(bytes(spoilt))
 
 
 def test_the_recorded_postback_is_an_order_update():
     postback = msgspec.json.decode((DATA / "postback.json").read_bytes())
-    (event,) = feed.decoder({}).receive(msgspec.json.encode({"type": "order", "data": postback}).decode())
+    (event,) = feed.decoder(ACCESS, ADDRESS, {}).receive(
+        msgspec.json.encode({"type": "order", "data": postback}).decode()
+    )
     assert isinstance(event, OrderUpdate)
     order = event.order
     assert (order.order_id, order.status, order.filled_quantity, order.average_price, order.order_timestamp) == (
@@ -162,7 +168,9 @@ def test_the_recorded_postback_is_an_order_update():
 def test_an_order_update_in_lots_is_in_units():
     postback = msgspec.json.decode((DATA / "postback.json").read_bytes())
     postback.update(exchange="MCX", instrument_token=LEAD, quantity=3, filled_quantity=2, status="UPDATE")
-    (event,) = feed.decoder(LISTINGS).receive(msgspec.json.encode({"type": "order", "data": postback}).decode())
+    (event,) = feed.decoder(ACCESS, ADDRESS, LISTINGS).receive(
+        msgspec.json.encode({"type": "order", "data": postback}).decode()
+    )
     order = event.order
     assert (order.status, order.quantity, order.filled_quantity, order.pending_quantity) == ("OPEN", 3000, 2000, 1000)
 
@@ -182,16 +190,16 @@ def test_an_order_update_in_lots_is_in_units():
     ],
 )
 def test_texts_are_errors_or_corrupt(text, kind):
-    assert [type(event) for event in feed.decoder({}).receive(text)] == [kind]
+    assert [type(event) for event in feed.decoder(ACCESS, ADDRESS, {}).receive(text)] == [kind]
 
 
 def test_broadcasts_are_passed_over():
-    assert feed.decoder({}).receive('{"type":"message","data":"Market closes early"}') == []
+    assert feed.decoder(ACCESS, ADDRESS, {}).receive('{"type":"message","data":"Market closes early"}') == []
 
 
 @given(st.text(max_size=80))
 def test_no_text_whatever_raises(text):
-    feed.decoder({}).receive(text)
+    feed.decoder(ACCESS, ADDRESS, {}).receive(text)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +219,9 @@ def test_the_socket_is_opened_with_key_and_token_and_without_a_call(stream_url, 
 
 def test_subscribing_asks_for_full_packets_by_number():
     wanted = [listing(INFY, 1), listing(LEAD, 1000)]
-    assert feed.subscribe_messages(wanted) == [
+    assert feed.subscribe_messages(ACCESS, wanted) == [
         f'{{"a":"subscribe","v":[{INFY},{LEAD}]}}',
         f'{{"a":"mode","v":["full",[{INFY},{LEAD}]]}}',
     ]
-    assert feed.unsubscribe_messages(wanted[:1]) == [f'{{"a":"unsubscribe","v":[{INFY}]}}']
-    assert feed.subscribe_messages([]) == feed.unsubscribe_messages([]) == []
+    assert feed.unsubscribe_messages(ACCESS, wanted[:1]) == [f'{{"a":"unsubscribe","v":[{INFY}]}}']
+    assert feed.subscribe_messages(ACCESS, []) == feed.unsubscribe_messages(ACCESS, []) == []

@@ -8,9 +8,12 @@ import attrs
 import msgspec
 import pytest
 
+from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.zerodha import login
 from onebroker.config.clock import IST
+
+LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 
 NOW = datetime(2026, 11, 23, 8, 30, tzinfo=IST)
 REDIRECT = "http://127.0.0.1:5000/back?request_token=once&action=login&status=success"
@@ -102,4 +105,4 @@ def test_the_profile_is_the_brokers_own_body(access, recorded):
     request = login.profile_request(access)
     assert request.headers["Authorization"] == "token key:token"
     assert request.headers["X-Kite-Version"] == "3"
-    assert login.parse_profile(recorded("profile"))["user_id"] == "AB1234"
+    assert login.parse_profile(recorded("profile"), LOGIN)["user_id"] == "AB1234"

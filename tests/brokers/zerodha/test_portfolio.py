@@ -13,7 +13,7 @@ def answer(data):
 
 
 def test_a_commodity_position_is_in_units(recorded):
-    rows = portfolio.parse_positions([recorded("positions")])
+    rows = portfolio.parse_positions([recorded("positions")], {})
     assert rows[0] == PositionRow(
         position_key="MCX:LEADMINI17DECFUT:NRML", view="net", product="NRML", instrument_token="53496327",
         tradingsymbol="LEADMINI17DECFUT", exchange="MCX", quantity=1000, buy_quantity=1000, buy_value=161050.0,
@@ -23,7 +23,7 @@ def test_a_commodity_position_is_in_units(recorded):
 
 
 def test_a_closed_position_has_no_average_and_its_result_is_realized(recorded):
-    row = portfolio.parse_positions([recorded("positions")])[1]
+    row = portfolio.parse_positions([recorded("positions")], {})[1]
     assert (row.quantity, row.overnight_quantity, row.buy_quantity, row.sell_quantity) == (0, 3, 4, 4)
     assert row.average_price is None
     assert (row.realized, row.unrealized) == (801.0, 0.0)
@@ -31,7 +31,7 @@ def test_a_closed_position_has_no_average_and_its_result_is_realized(recorded):
 
 
 def test_the_day_view_holds_todays_legs_only(recorded):
-    rows = [row for row in portfolio.parse_positions([recorded("positions")]) if row.view == "day"]
+    rows = [row for row in portfolio.parse_positions([recorded("positions")], {}) if row.view == "day"]
     assert [(row.tradingsymbol, row.quantity, row.overnight_quantity) for row in rows] == [
         ("GOLDGUINEA17DECFUT", -3, 0), ("LEADMINI17DECFUT", 1000, 0), ("SBIN", 0, 0),
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def test_the_day_view_holds_todays_legs_only(recorded):
 def test_a_carried_position_without_an_average_shows_none_and_never_the_last_price(recorded):
     views = recorded("positions").json()["data"]
     views["net"][0].update(average_price=0, overnight_quantity=1)
-    row = portfolio.parse_positions([answer(views)])[0]
+    row = portfolio.parse_positions([answer(views)], {})[0]
     assert (row.average_price, row.last_price, row.overnight_quantity) == (None, 161.05, 1000)
 
 
@@ -48,7 +48,7 @@ def test_a_commodity_position_without_its_multiplier_is_not_guessed(recorded):
     views = recorded("positions").json()["data"]
     del views["net"][0]["multiplier"]
     with pytest.raises(BadAnswer, match="multiplier"):
-        portfolio.parse_positions([answer(views)])
+        portfolio.parse_positions([answer(views)], {})
 
 
 def test_margin_trading_units_stand_beside_the_settled_ones(recorded):

@@ -10,8 +10,6 @@ import time
 import urllib.error
 import urllib.request
 
-import pytest
-
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 
 
@@ -21,48 +19,6 @@ def wait_for(condition, what, seconds=30):
         assert time.monotonic() < ends, what
         time.sleep(0.05)
     return found
-
-
-@pytest.fixture
-def simulator(tmp_path):
-    """One simulated broker and its line."""
-    command = [sys.executable, "-m", "onebroker.brokers.simulator", "--brokers", "zerodha", "--instruments", "100",
-               "--data-dir", str(tmp_path / "simulator"), "--until-stdin-closes"]  # fmt: skip
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        said = json.loads(process.stdout.readline())
-        while process.stdout.readline().strip() != "ready":
-            pass
-        yield said
-        process.stdin.close()
-        process.wait(15)
-
-
-@pytest.fixture
-def config(tmp_path, simulator):
-    """A settings file over that broker, its secrets for its owner only."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "s"']
-    lines += ['calendar = "always_open"', "[brokers.zerodha]"]
-    lines += [f'{name} = "{value}"' for name, value in simulator["credentials"].items()]
-    names = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
-    lines += [f'{name} = "{simulator.get(name) or simulator["rest_url"]}"' for name in names]
-    path = tmp_path / "onebroker.toml"
-    path.write_text("\n".join(lines))
-    path.chmod(0o600)
-    return path, port
-
-
-@pytest.fixture
-def service(config):
-    path, port = config
-    process = subprocess.Popen([*ONEBROKER, "serve", "--config", str(path)], stdout=subprocess.PIPE, text=True)
-    assert "is running" in process.stdout.readline()
-    yield port
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
-    process.stdout.close()
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

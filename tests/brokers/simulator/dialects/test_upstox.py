@@ -11,7 +11,7 @@ import pytest
 from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ticks
 from onebroker.brokers.records import Listing
-from onebroker.brokers.requests import BrokerRefusal, RefusalKind
+from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.upstox import build
 from onebroker.brokers.simulator.dialects.upstox.naming import name_of
@@ -20,10 +20,17 @@ from onebroker.brokers.simulator.faults import Faults
 from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.upstox import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
 from onebroker.brokers.upstox.proto import FeedResponse
+from onebroker.brokers.upstox.wire import ENDPOINTS
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+
+LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
+
+ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
+ADDRESS = StreamAddress(url="ws://feed")
+NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 BASE = "http://127.0.0.1:9001"
 START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -126,7 +133,7 @@ class Upstox:
         )
 
     def listings(self):
-        frame = instruments.read_files([self.send(instruments.file_requests(self.access)[0]).body])
+        frame = instruments.read_files([self.send(next(instruments.file_requests(self.access, NOW))).body])
         return {
             row["broker_token"]: Listing(
                 broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
@@ -150,7 +157,7 @@ class Upstox:
         return orders.parse_order_answer(self.send(request))
 
     def book(self):
-        return books.parse_orders(self.send_all(books.order_requests(self.access)), self.listings())
+        return books.parse_orders(self.send_all(books.order_requests(self.access, NOW)), self.listings())
 
 
 @pytest.fixture
@@ -168,7 +175,7 @@ def test_a_login_goes_from_the_page_by_the_code_to_a_token_that_works_once(upsto
     with pytest.raises(StopIteration) as done:
         flow.send(answer)
     upstox.session = {"access_token": done.value.value.tokens["access_token"]}
-    profile = login.parse_profile(upstox.send(login.profile_request(upstox.access)))
+    profile = login.parse_profile(upstox.send(login.profile_request(upstox.access)), LOGIN)
     assert profile["user_id"] == done.value.value.user_id == upstox.account.client_id
     assert upstox.send(request).status == 401
 
@@ -185,10 +192,10 @@ def test_every_field_of_the_exchange_is_checked(upstox, field):
 
 def test_a_token_lives_until_half_past_three_and_over_a_restart_of_the_simulator(upstox):
     upstox.dialect = upstox.build()
-    assert login.parse_profile(upstox.send(login.profile_request(upstox.access)))
+    assert login.parse_profile(upstox.send(login.profile_request(upstox.access)), LOGIN)
     upstox.wall.now += timedelta(hours=17, minutes=31).total_seconds()
     with pytest.raises(BrokerRefusal) as refusal:
-        login.parse_profile(upstox.send(login.profile_request(upstox.access)))
+        login.parse_profile(upstox.send(login.profile_request(upstox.access)), LOGIN)
     assert refusal.value.kind is RefusalKind.SESSION_DEAD
 
 
@@ -213,7 +220,7 @@ def _row(order_id):
 
 
 def test_the_instrument_file_names_every_contract_as_the_exchange_knows_it(upstox):
-    answer = upstox.send(instruments.file_requests(upstox.access)[0])
+    answer = upstox.send(next(instruments.file_requests(upstox.access, NOW)))
     assert answer.body.startswith(b"\x1f\x8b")
     rows = {row["broker_token"]: row for row in instruments.read_files([answer.body]).rows(named=True)}
     names = [name_of(contract) for contract in upstox.account.contracts()]
@@ -275,32 +282,32 @@ def test_a_trade_is_in_the_trade_book_the_position_and_on_the_portfolio_stream(u
     for state in upstox.account.order_history(placed.order_id):
         session.order_changed(state, None)
     listings = upstox.listings()
-    events = [event for frame in wire.frames for event in order_feed.decoder(listings).receive(frame)]
+    events = [event for frame in wire.frames for event in order_feed.decoder(ACCESS, ADDRESS, listings).receive(frame)]
     assert all(isinstance(event, OrderUpdate) for event in events)
     assert (events[0].order.status, events[0].order.filled_quantity) == ("PENDING", 0)
     assert (events[-1].order.status, events[-1].order.filled_quantity) == ("COMPLETE", name.units)
-    trades = books.parse_trades(upstox.send_all(books.trade_requests(upstox.access)), listings)
+    trades = books.parse_trades(upstox.send_all(books.trade_requests(upstox.access, NOW)), listings)
     assert sum(each.quantity for each in trades if each.order_id == placed.order_id) == name.units
-    rows = portfolio.parse_positions(upstox.send_all(portfolio.position_requests(upstox.access)))
+    rows = portfolio.parse_positions(upstox.send_all(portfolio.position_requests(upstox.access, NOW)), {})
     day = next(row for row in rows if row.view == "day" and row.instrument_token == name.key)
     assert (day.quantity, day.buy_quantity) == (name.units, name.units)
     assert day.buy_value == pytest.approx(float(order.filled_value))
 
 
 def test_positions_holdings_and_funds_are_the_exchanges_truth(upstox):
-    positions = portfolio.parse_positions(upstox.send_all(portfolio.position_requests(upstox.access)))
+    positions = portfolio.parse_positions(upstox.send_all(portfolio.position_requests(upstox.access, NOW)), {})
     net = {row.instrument_token: row for row in positions if row.view == "net"}
     for held in upstox.account.positions():
         row = net[name_of(upstox.account.contract(held.instrument_id)).key]
         assert (row.quantity, row.overnight_quantity) == (held.quantity, held.overnight_quantity)
-    rows = portfolio.parse_holdings(upstox.send_all(portfolio.holding_requests(upstox.access)))
+    rows = portfolio.parse_holdings(upstox.send_all(portfolio.holding_requests(upstox.access, NOW)))
     by_isin = {row.isin: row for row in rows}
     for held in upstox.account.holdings():
         row = by_isin[upstox.account.contract(held.instrument_id).isin]
         assert row.settled_quantity + row.t1_quantity == held.total_quantity
         assert (row.collateral_quantity, row.average_price) == (held.collateral_quantity, float(held.average_price))
     funds, truth = (
-        portfolio.parse_funds(upstox.send_all(portfolio.fund_requests(upstox.access))),
+        portfolio.parse_funds(upstox.send_all(portfolio.fund_requests(upstox.access, NOW))),
         upstox.account.funds(),
     )
     assert funds.available_balance == float(truth.available)
@@ -406,11 +413,11 @@ def test_the_market_socket_says_the_state_of_the_markets_then_a_snapshot_then_ch
     share, crude = upstox.listed("equities"), upstox.listed("commodity_futures", "mcx")
     index = upstox.listed("equity_indices")
     wire, session = upstox.open(feed.address(upstox.access, upstox.now))
-    (request,) = feed.subscribe_messages([upstox.listing(name) for name in (share, crude, index)])
+    (request,) = feed.subscribe_messages(ACCESS, [upstox.listing(name) for name in (share, crude, index)])
     session.received(request)
     session.markets_moved(frozenset({crude.contract.instrument_id, "nobody"}))
     assert [FeedResponse.FromString(frame).type for frame in wire.frames] == [2, 0, 1]
-    decoder = feed.decoder(upstox.listings())
+    decoder = feed.decoder(ACCESS, ADDRESS, upstox.listings())
     state, snapshot, change = (decoder.receive(frame)[0] for frame in wire.frames)
     assert state == Heartbeat()
     assert isinstance(snapshot, Ticks)
@@ -423,14 +430,14 @@ def test_the_market_socket_says_the_state_of_the_markets_then_a_snapshot_then_ch
         market.volume // crude.units * crude.units,
         market.oi // crude.units * crude.units,
     )
-    session.received(feed.unsubscribe_messages([upstox.listing(crude)])[0])
+    session.received(feed.unsubscribe_messages(ACCESS, [upstox.listing(crude)])[0])
     session.markets_moved(frozenset({crude.contract.instrument_id}))
     assert len(wire.frames) == 3
 
 
 def test_text_requests_are_not_read_and_nonsense_is_answered_with_an_error(upstox):
     wire, session = upstox.open(feed.address(upstox.access, upstox.now))
-    (request,) = feed.subscribe_messages([upstox.listing(upstox.listed("equities"))])
+    (request,) = feed.subscribe_messages(ACCESS, [upstox.listing(upstox.listed("equities"))])
     session.received(request.decode())
     assert len(wire.frames) == 1
     for nonsense in (

@@ -1,0 +1,1 @@
+"""The reference documents: users, brokers, exchanges, and the brokers' own profiles."""

@@ -1,0 +1,195 @@
+"""Trying out one broker for `onebroker check`: its profile, every read, its instrument file, the first tick of its stream.
+
+Everything goes through the broker's own budget; no order is sent, nothing is stored. A step that fails says why, and the steps
+after it are tried all the same.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import attrs
+import polars as pl
+import trio
+from polars.exceptions import PolarsError
+
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.reads import codec_calls
+from onebroker.actors.store.keys import RESOURCES
+from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
+from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BrokerError, WireResponse
+from onebroker.brokers.transport.interface import FrameStream, Transport
+from onebroker.config.clock import Clock
+
+CALL_SECONDS = 10.0
+FILE_SECONDS = 180.0
+TICK_SECONDS = 15.0
+"""How long the first tick is waited for."""
+LIQUID = ("RELIANCE", "HDFCBANK", "SBIN", "INFY")
+"""Shares that trade every second of a session: one of them is subscribed to, where the broker lists it."""
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """One thing tried at one broker."""
+
+    name: str
+    ok: bool
+    detail: str
+    """What came, or why nothing did; without secrets."""
+    seconds: float
+
+
+class NothingCame(BrokerError):
+    """The broker did nothing wrong that we saw, but did not do what was asked either."""
+
+
+@attrs.frozen(kw_only=True)
+class Doors:
+    """What a check is done with."""
+
+    broker: Broker
+    caller: Caller
+    transport: Transport
+    clock: Clock
+
+
+async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) -> Step:
+    """Do one step and say how it went. Only what a broker or network does wrong is caught."""
+    began = clock.monotonic()
+    try:
+        detail, ok = await doing(), True
+    except (BrokerError, ValueError) as error:
+        detail, ok = str(error), False
+    return Step(name=name, ok=ok, detail=detail, seconds=clock.monotonic() - began)
+
+
+async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listing]) -> list[Step]:
+    """Ask for the profile and for every book."""
+    broker = doors.broker
+
+    async def profile() -> str:
+        assert access.login is not None
+        answer = await doors.caller.call(broker.login.profile_request(access), CALL_SECONDS)
+        fields = broker.login.parse_profile(answer, access.login)
+        return f"{access.login.user_id}, {len(fields)} fields"
+
+    steps = [await timed("profile", doors.clock, profile)]
+    for resource in RESOURCES:
+        requests, parse = codec_calls(broker)[resource]
+
+        async def read(requests: Callable[..., ReadFlow] = requests, parse: Callable[..., object] = parse) -> str:
+            rows = parse(await _answers(doors, requests(access, doors.clock.now()), CALL_SECONDS), listings)
+            return f"{len(rows)} rows" if isinstance(rows, tuple) else "read"
+
+        steps.append(await timed(resource, doors.clock, read))
+    return steps
+
+
+async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[str, Listing]]:
+    """Fetch and read the broker's instrument file; return also its liquid shares, by broker_token."""
+    found: dict[str, Listing] = {}
+
+    async def fetch() -> str:
+        requests = doors.broker.instruments.file_requests(access, doors.clock.now())
+        answers = await _answers(doors, requests, FILE_SECONDS)
+        if wrong := [answer.status for answer in answers if answer.status != 200]:
+            raise NothingCame(f"its file was answered with HTTP {wrong[0]}")
+        try:
+            frame = await trio.to_thread.run_sync(
+                doors.broker.instruments.read_files, [answer.body for answer in answers], abandon_on_cancel=True
+            )
+        except (PolarsError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            raise NothingCame(f"its file cannot be read ({type(error).__name__})") from error
+        found.update(_liquid(frame))
+        return f"{frame.height} rows"
+
+    return await timed("instruments", doors.clock, fetch), found
+
+
+async def check_stream(doors: Doors, access: Access, listings: Mapping[str, Listing], *, market_open: bool) -> Step:
+    """Open the market stream, subscribe to one share, and wait for its first tick."""
+    codec = doors.broker.feed
+
+    async def listen() -> str:
+        if not listings:
+            raise NothingCame("there is no instrument to subscribe to")
+        address = await doors.caller.drive(codec.address(access, doors.clock.now()), CALL_SECONDS)
+        stream = await doors.transport.connect(address, CALL_SECONDS)
+        try:
+            decoder = codec.decoder(access, address, listings)
+            if isinstance(decoder, SubscriptionDecoder):
+                decoder.subscribing(list(listings.values()))
+            with trio.move_on_after(TICK_SECONDS):
+                return await _first_tick(codec, decoder, stream, access, listings)
+        finally:
+            with trio.move_on_after(2, shield=True):
+                await stream.aclose()
+        if market_open:
+            raise NothingCame(f"the stream opened, but no tick came within {TICK_SECONDS:g} s")
+        return "opened; no tick, as its markets are closed"
+
+    return await timed("stream", doors.clock, listen)
+
+
+async def _first_tick(
+    codec: FeedCodec, decoder: FeedDecoder, stream: FrameStream, access: Access, listings: Mapping[str, Listing]
+) -> str:
+    for message in codec.opening_messages(access):
+        await stream.send(message)
+    if codec.ready_seconds is None:
+        await _subscribe(codec, access, stream, listings)
+    while True:
+        for event in decoder.receive(await stream.receive()):
+            match event:
+                case Ticks():
+                    tick = event.ticks[0]
+                    named = listings.get(tick.broker_token)
+                    return f"{named.tradingsymbol if named is not None else tick.broker_token} at {tick.last_price}"
+                case Reply():
+                    await stream.send(event.message)
+                case Ready():
+                    await _subscribe(codec, access, stream, listings)
+                case SessionDead() | StreamRefused():
+                    raise NothingCame(event.message)
+                case CorruptFrame():
+                    raise NothingCame(f"a frame could not be read: {event.reason}")
+                case _:
+                    pass
+
+
+async def _subscribe(codec: FeedCodec, access: Access, stream: FrameStream, listings: Mapping[str, Listing]) -> None:
+    for message in codec.subscribe_messages(access, list(listings.values())):
+        await stream.send(message)
+
+
+async def _answers(doors: Doors, flow: ReadFlow, timeout_seconds: float) -> list[WireResponse]:
+    answers: list[WireResponse] = []
+    try:
+        request = next(flow)
+        while True:
+            answers.append(await doors.caller.call(request, timeout_seconds))
+            request = flow.send(answers[-1])
+    except StopIteration:
+        return answers
+    finally:
+        flow.close()
+
+
+def _liquid(frame: pl.DataFrame) -> dict[str, Listing]:
+    """Return the best known liquid share that is listed, or the first share there is."""
+    shares = frame.filter((pl.col("segment") == "equities") & pl.col("broker_token").is_not_null())
+    known = shares.filter(pl.col("symbol").is_in(LIQUID))
+    rows = (known if known.height else shares).head(1).rows(named=True)
+    return {
+        row["broker_token"]: Listing(
+            broker_token=row["broker_token"],
+            tradingsymbol=row["tradingsymbol"] or "",
+            exchange=row["broker_exchange"] or "",
+            lot_size=row["lot_size"],
+            tick_size=row["tick_size"],
+            contract_units=row["contract_units"],
+            other_names=row["other_names"],
+        )
+        for row in rows
+    }

@@ -1,0 +1,1 @@
+"""Angel One SmartAPI, as codecs without I/O."""

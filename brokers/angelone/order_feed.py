@@ -1,0 +1,102 @@
+"""SmartAPI's order socket: a socket of its own, JSON in text or binary frames, one for every change of an order.
+
+Source: SmartAPI documentation, websocket order status, not re-read by us. It takes no messages but heartbeats; ours are
+websocket pings, as the SDK's, because the documents promise no text in answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from onebroker.brokers.angelone import wire
+from onebroker.brokers.angelone.books import order_row
+from onebroker.brokers.angelone.feed import PONG, socket_headers, text_event
+from onebroker.brokers.angelone.values import find_names
+from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.events import (
+    BooksMoved,
+    BrokerEvent,
+    CorruptFrame,
+    Heartbeat,
+    OrderUpdate,
+    SessionDead,
+    StreamRefused,
+)
+from onebroker.brokers.fields import number, row_of, text
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer, StreamAddress
+
+sockets = 1
+per_socket = 0
+"""It takes no instruments."""
+silence_seconds: float | None = None
+"""Nothing but pongs comes between orders, and those are the library's (lesson 3)."""
+ping_seconds: float | None = wire.PING_SECONDS
+ready_seconds: float | None = None
+
+GREETING = "AB00"
+_REFUSED = {"401": SessionDead, "403": SessionDead}
+"""status-code of a frame -> what it says; 403 is an expired token. Others but 200 are refusals the socket survives."""
+_FINE = (None, "200")
+
+
+def address(access: Access, now: datetime) -> StreamFlow:
+    """Return the socket's address; it needs no call before it. A dead token is refused at the handshake: 401, expired 403."""
+    yield from ()
+    return StreamAddress(url=access.endpoints.order_stream_url, headers=socket_headers(access))
+
+
+def opening_messages(access: Access) -> list[bytes | str]:
+    return []
+
+
+def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
+    return []
+
+
+def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
+    return []
+
+
+def ping_message() -> bytes | str | None:
+    return None
+
+
+def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "OrderFrames":
+    return OrderFrames(access.login.user_id if access.login else "", listings)
+
+
+class OrderFrames:
+    """Decodes whole messages; nothing is kept between them."""
+
+    def __init__(self, client: str, listings: Mapping[str, Listing]) -> None:
+        self._client = client.upper()
+        self._listings = listings
+
+    def receive(self, frame: bytes | str) -> list[BrokerEvent]:
+        """Decode one message; a frame that names no order, or is about another client, is dropped."""
+        if frame in (PONG, PONG.encode()):
+            return [Heartbeat()]
+        try:
+            message = row_of(msgspec.json.decode(frame))
+            if "orderData" not in message and "order-status" not in message:
+                return [text_event(frame)]
+            return [self._event(message)]
+        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+            return [CorruptFrame(f"an update that cannot be read: {error}")]
+
+    def _event(self, message: Mapping[str, object]) -> BrokerEvent:
+        code, said = text(message.get("status-code")), text(message.get("error-message"))
+        if code not in _FINE:
+            return _REFUSED.get(code or "", StreamRefused)(said or f"status {code}")
+        user = text(message.get("user-id"))
+        if user is not None and self._client and user.upper() != self._client:
+            return CorruptFrame("an update about another client")
+        status = message.get("order-status")
+        if status == GREETING:
+            return Heartbeat()
+        row = row_of(message.get("orderData"))
+        order = order_row(row, self._listings, find_names([row], self._listings), code=status)
+        # What was filled is not known where it is not said, and not zero.
+        return BooksMoved() if number(row.get("filledshares")) is None else OrderUpdate(order)

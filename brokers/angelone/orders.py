@@ -1,0 +1,171 @@
+"""Placing, modifying and cancelling at SmartAPI, and what its answers mean.
+
+Sources: smartapi-python 1.5.5 (paths, fields); SmartAPI documentation, orders and exceptions, not re-read by us.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.angelone import wire
+from onebroker.brokers.angelone.values import (
+    ORDER_TYPE_TO_WIRE,
+    PRODUCT_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
+    symbol_token,
+)
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import text
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import (
+    BadAnswer,
+    CallKind,
+    NotSendable,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.config.money import exact, plain
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+NORMAL = "NORMAL"
+STOPLOSS = "STOPLOSS"
+AFTER_MARKET = "AMO"
+"""Varieties; an order is changed and cancelled under the one it was placed with."""
+
+_NOTHING = "0"
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST placeOrder; all fields as texts. Raises `NotSendable`."""
+    try:
+        order_type = OrderType(ticket.order_type)
+        product, duration = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"angelone has no word for {error}") from error
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    body = {
+        "variety": AFTER_MARKET if ticket.after_market else _variety(order_type),
+        "tradingsymbol": ticket.listing.tradingsymbol,
+        "symboltoken": symbol_token(ticket.listing.broker_token),
+        "transactiontype": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "exchange": ticket.listing.exchange,
+        "ordertype": ORDER_TYPE_TO_WIRE[order_type],
+        "producttype": product,
+        "duration": duration,
+        "price": _price(ticket.price),
+        "triggerprice": _price(ticket.trigger_price),
+        "squareoff": _NOTHING,
+        "stoploss": _NOTHING,
+        "trailingstoploss": _NOTHING,
+        "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
+        "disclosedquantity": str(broker_quantity(ticket.disclosed_quantity, ticket.listing)),
+    }
+    if ticket.token:
+        body["ordertag"] = _tag(ticket.token)
+    return wire.request(access, CallKind.ORDER, "POST", wire.PLACE, body)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build POST modifyOrder: the whole order as it shall stand, so what stays comes from the row.
+
+    Raises `NotSendable`.
+    """
+    row = change.row
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+        product, duration = (
+            PRODUCT_TO_WIRE[Product(row.product)],
+            VALIDITY_TO_WIRE[Validity(change.validity or row.validity)],
+        )
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"angelone has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    body = {
+        "variety": _variety_of(row),
+        "orderid": row.order_id,
+        "ordertype": ORDER_TYPE_TO_WIRE[order_type],
+        "producttype": product,
+        "duration": duration,
+        "price": _price(price if order_type.takes_price else None),
+        "quantity": str(_changed(change.quantity, row.quantity, change)),
+        "tradingsymbol": change.listing.tradingsymbol,
+        "symboltoken": symbol_token(change.listing.broker_token),
+        "exchange": change.listing.exchange,
+        "triggerprice": _price(trigger_price if order_type.takes_trigger else None),
+    }
+    return wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build POST cancelOrder."""
+    body = {"variety": _variety_of(row), "orderid": row.order_id}
+    return wire.request(access, CallKind.ORDER, "POST", wire.CANCEL, body)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order id under a yes is an acceptance. A no below HTTP 500 whose code is clear is a rejection, and so is the gateway's
+    refusal of the rate. Everything else leaves the outcome unknown: an order system that asks to try later, an empty body
+    (orders went through under one), an order id beside a no.
+    """
+    refusal = wire.refusal_of(response)
+    order_id = _order_id(response)
+    if refusal is not None:
+        surely = (
+            response.status < 500
+            and response.status != 408
+            and order_id is None
+            and refusal.kind is not RefusalKind.UNAVAILABLE
+            and (response.status != 403 or response.body.strip() != b"")
+        )
+        return refused(refusal, response, surely=surely)
+    accepted = order_id is not None and 200 <= response.status < 300 and _said_yes(response)
+    return not_refused(order_id if accepted else None, response)
+
+
+def _said_yes(response: WireResponse) -> bool:
+    answer = response.json()
+    return isinstance(answer, dict) and wire.said_yes(answer)
+
+
+def _order_id(response: WireResponse) -> str | None:
+    try:
+        answer = response.json()
+    except BadAnswer:
+        return None
+    fields = answer.get("data") if isinstance(answer, dict) else None
+    order_id = fields.get("orderid") if isinstance(fields, dict) else None
+    return text(order_id) if isinstance(order_id, (str, int)) and not isinstance(order_id, bool) else None
+
+
+def _variety(order_type: OrderType) -> str:
+    return STOPLOSS if order_type.takes_trigger else NORMAL
+
+
+def _variety_of(row: OrderRow) -> str:
+    """Return the variety an order was placed with; a row that does not say goes by its order type."""
+    if row.variety:
+        return row.variety
+    return STOPLOSS if row.order_type in (OrderType.SL, OrderType.SL_M) else NORMAL
+
+
+def _changed(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return broker_quantity(standing if new is None else new, change.listing)
+
+
+def _price(value: Decimal | None) -> str:
+    return _NOTHING if value is None else plain(value)
+
+
+def _tag(token: str) -> str:
+    if len(token) > wire.TAG_LENGTH:
+        raise NotSendable(f"a tag has at most {wire.TAG_LENGTH} characters")
+    return token

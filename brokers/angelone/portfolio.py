@@ -1,0 +1,281 @@
+"""SmartAPI's positions, holdings and funds.
+
+Source: SmartAPI documentation, portfolio, orders (positions) and user (RMS), not re-read by us; what the figures of RMS stand
+for from answers that other projects recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import attrs
+
+from onebroker.brokers import fields
+from onebroker.brokers.angelone import values, wire
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.config.vocabulary import Product
+
+
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
+
+
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
+    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    rows = fields.rows_of(wire.data(responses[0]))
+    found = values.find_names(rows, listings)
+    held = [_position(row, listings, found) for row in rows]
+    return [each.net() for each in held] + [each.day() for each in held if each.bought or each.sold]
+
+
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.HOLDINGS)
+
+
+def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
+    """Return the holdings; the totals beside them are left alone."""
+    answer = wire.data(responses[0])
+    if isinstance(answer, dict) and answer.get("holdings") is None:
+        raise BadAnswer("holdings without their list")
+    rows = answer["holdings"] if isinstance(answer, dict) else answer
+    return [_holding_row(row) for row in fields.rows_of(rows)]
+
+
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.FUNDS)
+
+
+def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
+    """Return the one pool of funds; no segments, no pools.
+
+    `availablecash` is the net margin (cash and collateral less what is used), `collateral` may stay zero while the pledged
+    part shows as `availablecash` above `utilisedpayout`, the cash that could be paid out: as seen on live accounts.
+    """
+    rms = fields.row_of(wire.data(responses[0]))
+    free = fields.number(rms.get("net"))
+    free = fields.number(rms.get("availablecash")) if free is None else free
+    used = fields.number(rms.get("utiliseddebits"))
+    parts = [rms.get(name) for name in ("utilisedspan", "utilisedexposure", *_OTHER_MARGINS)]
+    used = fields.rupee_sum(parts) if used is None else used
+    collateral = _collateral(rms)
+    return FundsRow(
+        available_balance=free,
+        # Cash before margins: what is left of it plus what the margins took.
+        cash_balance=None
+        if free is None
+        else fields.rupee_sum((free, used, None if collateral is None else -collateral)),
+        collateral_value=collateral,
+        adhoc_credit=fields.number(rms.get("availablelimitmargin")),
+        margin_utilized=used,
+        withdrawable_balance=fields.number(rms.get("utilisedpayout")),
+        realized=fields.number(rms.get("m2mrealized")),
+        unrealized=fields.number(rms.get("m2munrealized")),
+        span_margin=fields.number(rms.get("utilisedspan")),
+        exposure_margin=fields.number(rms.get("utilisedexposure")),
+        other_margin=fields.rupee_sum(rms.get(name) for name in _OTHER_MARGINS),
+        pay_in_today=fields.number(rms.get("availableintradaypayin")),
+    )
+
+
+_OTHER_MARGINS = ("utilisedoptionpremium", "utilisedholdingsales", "utilisedturnover")
+
+
+def _collateral(rms: Mapping[str, object]) -> float | None:
+    said = fields.number(rms.get("collateral"))
+    cash, payable = fields.number(rms.get("availablecash")), fields.number(rms.get("utilisedpayout"))
+    if said or cash is None or payable is None or payable <= 0:
+        return said
+    pledged = fields.rupee_sum((cash, -payable)) or 0.0
+    return pledged if pledged > 0 else said
+
+
+@attrs.frozen(kw_only=True)
+class _Position:
+    """A row's legs in units and rupees: carried, and of today."""
+
+    row: Mapping[str, object]
+    token: str
+    symbol: str
+    exchange: str
+    units: int
+    quantity: int
+    """Signed."""
+    bought: int
+    sold: int
+    carried_buy: int
+    carried_sell: int
+    value_scale: int
+    """What the row's values must be multiplied with to be rupees."""
+
+    def net(self) -> PositionRow:
+        """Return the row of the net view: carried and today's legs together."""
+        row = self.row
+        bought, sold = self.bought + self.carried_buy, self.sold + self.carried_sell
+        return PositionRow(
+            position_key=self.key,
+            view="net",
+            product=self.product,
+            instrument_token=self.token,
+            tradingsymbol=self.symbol,
+            exchange=self.exchange,
+            quantity=self.quantity,
+            overnight_quantity=self.carried_buy - self.carried_sell,
+            buy_quantity=bought,
+            sell_quantity=sold,
+            buy_value=self._value("totalbuyvalue"),
+            sell_value=self._value("totalsellvalue"),
+            average_price=self._average(bought, sold),
+            last_price=fields.price(row.get("ltp")),
+            close_price=fields.price(row.get("close")),
+            multiplier=float(self.units),
+            realized=_signed(row.get("realised")),
+            unrealized=_signed(row.get("unrealised")),
+        )
+
+    def day(self) -> PositionRow:
+        """Return the row of the day view: what was traded today; its result is not reported apart."""
+        row = self.row
+        carried = self.carried_buy or self.carried_sell
+        # With a carried leg buyavgprice may hold it too: then there is no average of today.
+        average = None if carried else row.get("buyavgprice" if self.bought > self.sold else "sellavgprice")
+        return PositionRow(
+            position_key=self.key,
+            view="day",
+            product=self.product,
+            instrument_token=self.token,
+            tradingsymbol=self.symbol,
+            exchange=self.exchange,
+            quantity=self.bought - self.sold,
+            buy_quantity=self.bought,
+            sell_quantity=self.sold,
+            buy_value=self._today("buy", self.bought),
+            sell_value=self._today("sell", self.sold),
+            average_price=fields.price(average) if self.bought != self.sold else None,
+            last_price=fields.price(row.get("ltp")),
+            close_price=fields.price(row.get("close")),
+            multiplier=float(self.units),
+        )
+
+    @property
+    def product(self) -> str:
+        return values.product(self.row.get("producttype"))
+
+    @property
+    def key(self) -> str:
+        return f"{self.token}:{self.product}"
+
+    def _average(self, bought: int, sold: int) -> float | None:
+        """Return what the open units cost; avgnetprice says so only while nothing was closed, for a close is netted in."""
+        if self.quantity == 0:
+            return None
+        side = "totalbuyavgprice" if self.quantity > 0 else "totalsellavgprice"
+        average = fields.price(self.row.get(side))
+        if average is None and not min(bought, sold):
+            average = _signed(self.row.get("avgnetprice")) or None
+        return None if average is None else abs(average)
+
+    def _value(self, name: str) -> float | None:
+        value = _signed(self.row.get(name))
+        return None if value is None else abs(value) * self.value_scale
+
+    def _today(self, side: str, units: int) -> float | None:
+        """Return today's value of a side: the whole less what was carried in.
+
+        Whether `buyamount` is the whole is not known, as with the quantities (`_position`); `totalbuyvalue` always is.
+        """
+        whole, carried = self._value(f"total{side}value"), self._value(f"cf{side}amount")
+        if whole is None:
+            return self._value(f"{side}amount")
+        return fields.rupee_sum((whole, -(carried or 0.0))) if units else 0.0
+
+
+def _position(
+    row: Mapping[str, object], listings: Mapping[str, Listing], found: Mapping[tuple[str, str], str]
+) -> _Position:
+    """Read a row's legs.
+
+    The documents do not say whether buyqty has cfbuyqty in it; the net quantity decides, row by row. Where both fit (nothing
+    was carried, or as much bought as sold) it is taken to be in.
+    """
+    exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
+    token = values.name_of(row, exchange, symbol, found)
+    units = _units(row, token, listings)
+    buy, sell = fields.whole(row.get("buyqty")), fields.whole(row.get("sellqty"))
+    carried_buy, carried_sell = fields.whole(row.get("cfbuyqty")), fields.whole(row.get("cfsellqty"))
+    quantity = fields.whole(_signed(fields.required(row, "netqty")))
+    if buy - sell == quantity and buy >= carried_buy and sell >= carried_sell:
+        buy, sell = buy - carried_buy, sell - carried_sell
+    return _Position(
+        row=row,
+        token=token,
+        symbol=symbol,
+        exchange=exchange,
+        units=units,
+        quantity=quantity * units,
+        bought=buy * units,
+        sold=sell * units,
+        carried_buy=carried_buy * units,
+        carried_sell=carried_sell * units,
+        value_scale=_value_scale(row, {"buy": buy + carried_buy, "sell": sell + carried_sell}, units),
+    )
+
+
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int:
+    """Return the units in one of the row's quantities; raise `BadAnswer` where they are not known.
+
+    The catalogue may not be there yet, so the row's own words are the second source: the lot size it carries (1 for currency,
+    which says nothing), the kind of contract.
+    """
+    units = values.contract_units(token, listings)
+    lot = fields.whole(row.get("lotsize"))
+    if units is None and lot > 1:
+        units = lot
+    if units is None and str(row.get("instrumenttype")).upper() in values.CURRENCY_KINDS:
+        units = values.CURRENCY_UNITS
+    if units is None:
+        raise BadAnswer(f"a position in {token}, whose units in a lot are not known")
+    return units
+
+
+def _value_scale(row: Mapping[str, object], lots: Mapping[str, int], units: int) -> int:
+    """Return 1 where the row's values are rupees already, `units` where they are price x lots.
+
+    The documents do not say which; the row's own quantity, price and value do.
+    """
+    for side, quantity in lots.items():
+        value, each = fields.price(row.get(f"total{side}value")), fields.price(row.get(f"total{side}avgprice"))
+        if value is not None and each is not None and quantity:
+            plain = quantity * each
+            return 1 if abs(value - plain * units) <= abs(value - plain) else units
+    return 1
+
+
+def _signed(value: object) -> float | None:
+    """Return a number whose sign may stand apart from it, as in `- 2235.80`."""
+    return fields.number(value.replace(" ", "") if isinstance(value, str) else value)
+
+
+def _holding_row(row: Mapping[str, object]) -> HoldingRow:
+    t1 = fields.whole(row.get("t1quantity"))
+    # Of the rows' three quantities the whole is `quantity`: realised, T1 and (it is taken) pledged units.
+    whole = fields.whole(row.get("quantity")) if fields.text(row.get("quantity")) else None
+    settled = fields.whole(row.get("realisedquantity")) if whole is None else max(whole - t1, 0)
+    collateral = fields.whole(row.get("collateralquantity"))
+    exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
+    average = fields.price(row.get("averageprice"))
+    on_margin = values.product(row.get("product")) == Product.MTF
+    return HoldingRow(
+        instrument_token=values.name_of(row, exchange, symbol, {}),
+        tradingsymbol=symbol,
+        exchange=exchange,
+        isin=fields.text(row.get("isin")),
+        settled_quantity=0 if on_margin else max(settled, collateral),
+        t1_quantity=0 if on_margin else t1,
+        margin_quantity=settled + t1 if on_margin else 0,
+        collateral_quantity=0 if on_margin else collateral,
+        average_price=None if on_margin else average,
+        margin_average_price=average if on_margin else None,
+        last_price=fields.price(row.get("ltp")),
+        close_price=fields.price(row.get("close")),
+    )

@@ -1,0 +1,200 @@
+"""SmartAPI's words and numbers: value tables in both directions, the names of instruments, units per quantity, times.
+
+Sources: SmartAPI documentation, orders and websocket order status, not re-read by us. SmartAPI's tokens are unique within an
+exchange segment only, so the service knows an instrument as `NSE|2885`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from onebroker.brokers.fields import listed_units, text, translated
+from onebroker.brokers.records import Listing
+from onebroker.brokers.spelled_times import spelled_moment
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+STATUSES: dict[str, OrderStatus] = {
+    "OPEN PENDING": OrderStatus.PENDING,
+    "VALIDATION PENDING": OrderStatus.PENDING,
+    "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "PENDING": OrderStatus.PENDING,
+    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+    "OPEN": OrderStatus.OPEN,
+    "MODIFIED": OrderStatus.OPEN,
+    "MODIFY PENDING": OrderStatus.OPEN,
+    "CANCEL PENDING": OrderStatus.OPEN,
+    "PARTIALLY EXECUTED": OrderStatus.OPEN,
+    "COMPLETE": OrderStatus.COMPLETE,
+    "EXECUTED": OrderStatus.COMPLETE,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
+    "REJECTED": OrderStatus.REJECTED,
+}
+"""SmartAPI writes them in lower case. It has no word for EXPIRED: what the exchange lets lapse is shown as cancelled."""
+STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+
+STATUS_CODES: dict[str, OrderStatus] = {
+    "AB01": OrderStatus.OPEN,
+    "AB02": OrderStatus.CANCELLED,
+    "AB03": OrderStatus.REJECTED,
+    "AB04": OrderStatus.OPEN,  # modified
+    "AB05": OrderStatus.COMPLETE,
+    "AB06": OrderStatus.PENDING,  # after market order req received
+    "AB07": OrderStatus.CANCELLED,  # cancelled after market order
+    "AB08": OrderStatus.PENDING,  # modify after market order req received
+    "AB09": OrderStatus.PENDING,  # open pending
+    "AB10": OrderStatus.PENDING,  # trigger pending
+    "AB11": OrderStatus.OPEN,  # modify pending
+}
+"""The order socket's codes, which stand beside the word. AB00 is its greeting and names no order."""
+
+SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
+SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
+
+PRODUCT_TO_WIRE = {Product.CNC: "DELIVERY", Product.MIS: "INTRADAY", Product.NRML: "CARRYFORWARD"}
+PRODUCT_FROM_WIRE = {
+    "DELIVERY": Product.CNC,
+    "INTRADAY": Product.MIS,
+    "CARRYFORWARD": Product.NRML,
+    "MARGIN": Product.MTF,  # "Margin Delivery"
+    "BO": Product.BO,
+}
+PRODUCTS_UNSUPPORTED = frozenset({Product.CO, Product.ARB})
+"""SmartAPI has no such product; BO and MTF are read, never sent."""
+
+ORDER_TYPE_TO_WIRE = {
+    OrderType.MARKET: "MARKET",
+    OrderType.LIMIT: "LIMIT",
+    OrderType.SL: "STOPLOSS_LIMIT",
+    OrderType.SL_M: "STOPLOSS_MARKET",
+}
+ORDER_TYPE_FROM_WIRE = {
+    "MARKET": OrderType.MARKET,
+    "LIMIT": OrderType.LIMIT,
+    "STOPLOSS_LIMIT": OrderType.SL,
+    "STOPLOSS_MARKET": OrderType.SL_M,
+}
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+
+EXCHANGES = {
+    "NSE": "nse", "NFO": "nse", "CDS": "nse", "NCO": "nse",
+    "BSE": "bse", "BFO": "bse",
+    "MCX": "mcx",
+    "NCDEX": "ncdex",
+}  # fmt: skip
+"""SmartAPI's exchange segment -> our exchange."""
+LONG_EXCHANGES = {
+    "NSE_CM": "NSE", "NSE_FO": "NFO", "CDE_FO": "CDS", "BSE_CM": "BSE", "BSE_FO": "BFO", "MCX_FO": "MCX",
+    "NCX_FO": "NCDEX",
+}  # fmt: skip
+"""Older spelling (documents' sample of the instrument file, profiles) -> the one of today."""
+
+STREAM_TYPES = {"NSE": 1, "NFO": 2, "BSE": 3, "BFO": 4, "MCX": 5, "NCDEX": 7, "CDS": 13}
+"""Exchange segment -> exchangeType of the market socket, which has none for NCO."""
+STREAM_EXCHANGES = {kind: exchange for exchange, kind in STREAM_TYPES.items()}
+
+CASH_EXCHANGES = frozenset({"NSE", "BSE"})
+LOT_EXCHANGES = frozenset({"CDS", "MCX", "NCDEX", "NCO"})
+"""Here quantities are lots; everywhere else units. For MCX common practice, unchecked; for NCDEX and NCO taken to be alike."""
+CURRENCY_UNITS = 1000
+"""Units of the base currency in one contract of NSE (of JPYINR 100,000 yen, quoted per 100): general knowledge, unchecked. The
+file says 1."""
+
+CURRENCY_KINDS = frozenset({"FUTCUR", "OPTCUR"})
+"""instrumenttype of the contracts of that size."""
+
+MOST_WALKED = 12_000
+"""Listings looked at for rows without a token: all of NSE's cash market, under a second."""
+
+_INDEX_TOKEN = re.compile(r"^999\d{5}$")
+
+
+def broker_token(exchange: str, token: str) -> str:
+    """Return the name of an instrument within this broker: `NSE|2885`."""
+    return f"{exchange}|{token}"
+
+
+def symbol_token(name: str) -> str:
+    """Return SmartAPI's own token of an instrument: 2885 of `NSE|2885`."""
+    return name.partition("|")[2]
+
+
+def is_index(name: str) -> bool:
+    """Tell an index by its token (99926000): NSE's and BSE's own numbers end far below. General knowledge, unchecked."""
+    return _INDEX_TOKEN.match(symbol_token(name)) is not None
+
+
+def find_names(rows: Iterable[Mapping[str, object]], listings: Mapping[str, Listing]) -> dict[tuple[str, str], str]:
+    """Return (exchange, tradingsymbol) -> name for rows that do not say their token, as far as the symbols are listed.
+
+    Rare (the documents' oldest samples), and then one walk over the exchanges' listings for all rows together. It is bounded:
+    reading every contract of a large catalogue would hold up everything else.
+    """
+    wanted = {
+        (str(row.get("exchange")), str(row.get("tradingsymbol")))
+        for row in rows
+        if text(row.get("symboltoken")) is None
+    }
+    found: dict[tuple[str, str], str] = {}
+    exchanges = {exchange for exchange, _ in wanted}
+    here = (name for name in listings if name.partition("|")[0] in exchanges) if wanted else iter(())
+    for name in islice(here, MOST_WALKED):
+        pair = (name.partition("|")[0], listings[name].tradingsymbol)
+        if pair in wanted:
+            found[pair] = name
+            if len(found) == len(wanted):
+                break
+    return found
+
+
+def name_of(row: Mapping[str, object], exchange: str, symbol: str, found: Mapping[tuple[str, str], str]) -> str:
+    """Return the name of a row's instrument; a symbol that is not `found` stands for the token, and names nothing."""
+    token = text(row.get("symboltoken"))
+    if token is None:
+        return found.get((exchange, symbol)) or broker_token(exchange, symbol)
+    return broker_token(exchange, token)
+
+
+def status(word: object) -> str:
+    """Return our order status, or SmartAPI's word upper-cased when it maps to nothing."""
+    return translated(STATUSES, word)
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)
+
+
+def contract_units(name: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of SmartAPI's quantities; None when it speaks lots of a size not known."""
+    if name.partition("|")[0] not in LOT_EXCHANGES:
+        return 1
+    return listed_units(name, listings)
+
+
+def iso_time(value: object) -> str | None:
+    """Return an Indian time such as `20-Oct-2020 13:10:59` as ISO 8601 with the Indian offset; None when there is none."""
+    read = spelled_moment(value)
+    return None if read is None else read.isoformat()
+
+
+def epoch(value: object) -> float | None:
+    """Return such a time as epoch seconds; None when there is none."""
+    read = spelled_moment(value)
+    return None if read is None else read.timestamp()

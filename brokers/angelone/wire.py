@@ -1,0 +1,215 @@
+"""SmartAPI's hosts, paths and limits; the headers every call carries and the two envelopes its answers come in.
+
+Sources: smartapi-python 1.5.5 (hosts, paths, headers); SmartAPI documentation (smartapi.angelone.in/docs: user, orders,
+exceptions, rate limits) and its official forum, none re-read by us; the gateway's envelope as other projects logged it live.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.fields import text
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+
+ENDPOINTS = Endpoints(
+    rest_url="https://apiconnect.angelone.in",
+    login_url="https://smartapi.angelone.in/publisher-login",  # for publishers' apps; never needed here
+    stream_url="wss://smartapisocket.angelone.in/smart-stream",
+    order_stream_url="wss://tns.angelone.in/smart-order-update",
+    instruments_url="https://margincalculator.angelone.in/OpenAPI_File/files/OpenAPIScripMaster.json",
+)
+
+_AUTH = "/rest/auth/angelbroking"
+_SECURE = "/rest/secure/angelbroking"
+
+LOGIN = f"{_AUTH}/user/v1/loginByPassword"
+RENEW = f"{_AUTH}/jwt/v1/generateTokens"
+PROFILE = f"{_SECURE}/user/v1/getProfile"
+FUNDS = f"{_SECURE}/user/v1/getRMS"
+PLACE = f"{_SECURE}/order/v1/placeOrder"
+MODIFY = f"{_SECURE}/order/v1/modifyOrder"
+CANCEL = f"{_SECURE}/order/v1/cancelOrder"
+ORDERS = f"{_SECURE}/order/v1/getOrderBook"
+TRADES = f"{_SECURE}/order/v1/getTradeBook"
+POSITIONS = f"{_SECURE}/order/v1/getPosition"
+HOLDINGS = f"{_SECURE}/portfolio/v1/getAllHolding"
+QUOTE = f"{_SECURE}/market/v1/quote/"
+CANDLES = f"{_SECURE}/historical/v1/getCandleData"
+
+ORDER_WINDOWS = Windows(second=9, minute=500, hour=1000)
+"""Place, modify and cancel together: the lower of the published figures (architecture 13)."""
+CALL_WINDOWS = Windows(second=10)
+"""Every other endpoint together (architecture 13); single ones are limited further below."""
+KIND_WINDOWS = {
+    CallKind.QUOTE: Windows(second=1, minute=500, hour=5000),  # two figures are published, 10 a second and 1
+    CallKind.HISTORY: Windows(second=2, minute=180, hour=5000),  # published 3; 2 is what a strict rolling window takes
+    CallKind.LOGIN: Windows(second=1),
+}
+
+QUOTES_PER_CALL = 50
+TAG_LENGTH = 19
+"""ordertag has fewer than 20 characters."""
+
+SOCKETS = 3
+"""Market-data sockets per client code."""
+SUBSCRIPTIONS_PER_SOCKET = 1000
+"""Pairs of token and mode; one mode is subscribed to, so instruments."""
+TOKENS_PER_MESSAGE = 500
+"""Ours: keeps a subscribe message small; the documents give no limit."""
+PING_SECONDS = 10.0
+"""The documents ask for one at least every 30 seconds; the SDK sends one every 10."""
+SILENCE_SECONDS = 35.0
+"""Every ping is answered, so this is three lost pongs."""
+
+_CALLER = {
+    "X-UserType": "USER",
+    "X-SourceID": "WEB",
+    # Who calls is seen from the connection; these three must only be there (the SDK too sends constants).
+    "X-ClientLocalIP": "127.0.0.1",
+    "X-ClientPublicIP": "127.0.0.1",
+    "X-MACAddress": "02:00:00:00:00:00",
+}
+
+DEAD_SESSION = frozenset({"AG8001", "AG8002", "AG8003", "AB1010", "AB1011"})
+"""Token invalid, expired, missing; session of the order system expired, client not logged in."""
+UNCLEAR = frozenset({"AB1004", "AB1007", "AB2000", "AB2001"})
+"""Try later, the order system's own fault, unspecified, internal: they do not say whether an order went in."""
+
+REFUSALS: Mapping[str, RefusalKind] = {
+    **dict.fromkeys(DEAD_SESSION, RefusalKind.SESSION_DEAD),
+    **dict.fromkeys(UNCLEAR, RefusalKind.UNAVAILABLE),
+    "AB1021": RefusalKind.RATE_LIMITED,
+    "AB1050": RefusalKind.BAD_TOTP,
+    "AB1000": RefusalKind.BAD_CREDENTIALS,
+    "AB1001": RefusalKind.BAD_CREDENTIALS,
+    "AB1002": RefusalKind.BAD_CREDENTIALS,
+    "AG8004": RefusalKind.BAD_CREDENTIALS,  # invalid API key: general knowledge, unchecked
+    "AB1006": RefusalKind.BLOCKED,
+}
+"""Error codes that change what we do next; every other one is REFUSED. Both envelopes share them."""
+
+_MESSAGES: tuple[tuple["re.Pattern[str]", RefusalKind], ...] = (
+    (re.compile(r"exceeding access rate|too many requests|rate limit", re.IGNORECASE), RefusalKind.RATE_LIMITED),
+    (re.compile(r"^\s*(invalid token|token (is )?(expired|missing))", re.IGNORECASE), RefusalKind.SESSION_DEAD),
+    (
+        re.compile(r"\bIP\b.*\b(not|un)\s?(allowed|registered|whitelisted|permitted)|\bstatic IP\b", re.IGNORECASE),
+        RefusalKind.ADDRESS_NOT_REGISTERED,
+    ),
+)
+"""Words of a refusal whose code says nothing. Those about the address are guessed: none was seen."""
+
+RATE_TEXT = _MESSAGES[0][0]
+"""The limit is refused in plain text with HTTP 403, not in an envelope."""
+
+
+def request(
+    access: Access, kind: CallKind, method: str, path: str, body: Mapping[str, object] | None = None
+) -> WireRequest:
+    """Return a call to the REST host with the login's Authorization header, when there is a login."""
+    headers = {"Accept": "application/json", "X-PrivateKey": access.credentials["api_key"], **_CALLER}
+    if access.login is not None:
+        headers["Authorization"] = f"Bearer {access.token('jwtToken')}"
+    headers["Content-Type"] = "application/json"
+    return WireRequest(
+        kind=kind,
+        method=method,
+        url=f"{access.endpoints.rest_url}{path}",
+        headers=headers,
+        body=b"" if body is None else msgspec.json.encode(body),
+    )
+
+
+def data(response: WireResponse) -> Any:
+    """Return the `data` of a successful answer, null as None; raise `BrokerRefusal` or `BadAnswer`.
+
+    An answer is a refusal when `status` or `success` is false (or the text), whatever its HTTP status, and when it carries an
+    error code and no data.
+    """
+    refusal = refusal_of(response)
+    if refusal is not None:
+        raise refusal
+    envelope = response.json()
+    if response.status != 200 or not isinstance(envelope, dict) or not said_yes(envelope):
+        raise BadAnswer(f"HTTP {response.status} without SmartAPI's envelope")
+    if "data" not in envelope:
+        raise BadAnswer("SmartAPI's envelope without data")
+    if not envelope["data"] and _code(envelope) is not None:
+        raise _refusal(envelope, response.status)  # an empty book must not come of a no under a yes
+    return None if envelope["data"] == "" else envelope["data"]
+
+
+def refusal_of(response: WireResponse) -> BrokerRefusal | None:
+    """Return the refusal an answer is, or None when it is none."""
+    try:
+        envelope = response.json()
+    except BadAnswer:
+        return _plain_refusal(response)
+    if not isinstance(envelope, dict) or not _said_no(envelope):
+        return _STATUS_REFUSALS.get(response.status, lambda: None)()
+    return _refusal(envelope, response.status)
+
+
+def _code(envelope: Mapping[str, object]) -> str | None:
+    return text(envelope.get("errorcode")) or text(envelope.get("errorCode"))
+
+
+def _refusal(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
+    code = _code(envelope)
+    message = text(envelope.get("message")) or code or f"HTTP {status} refused without a reason"
+    return BrokerRefusal(kind_of(status, code, message), message, code=code)
+
+
+def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
+    """Return what a refusal means: by its code, else by its words, else by its HTTP status."""
+    known = REFUSALS.get(code or "")
+    if known is not None:
+        return known
+    for pattern, kind in _MESSAGES:
+        if pattern.search(message):
+            return kind
+    if status == 429:
+        return RefusalKind.RATE_LIMITED
+    if status == 401 and code is None:
+        return RefusalKind.SESSION_DEAD
+    return RefusalKind.UNAVAILABLE if status >= 500 else RefusalKind.REFUSED
+
+
+def said_yes(envelope: Mapping[str, object]) -> bool:
+    """Tell whether an envelope of either kind says yes."""
+    return _truth(envelope.get("status")) is True or _truth(envelope.get("success")) is True
+
+
+def _said_no(envelope: Mapping[str, object]) -> bool:
+    # The SDK's own error shape (`error_type`) was never seen; it would be a no as well.
+    either = (_truth(envelope.get("status")), _truth(envelope.get("success")))
+    return False in either or bool(envelope.get("error_type"))
+
+
+def _truth(value: object) -> bool | None:
+    """Read a flag; the documents show it as a text too."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+def _plain_refusal(response: WireResponse) -> BrokerRefusal | None:
+    """Read an answer that is no JSON: the gateway's own words, or a status that refuses by itself."""
+    words = response.body[:200].decode("utf-8", "replace").strip()
+    if response.status in (403, 429) and (RATE_TEXT.search(words) or not words.startswith("<")):
+        return _limited(words)
+    return _STATUS_REFUSALS.get(response.status, lambda: None)()
+
+
+def _limited(words: str = "") -> BrokerRefusal:
+    return BrokerRefusal(RefusalKind.RATE_LIMITED, words or "Too many requests", code=None)
+
+
+def _dead() -> BrokerRefusal:
+    return BrokerRefusal(RefusalKind.SESSION_DEAD, "HTTP 401", code="401")
+
+
+_STATUS_REFUSALS = {401: _dead, 429: _limited}
+"""HTTP statuses that refuse even without an envelope."""

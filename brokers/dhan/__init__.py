@@ -1,0 +1,1 @@
+"""Dhan: DhanHQ v2."""

@@ -1,0 +1,104 @@
+"""Dhan's order book and trade book.
+
+Source: DhanHQ v2 documentation, "Orders" and "Statements", not re-read by us; field names of the official client's test data.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.dhan import values, wire
+from onebroker.brokers.records import Listing, OrderRow, TradeRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+
+
+def order_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.ORDERS)
+
+
+def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
+    """Return the day's orders as Dhan lists them."""
+    return [_order_row(row, listings) for row in wire.rows(responses[0])]
+
+
+def trade_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.TRADES)
+
+
+def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
+    """Return the day's trades as Dhan lists them."""
+    return [_trade_row(row, listings) for row in wire.rows(responses[0])]
+
+
+def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
+    segment = fields.required(row, "exchangeSegment")
+    token = values.token(segment, fields.required(row, "securityId"))
+    units = values.contract_units(token, listings)
+    scale = units or 1
+    order_type = values.order_type(row.get("orderType"))
+    quantity = fields.whole(fields.required(row, "quantity")) * scale
+    filled = fields.whole(row.get("filledQty")) * scale
+    status = values.order_status(fields.required(row, "orderStatus"), order_type, filled)
+    # There is no cancelled quantity on the wire, and remainingQuantity does not say what became of it.
+    pending, cancelled = fields.unfilled(status, quantity, filled)
+    return OrderRow(
+        order_id=fields.required(row, "orderId"),
+        status=status,
+        transaction_type=values.side(row.get("transactionType")),
+        product=values.product(row.get("productType")),
+        order_type=order_type,
+        validity=values.validity(row.get("validity")),
+        instrument_token=token,
+        tradingsymbol=symbol(row, "tradingSymbol", token, listings),
+        exchange=segment,
+        quantity=quantity,
+        filled_quantity=filled,
+        pending_quantity=pending,
+        cancelled_quantity=cancelled,
+        disclosed_quantity=fields.whole(row.get("disclosedQuantity")) * scale,
+        price=fields.number(row.get("price")) or 0.0,
+        trigger_price=fields.number(row.get("triggerPrice")) or 0.0,
+        average_price=fields.number(row.get("averageTradedPrice")) or 0.0,
+        exchange_order_id=values.exchange_order_id(row.get("exchangeOrderId")),
+        status_message=fields.text(row.get("omsErrorDescription")),
+        order_timestamp=values.order_time(row.get("createTime")),
+        exchange_timestamp=values.order_time(row.get("exchangeTime")),
+        tag=fields.text(row.get("correlationId")),
+        contract_units=units,
+    )
+
+
+def symbol(row: Mapping[str, object], name: str, token: str, listings: Mapping[str, Listing]) -> str:
+    """Return the trading symbol of the catalogue, so that book and order stream say the same; else the row's own."""
+    listing = listings.get(token)
+    if listing is not None:
+        return listing.tradingsymbol
+    return fields.text(row.get(name)) or values.security_id(token)
+
+
+def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> TradeRow:
+    segment = fields.required(row, "exchangeSegment")
+    token = values.token(segment, fields.required(row, "securityId"))
+    units = values.contract_units(token, listings)
+    price = fields.price(row.get("tradedPrice"))
+    if price is None:
+        raise BadAnswer("a trade without a price")
+    exchange_time = values.written_time(row.get("exchangeTime"))
+    return TradeRow(
+        trade_id=fields.required(row, "exchangeTradeId"),
+        order_id=fields.required(row, "orderId"),
+        transaction_type=values.side(row.get("transactionType")),
+        product=values.product(row.get("productType")),
+        instrument_token=token,
+        tradingsymbol=symbol(row, "tradingSymbol", token, listings),
+        exchange=segment,
+        quantity=fields.whole(fields.required(row, "tradedQuantity")) * (units or 1),
+        price=price,
+        exchange_order_id=values.exchange_order_id(row.get("exchangeOrderId")),
+        exchange_trade_id=fields.text(row.get("exchangeTradeId")),
+        # createTime is the order's, as far as the documents tell.
+        trade_timestamp=exchange_time or values.written_time(row.get("updateTime")),
+        exchange_timestamp=exchange_time,
+        contract_units=units,
+    )

@@ -1,0 +1,42 @@
+"""Dhan as one value: `DHAN`."""
+
+from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.dhan import (
+    books,
+    candles,
+    feed,
+    instruments,
+    login,
+    order_feed,
+    orders,
+    portfolio,
+    quotes,
+    wire,
+)
+from onebroker.brokers.dhan.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+
+DHAN = Broker(
+    code="dhan",
+    name="Dhan",
+    login_kind=LoginKind.UNATTENDED,
+    credential_keys=frozenset({"client_id", "pin", "totp_secret"}),
+    other_credential_keys=(frozenset({"client_id", login.PASTED}),),
+    endpoints=wire.ENDPOINTS,
+    capabilities=CAPABILITIES,
+    order_windows=wire.ORDER_WINDOWS,
+    call_windows=wire.CALL_WINDOWS,
+    kind_windows=wire.KIND_WINDOWS,
+    cadence=CADENCE,
+    profile_seconds=PROFILE_SECONDS,
+    login=login,
+    orders=orders,
+    books=books,
+    portfolio=portfolio,
+    instruments=instruments,
+    quotes=quotes,
+    quotes_in_service=True,
+    candles=candles,
+    feed=feed,
+    order_feed=order_feed,
+    feed_carries_orders=False,
+)

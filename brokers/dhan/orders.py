@@ -1,0 +1,162 @@
+"""Placing, modifying and cancelling at Dhan, and what its answers mean.
+
+Source: DhanHQ v2 documentation, "Orders", not re-read by us; dhanhq 2.3.0. Slicing at the broker is another call, not used, so
+that one message is one order of ours.
+"""
+
+import re
+from datetime import datetime
+from decimal import Decimal
+
+import attrs
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.dhan import values, wire
+from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
+from onebroker.brokers.fields import text
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import (
+    BadAnswer,
+    BrokerRefusal,
+    CallKind,
+    NotSendable,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+AT_THE_OPEN = "OPEN"
+"""When an after-market order leaves; half an hour and an hour later are offered too."""
+
+_ZERO = Decimal(0)
+_TAG = re.compile(r"[A-Za-z0-9 _-]*")
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST /orders. Raises `NotSendable`."""
+    try:
+        order_type = OrderType(ticket.order_type)
+        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"dhan has no word for {error}") from error
+    token = ticket.listing.broker_token
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    fields: dict[str, object] = {
+        "correlationId": _tag(ticket.token),
+        "transactionType": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "exchangeSegment": values.segment(token),
+        "productType": product,
+        "orderType": ORDER_TYPE_TO_WIRE[order_type],
+        "validity": validity,
+        "securityId": values.security_id(token),
+        "quantity": broker_quantity(ticket.quantity, ticket.listing),
+        "disclosedQuantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
+        "price": ticket.price or _ZERO,
+        "triggerPrice": ticket.trigger_price or _ZERO,
+        "afterMarketOrder": ticket.after_market,
+    }
+    if not ticket.token:
+        del fields["correlationId"]
+    if ticket.after_market:
+        fields["amoTime"] = AT_THE_OPEN
+    return wire.request(access, CallKind.ORDER, "POST", wire.ORDERS, fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build PUT /orders/{id}: the whole order as it shall stand, quantity in total, so what stays comes from the row.
+
+    Raises `NotSendable`.
+    """
+    row = change.row
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+        validity = VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"dhan has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    fields: dict[str, object] = {
+        "orderId": row.order_id,
+        "orderType": ORDER_TYPE_TO_WIRE[order_type],
+        "legName": "",
+        "quantity": _standing(change.quantity, row.quantity, change),
+        "price": price if order_type.takes_price else _ZERO,
+        "disclosedQuantity": _standing(change.disclosed_quantity, row.disclosed_quantity, change),
+        "triggerPrice": trigger_price if order_type.takes_trigger else _ZERO,
+        "validity": validity,
+    }
+    return wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build DELETE /orders/{id}; the order id alone names the order."""
+    return wire.request(access, CallKind.ORDER, "DELETE", _order_path(row))
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order id in a good answer is an acceptance, unless its status says REJECTED; an error below 500 with a code that leaves
+    nothing open is a rejection; everything else (5xx, the broker's internal errors, an empty body, a gateway's page, an order
+    id beside an error) leaves the outcome unknown.
+    """
+    order_id, status = _named(response)
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        surely = (
+            response.status < 500
+            and response.status != 408
+            and order_id is None
+            and refusal.code not in wire.UNCLEAR_CODES
+            and (refusal.code is not None or response.status >= 400)
+        )
+        return refused(refusal, response, surely=surely)
+    if order_id is None or not 200 <= response.status < 300:
+        return not_refused(None, response)
+    if values.status(status) == OrderStatus.REJECTED:
+        answer = refused(BrokerRefusal(RefusalKind.REFUSED, _reason(response)), response, surely=True)
+        return attrs.evolve(answer, order_id=order_id)
+    return not_refused(order_id, response)
+
+
+def _body(response: WireResponse) -> dict[str, object]:
+    try:
+        body = response.json()
+    except BadAnswer:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _named(response: WireResponse) -> tuple[str | None, str]:
+    body = _body(response)
+    order_id = body.get("orderId")
+    return (
+        text(order_id) if isinstance(order_id, (str, int)) and not isinstance(order_id, bool) else None,
+        str(body.get("orderStatus")),
+    )
+
+
+def _reason(response: WireResponse) -> str:
+    body = _body(response)
+    return text(body.get("omsErrorDescription")) or text(body.get("remarks")) or "the order was rejected"
+
+
+def _standing(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return broker_quantity(standing if new is None else new, change.listing)
+
+
+def _order_path(row: OrderRow) -> str:
+    return f"{wire.ORDERS}/{row.order_id}"
+
+
+def _tag(token: str) -> str:
+    if len(token) > wire.TAG_LENGTH or not _TAG.fullmatch(token):
+        raise NotSendable(f"a tag has at most {wire.TAG_LENGTH} letters and digits")
+    return token

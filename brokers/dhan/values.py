@@ -1,0 +1,149 @@
+"""Dhan's words and numbers: value tables in both directions, segments, tokens, units per quantity, times.
+
+Source: DhanHQ v2 documentation, annexure, not re-read by us; letters of the order stream from public live captures. That MCX
+and currency quantities are lots is inferred from the files (lot 1), not from a recorded order.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from onebroker.brokers.fields import iso_time, listed_units, text, translated
+from onebroker.brokers.records import Listing
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+STATUSES: dict[str, OrderStatus] = {
+    "TRANSIT": OrderStatus.PENDING,  # not at the exchange yet
+    "PENDING": OrderStatus.OPEN,  # a stop that waits for its trigger is called this too: see `order_status`
+    "CONFIRM": OrderStatus.OPEN,
+    "MODIFIED": OrderStatus.OPEN,
+    "PART_TRADED": OrderStatus.OPEN,
+    "TRIGGERED": OrderStatus.OPEN,  # a leg of a super order
+    "TRADED": OrderStatus.COMPLETE,
+    "CLOSED": OrderStatus.COMPLETE,  # a super order with all its legs
+    "REJECTED": OrderStatus.REJECTED,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "EXPIRED": OrderStatus.EXPIRED,
+}
+"""Renderings of the annexure differ in which of these they list: all are read. The stream writes some in title case."""
+
+SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
+SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL, "B": Side.BUY, "S": Side.SELL}
+"""Letters are the order stream's, here and below."""
+
+PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
+PRODUCT_FROM_WIRE = {
+    "CNC": Product.CNC, "C": Product.CNC, "INTRADAY": Product.MIS, "I": Product.MIS, "MARGIN": Product.NRML,
+    "M": Product.NRML, "MTF": Product.MTF, "F": Product.MTF, "CO": Product.CO, "V": Product.CO, "BO": Product.BO,
+    "B": Product.BO,
+}  # fmt: skip
+PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
+"""Dhan has no such product; CO, BO and MTF are read, never sent."""
+
+ORDER_TYPE_TO_WIRE = {
+    OrderType.MARKET: "MARKET",
+    OrderType.LIMIT: "LIMIT",
+    OrderType.SL: "STOP_LOSS",
+    OrderType.SL_M: "STOP_LOSS_MARKET",
+}
+ORDER_TYPE_FROM_WIRE = {
+    "MARKET": OrderType.MARKET, "MKT": OrderType.MARKET, "LIMIT": OrderType.LIMIT, "LMT": OrderType.LIMIT,
+    "STOP_LOSS": OrderType.SL, "SL": OrderType.SL, "STOP_LOSS_MARKET": OrderType.SL_M, "SLM": OrderType.SL_M,
+}  # fmt: skip
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+
+SEGMENT_CODES: Mapping[int, str] = {
+    0: "IDX_I", 1: "NSE_EQ", 2: "NSE_FNO", 3: "NSE_CURRENCY", 4: "BSE_EQ", 5: "MCX_COMM", 7: "BSE_CURRENCY", 8: "BSE_FNO",
+}  # fmt: skip
+"""The feed's number of a segment -> its name; 6 is unused, 0 holds the indices of every exchange."""
+
+SEGMENT_PARTS: Mapping[tuple[str, str], str] = {
+    ("NSE", "E"): "NSE_EQ", ("NSE", "D"): "NSE_FNO", ("NSE", "C"): "NSE_CURRENCY", ("NSE", "I"): "IDX_I",
+    ("BSE", "E"): "BSE_EQ", ("BSE", "D"): "BSE_FNO", ("BSE", "C"): "BSE_CURRENCY", ("BSE", "I"): "IDX_I",
+    ("MCX", "M"): "MCX_COMM", ("MCX", "I"): "IDX_I",
+}  # fmt: skip
+"""Exchange and segment, as the files and the order stream write them apart -> segment."""
+
+CASH_SEGMENTS = frozenset({"NSE_EQ", "BSE_EQ"})
+INDEX_SEGMENT: Final = "IDX_I"
+CURRENCY_SEGMENTS = frozenset({"NSE_CURRENCY", "BSE_CURRENCY"})
+LOT_SEGMENTS = CURRENCY_SEGMENTS | {"MCX_COMM"}
+"""Here quantities are lots; in the other known segments units."""
+UNIT_SEGMENTS = frozenset(SEGMENT_CODES.values()) - LOT_SEGMENTS
+
+_FIRST_YEAR = "1981"
+"""0001 and 1980 stand for no time."""
+
+
+def token(segment: str, security_id: object) -> str:
+    """Return the broker token of an instrument: security ids are unique only inside a segment."""
+    return f"{segment}:{security_id}"
+
+
+def segment(broker_token: str) -> str:
+    """Return the segment of a broker token: NSE_EQ of `NSE_EQ:1333`."""
+    return broker_token.partition(":")[0]
+
+
+def security_id(broker_token: str) -> str:
+    return broker_token.partition(":")[2]
+
+
+def instrument(listing: Listing) -> str:
+    """Return the kind of instrument as Dhan calls it: EQUITY, INDEX, FUTIDX ... Of a contract it is the listing's other name."""
+    return listing.other_names or ("INDEX" if listing.exchange == INDEX_SEGMENT else "EQUITY")
+
+
+def status(word: object) -> str:
+    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    return translated(STATUSES, word)
+
+
+def order_status(word: object, order_type: str, filled: int) -> str:
+    """Return our status of an order: a stop that has not traded is taken as waiting for its trigger, so not working yet
+    (ARCHITECTURE.md); when it was triggered Dhan does not say."""
+    ours = status(word)
+    waits = ours == OrderStatus.OPEN and order_type in (OrderType.SL, OrderType.SL_M) and not filled
+    return OrderStatus.PENDING if waits else ours
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)
+
+
+def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the broker's quantities; None when they are not known: lots, or a segment nobody told us of."""
+    if segment(broker_token) in UNIT_SEGMENTS:
+        return 1
+    return listed_units(broker_token, listings)
+
+
+def exchange_order_id(value: object) -> str | None:
+    """Return the exchange's order id; `0` stands for none."""
+    spelled = text(value)
+    return None if spelled == "0" else spelled
+
+
+def written_time(value: object) -> str | None:
+    """Return a time as Dhan writes it (Indian, naive), or None for blank and for the dates that stand for none."""
+    written = text(value)
+    return None if written is None or written < _FIRST_YEAR else written
+
+
+def order_time(value: object) -> str | None:
+    """Return a time as ISO 8601 with the IST offset."""
+    return iso_time(written_time(value))

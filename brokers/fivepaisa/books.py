@@ -1,0 +1,145 @@
+"""5paisa's order book and trade book.
+
+Source: fact sheet section 4. A trade names its order by the exchange's number only, so a trade book that holds anything is read
+together with the order book, which knows both.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.fivepaisa import values, wire
+from onebroker.brokers.records import Listing, OrderRow, TradeRow
+from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
+from onebroker.config.vocabulary import OrderStatus
+
+_ORDERS = ("OrderBookDetail",)
+_TRADES = ("TradeBookDetail", "OrderBookDetail")
+"""An empty trade book comes under the order book's name."""
+_WORKING = frozenset({OrderStatus.OPEN})
+
+
+def order_requests(access: Access, now: datetime) -> ReadFlow:
+    yield _order_book(access)
+
+
+def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
+    """Return the day's orders as 5paisa lists them."""
+    return [_order_row(row, listings) for row in wire.listed(responses[0], *_ORDERS)]
+
+
+def trade_requests(access: Access, now: datetime) -> ReadFlow:
+    """The trade book, and after it, where it holds anything, the order book: which then knows the order of every trade."""
+    answer = yield wire.request(access, CallKind.READ, wire.TRADES, {})
+    if _holds_trades(answer):
+        yield _order_book(access)
+
+
+def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
+    """Return the day's trades; one whose order the book does not show keeps the exchange's number as its order id."""
+    trades = wire.listed(responses[0], *_TRADES)
+    orders = [row for response in responses[1:] for row in wire.listed(response, *_ORDERS)]
+    numbers = {_exchange_name(row): fields.required(row, "BrokerOrderId", "BrokerOrderID") for row in orders}
+    return [_trade_row(row, numbers, listings) for row in trades]
+
+
+def working_status(word: object, trigger: float, triggered: object) -> str:
+    """Return our status; a stop that waits for its trigger is not working in the market yet, though called Pending."""
+    status = values.status(word)
+    if status in _WORKING and trigger > 0 and str(triggered).strip().upper() == "N":
+        return OrderStatus.PENDING
+    return status
+
+
+def exchange_number(value: object) -> str | None:
+    """Return the exchange's number of an order; 0 is none yet."""
+    number = fields.text(value)
+    return None if number is None or number.strip() in ("", "0") else number.strip()
+
+
+def token_of(row: Mapping[str, object]) -> str:
+    """Return the broker_token of a row that names its instrument; raise `BadAnswer` when it does not."""
+    return values.broker_token(
+        fields.required(row, "Exch"), fields.required(row, "ExchType"), fields.required(row, "ScripCode")
+    )
+
+
+def _order_book(access: Access) -> WireRequest:
+    return wire.request(access, CallKind.READ, wire.ORDERS, {})
+
+
+def _holds_trades(answer: WireResponse) -> bool:
+    try:
+        return bool(wire.listed(answer, *_TRADES))
+    except BrokerError:
+        return False  # parsing says what is wrong with it
+
+
+def _exchange_name(row: Mapping[str, object]) -> tuple[str, str]:
+    """Each market of an exchange counts its orders by itself."""
+    return values.segment(row.get("Exch"), row.get("ExchType")), str(row.get("ExchOrderID")).strip()
+
+
+def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:
+    token = token_of(row)
+    units = values.contract_units(token, listings)
+    scale = units or 1
+    trigger = fields.number(row.get("SLTriggerRate")) or 0.0
+    status = working_status(fields.required(row, "OrderStatus"), trigger, row.get("SLTriggered"))
+    quantity = fields.whole(fields.required(row, "Qty")) * scale
+    filled = fields.whole(row.get("TradedQty")) * scale
+    pending, cancelled = fields.unfilled(status, quantity, filled)
+    return OrderRow(
+        order_id=fields.required(row, "BrokerOrderId", "BrokerOrderID"),
+        status=status,
+        transaction_type=values.side(row.get("BuySell")),
+        product=values.product(row.get("DelvIntra"), values.segment_of(token)),
+        order_type=values.order_type(row.get("AtMarket"), trigger),
+        validity=values.validity(row.get("OrderValidity")),
+        instrument_token=token,
+        tradingsymbol=fields.required(row, "ScripName", "ScripCode").strip(),
+        exchange=values.segment_of(token),
+        quantity=quantity,
+        filled_quantity=filled,
+        pending_quantity=pending,
+        cancelled_quantity=cancelled,
+        disclosed_quantity=fields.whole(row.get("DisClosedQty")) * scale,
+        price=fields.number(row.get("Rate")) or 0.0,
+        trigger_price=trigger,
+        average_price=fields.number(row.get("AveragePrice")) or 0.0,
+        exchange_order_id=exchange_number(row.get("ExchOrderID")),
+        status_message=fields.text(row.get("Reason")),
+        order_timestamp=values.date_text(row.get("BrokerOrderTime")),
+        exchange_timestamp=values.date_text(row.get("ExchOrderTime")),
+        tag=fields.text(row.get("RemoteOrderID")) or fields.text(row.get("RemoteOrderId")),
+        contract_units=units,
+    )
+
+
+def _trade_row(
+    row: Mapping[str, object], numbers: Mapping[tuple[str, str], str], listings: Mapping[str, Listing]
+) -> TradeRow:
+    token = token_of(row)
+    units = values.contract_units(token, listings)
+    price = fields.price(row.get("Rate"))
+    if price is None:
+        raise BadAnswer("a trade without a price")
+    number = fields.required(row, "ExchOrderID").strip()
+    when = fields.text(row.get("ExchangeTradeTime"))
+    return TradeRow(
+        trade_id=fields.required(row, "ExchangeTradeID"),
+        order_id=numbers.get(_exchange_name(row), number),
+        transaction_type=values.side(row.get("BuySell")),
+        product=values.product(row.get("DelvIntra"), values.segment_of(token)),
+        instrument_token=token,
+        tradingsymbol=fields.required(row, "ScripName", "ScripCode").strip(),
+        exchange=values.segment_of(token),
+        quantity=fields.whole(row.get("Qty")) * (units or 1),
+        price=price,
+        exchange_order_id=number,
+        exchange_trade_id=fields.text(row.get("ExchangeTradeID")),
+        trade_timestamp=when,
+        exchange_timestamp=when,
+        contract_units=units,
+    )

@@ -1,0 +1,34 @@
+"""5paisa as one value: `FIVEPAISA`."""
+
+from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.fivepaisa import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.fivepaisa.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+
+FIVEPAISA = Broker(
+    code="fivepaisa",
+    name="5paisa",
+    login_kind=LoginKind.UNATTENDED,
+    credential_keys=frozenset(
+        {
+            "app_name", "app_source", "user_id", "password", "user_key", "encryption_key", "client_code", "pin",
+            "totp_secret",
+        }
+    ),
+    endpoints=wire.ENDPOINTS,
+    capabilities=CAPABILITIES,
+    order_windows=wire.ORDER_WINDOWS,
+    call_windows=wire.CALL_WINDOWS,
+    cadence=CADENCE,
+    profile_seconds=PROFILE_SECONDS,
+    login=login,
+    orders=orders,
+    books=books,
+    portfolio=portfolio,
+    instruments=instruments,
+    quotes=quotes,
+    quotes_in_service=False,
+    candles=candles,
+    feed=feed,
+    order_feed=None,
+    feed_carries_orders=True,
+)  # fmt: skip

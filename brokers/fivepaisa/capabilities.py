@@ -1,0 +1,35 @@
+"""What 5paisa places and changes, and how often it is read.
+
+Source: fact sheet section 4; cadence from architecture 13. An order at price 0 is how the pages say "at market", but since the
+rules for orders of algos the broker's risk check refuses every such order of an API key ("Market order with Algo Id not
+allowed"), stops included: observed live in August 2026, later than the pages. So MARKET and SL-M are not offered; offered, each
+would be sent, refused, and have used up one of 50 messages a minute.
+"""
+
+from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.fivepaisa.values import ORDER_TYPES_SENT, VALIDITY_TO_WIRE
+from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+
+_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
+"""NCDEX and the commodities of NSE and BSE are in positions and candles only."""
+
+_ORDER_TYPES = frozenset(str(each) for each in ORDER_TYPES_SENT)
+
+CAPABILITIES = Capabilities(
+    segments=offered(_SEGMENTS),
+    order_types={"equity": _ORDER_TYPES, "currency": _ORDER_TYPES, "commodity": _ORDER_TYPES},
+    products={
+        "equity": frozenset({"CNC", "MIS", "NRML"}),
+        "currency": frozenset({"MIS", "NRML"}),
+        "commodity": frozenset({"MIS", "NRML"}),
+    },
+    validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),
+    after_market=True,
+    disclosed_quantity=True,
+    # A modify names prices and quantities only.
+    modifiable=frozenset({"price", "trigger_price", "quantity", "disclosed_quantity"}),
+    asked_by_token=True,
+)
+
+CADENCE = Cadence(orders=3.0, trades=6.0, positions=6.0, funds=15.0, holdings=60.0)
+PROFILE_SECONDS = 60.0

@@ -1,0 +1,179 @@
+"""5paisa's one socket: market data and order updates, JSON text both ways.
+
+One connection per access token: a second one closes the first with code 1000. Quotes, depth and open interest are subscribed
+apart and come apart, as partial updates, so each connection keeps an image per instrument and every tick is the whole image.
+Order updates come only from the host that the access token names. Source: fact sheet section 6.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import msgspec
+
+from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.events import (
+    BooksMoved,
+    BrokerEvent,
+    CorruptFrame,
+    Heartbeat,
+    Reply,
+    SessionDead,
+    StreamRefused,
+    Ticks,
+)
+from onebroker.brokers.fields import row_of, rows_of, text
+from onebroker.brokers.fivepaisa import values, wire
+from onebroker.brokers.fivepaisa.images import InstrumentImage
+from onebroker.brokers.fivepaisa.login import claims
+from onebroker.brokers.fivepaisa.order_updates import OrderImages
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
+
+sockets = 1
+per_socket = wire.INSTRUMENTS_PER_SOCKET
+silence_seconds: float | None = None
+"""No heartbeat is documented; our pings tell a dead connection."""
+ping_seconds: float | None = wire.PING_SECONDS
+ready_seconds: float | None = None
+
+QUOTE, DEPTH, OPEN_INTEREST = "MarketFeedV3", "MarketDepthService", "GetScripInfoForFuture"
+ORDER_UPDATES = "OrderTradeConfirmations"
+SUBSCRIBE, UNSUBSCRIBE = "Subscribe", "Unsubscribe"
+
+
+def address(access: Access, now: datetime) -> StreamFlow:
+    """Return the socket's address; it needs no call before it. At the real host it is that of the token's own server."""
+    yield from ()
+    token = access.token(wire.TOKEN)
+    client = access.login.user_id if access.login is not None else ""
+    scheme, host, path, _, _ = urlsplit(access.endpoints.stream_url)
+    if host == wire.REAL_FEED_HOST:
+        host = wire.FEED_HOSTS.get(str(claims(token).get("RedirectServer")), host)
+    return StreamAddress(url=urlunsplit((scheme, host, path, f"Value1={quote(f'{token}|{client}', safe='')}", "")))
+
+
+def opening_messages(access: Access) -> list[bytes | str]:
+    """Ask for order updates. The pages say both that this is needed and that it is not."""
+    return [_encoded({"Method": ORDER_UPDATES, "Operation": SUBSCRIBE, "ClientCode": _client(access)})]
+
+
+def subscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
+    """Return the messages that start everything there is about these instruments: quotes, of what has a book five levels,
+    of derivatives the open interest."""
+    return _messages(SUBSCRIBE, access, listings)
+
+
+def unsubscribe_messages(access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
+    return _messages(UNSUBSCRIBE, access, listings)
+
+
+def ping_message() -> bytes | str | None:
+    """None: a websocket ping."""
+    return None
+
+
+def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "FivepaisaFrames":
+    return FivepaisaFrames(listings)
+
+
+class FivepaisaFrames:
+    """Decodes whole messages of one connection, and keeps what it was told of each instrument and order."""
+
+    def __init__(self, listings: Mapping[str, Listing]) -> None:
+        self._listings = listings
+        self._instruments: dict[str, InstrumentImage] = {}
+        self._orders = OrderImages(listings)
+
+    def subscribing(self, listings: Sequence[Listing]) -> None:
+        """Forget these instruments: what was known before one was left is old, and new depth must not make it look fresh."""
+        for listing in listings:
+            self._instruments.pop(listing.broker_token, None)
+
+    def receive(self, frame: bytes | str) -> list[BrokerEvent]:
+        """Decode one message; what contradicts itself is dropped whole, for none of it can be trusted."""
+        spoken = frame.strip() if len(frame) < 8 else None
+        if spoken in ("PONG", b"PONG", "", b""):
+            return [Heartbeat()]
+        if spoken in ("PING", b"PING"):
+            return [Reply("PONG"), Heartbeat()]
+        rows: list[dict[str, object]] = []
+        try:
+            message = msgspec.json.decode(frame)
+            rows = rows_of(message) if isinstance(message, list) else [row_of(message)]
+            return self._events(rows)
+        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError, OverflowError) as error:
+            corrupt = CorruptFrame(f"a message that cannot be read: {error}")
+            # Something happened to an order all the same.
+            return [corrupt, BooksMoved()] if any("ReqType" in row for row in rows) else [corrupt]
+
+    def _events(self, rows: list[dict[str, object]]) -> list[BrokerEvent]:
+        events: list[BrokerEvent] = []
+        changed: dict[str, InstrumentImage] = {}
+        for row in rows:
+            if "ReqType" in row:
+                events += self._orders.update(row)
+            elif (token := _named(row)) is not None:
+                image = self._instruments.get(token) or InstrumentImage(token)
+                image.update(row)
+                self._instruments[token] = changed[token] = image
+            else:
+                events.append(_said(row))
+        ticks = [image.tick(values.contract_units(token, self._listings)) for token, image in changed.items()]
+        told = tuple(tick for tick in ticks if tick is not None)
+        return [*([Ticks(told)] if told else []), *events] or [Heartbeat()]
+
+
+def _named(row: Mapping[str, object]) -> str | None:
+    """Return the instrument market data are about; None for a row that names none."""
+    exchange, kind, code = (text(row.get(name)) for name in ("Exch", "ExchType", "Token"))
+    return None if exchange is None or kind is None or code is None else values.broker_token(exchange, kind, code)
+
+
+def _said(row: Mapping[str, object]) -> BrokerEvent:
+    """Read a message about nothing we know: an error, as far as its words say so (none is documented)."""
+    message = text(row.get("Message")) or text(row.get("message"))
+    if message is None:
+        return Heartbeat()
+    dead = row.get("Status") == wire.SESSION or wire.kind_of(message, RefusalKind.REFUSED) is RefusalKind.SESSION_DEAD
+    return SessionDead(message) if dead else StreamRefused(message)
+
+
+def _client(access: Access) -> str:
+    return access.login.user_id if access.login is not None else ""
+
+
+def _messages(operation: str, access: Access, listings: Sequence[Listing]) -> list[bytes | str]:
+    wanted: tuple[tuple[str, Callable[[str], bool]], ...] = (
+        (QUOTE, lambda token: True),
+        (DEPTH, _has_book),
+        (OPEN_INTEREST, _is_derivative),
+    )
+    messages: list[bytes | str] = []
+    for method, concerns in wanted:
+        names = [_scrip(each.broker_token) for each in listings if concerns(each.broker_token)]
+        for at in range(0, len(names), wire.SCRIPS_PER_MESSAGE):
+            portion = names[at : at + wire.SCRIPS_PER_MESSAGE]
+            messages.append(
+                _encoded(
+                    {"Method": method, "Operation": operation, "ClientCode": _client(access), "MarketFeedData": portion}
+                )
+            )
+    return messages
+
+
+def _scrip(token: str) -> dict[str, object]:
+    exchange, kind, code = values.parts(token)
+    return {"Exch": exchange, "ExchType": kind, "ScripCode": int(code) if code.isdecimal() else code}
+
+
+def _is_derivative(token: str) -> bool:
+    return values.segment_of(token) not in values.CASH_SEGMENTS
+
+
+def _has_book(token: str) -> bool:
+    return not values.is_index(token)
+
+
+def _encoded(message: Mapping[str, object]) -> str:
+    return msgspec.json.encode(message).decode()

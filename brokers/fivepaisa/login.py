@@ -1,0 +1,104 @@
+"""5paisa's login: unattended, in two calls. Client code, PIN and one-time code give a request token, that an access token.
+
+Source: fact sheet section 2. A refresh token comes too, without a documented call that takes it. There is no profile call: the
+second answer carries what there is of one, and the margin call proves a login.
+"""
+
+import base64
+import binascii
+import re
+from datetime import datetime
+
+import msgspec
+
+from onebroker.brokers.broker import Access, Login, LoginFlow
+from onebroker.brokers.fields import required, text
+from onebroker.brokers.fivepaisa import wire
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+from onebroker.brokers.totp import totp
+from onebroker.config.clock import next_time_of_day
+
+_NOT_PROFILE = frozenset({"AccessToken", "RefreshToken", "RequestToken", "Status", "Message"})
+"""Of the answer with the access token: its secrets, and what is about the call."""
+
+_WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
+    (re.compile(r"block|\block|suspend|dormant|disabled", re.IGNORECASE), RefusalKind.BLOCKED),
+    (re.compile(r"t?otp|one.time", re.IGNORECASE), RefusalKind.BAD_TOTP),
+    (re.compile(r"pin|password|client|user|email|key|credential|encry", re.IGNORECASE), RefusalKind.BAD_CREDENTIALS),
+)
+"""What a refused login names, first that fits: the pages give sentences, no codes (unchecked)."""
+_CLEAR = frozenset({RefusalKind.REFUSED, RefusalKind.SESSION_DEAD, RefusalKind.BAD_CREDENTIALS})
+
+
+def login_page(access: Access) -> str:
+    """Return "": nobody is needed."""
+    return ""
+
+
+def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:
+    """Log in with the one-time code of `now`; raises ValueError for a TOTP secret that is none."""
+    credentials = access.credentials
+    first = {
+        "Email_ID": credentials["client_code"],
+        "TOTP": totp(credentials["totp_secret"], now),
+        "PIN": credentials["pin"],
+    }
+    granted = _granted((yield wire.login_request(access, wire.TOTP_LOGIN, first)))
+    second = {
+        "RequestToken": required(granted, "RequestToken"),
+        "EncryKey": credentials["encryption_key"],
+        "UserId": credentials["user_id"],
+    }
+    answer = _granted((yield wire.login_request(access, wire.ACCESS_TOKEN, second)))
+    client = text(answer.get("ClientCode")) or credentials["client_code"]
+    return Login(
+        tokens={wire.TOKEN: required(answer, "AccessToken")},
+        user_id=client,
+        logged_in_at=now.timestamp(),
+        expires_at=next_time_of_day(now, wire.EXPIRY).timestamp(),
+        profile={"ClientCode": client, **{name: value for name, value in answer.items() if name not in _NOT_PROFILE}},
+    )
+
+
+def renew(access: Access, now: datetime) -> LoginFlow | None:
+    """Return None: a session is not renewed, one logs in again."""
+    return None
+
+
+def profile_request(access: Access) -> WireRequest:
+    """The margin call, which is answered only under a live token."""
+    return wire.request(access, CallKind.READ, wire.FUNDS, {})
+
+
+def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
+    """Return what the login answer said, once the margin call has proved the login.
+
+    Raises `BadAnswer` when the margins are another client's.
+    """
+    client = text(wire.answer(response).get("ClientCode"))
+    if client is not None and client != login.user_id:
+        raise BadAnswer("the margins are another client's")
+    return dict(login.profile) or {"ClientCode": login.user_id}
+
+
+def claims(token: str) -> dict[str, object]:
+    """Return what an access token (a JWT) says about itself; empty when it is none. Its signature is the broker's affair."""
+    try:
+        payload = token.split(".")[1]
+        decoded = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (IndexError, binascii.Error, ValueError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _granted(response: WireResponse) -> dict[str, object]:
+    """Return the body of a step that was granted; a refusal says which of our words was wrong, as far as it says so."""
+    try:
+        return wire.answer(response)
+    except BrokerRefusal as refusal:
+        if refusal.kind not in _CLEAR:
+            raise
+        known = next((kind for words, kind in _WORDS if words.search(refusal.message)), None)
+        # A login has no session that could be dead.
+        kind = RefusalKind.BAD_CREDENTIALS if refusal.kind is RefusalKind.SESSION_DEAD else refusal.kind
+        raise BrokerRefusal(known or kind, refusal.message, code=refusal.code) from None

@@ -1,0 +1,137 @@
+"""Placing, modifying and cancelling at 5paisa, and what its answers mean.
+
+Source: fact sheet sections 3 and 4. An order has two numbers: the broker's own, which place answers and which is our order id,
+and the exchange's, which modify and cancel take.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import number
+from onebroker.brokers.fivepaisa import values, wire
+from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, RefusalKind, WireRequest, WireResponse
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+_ZERO = Decimal(0)
+_CLEAR_CODES = frozenset({"1", "2", "head 1"})
+"""Documented refusals: by the risk check, of the input, of the message."""
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build V1/PlaceOrderRequest. Raises `NotSendable`."""
+    try:
+        order_type = OrderType(ticket.order_type)
+        intraday = values.INTRADAY[Product(ticket.product)]
+        validity = values.VALIDITY_TO_WIRE[Validity(ticket.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"fivepaisa has no word for {error}") from error
+    if order_type not in values.ORDER_TYPES_SENT or not ticket.price:
+        raise NotSendable("fivepaisa refuses orders without a limit price")
+    exchange, kind, code = values.parts(ticket.listing.broker_token)
+    return wire.request(
+        access,
+        CallKind.ORDER,
+        wire.PLACE,
+        {
+            "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # the side is called so
+            "Exchange": exchange,
+            "ExchangeType": kind,
+            "ScripCode": _code(code),
+            "Price": ticket.price,
+            "StopLossPrice": _trigger(order_type, ticket.trigger_price),
+            "Qty": broker_quantity(ticket.quantity, ticket.listing),
+            "DisQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
+            "IsIntraday": intraday,
+            "iOrderValidity": validity,
+            "AHPlaced": "Y" if ticket.after_market else "N",
+            "RemoteOrderID": ticket.token,
+            "AlgoID": 0,
+        },
+    )
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build V1/ModifyOrderRequest: the prices and quantities as they shall stand, so what stays comes from the row.
+
+    Raises `NotSendable`, also for what it cannot change (order type, validity).
+    """
+    row = change.row
+    if change.order_type not in (None, row.order_type) or change.validity not in (None, row.validity):
+        raise NotSendable("fivepaisa changes neither the type nor the validity of an order")
+    price = exact(row.price) if change.price is None else change.price
+    trigger = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    if not price:
+        raise NotSendable("fivepaisa would take a price of zero for an order at market")
+    fields: dict[str, object] = {
+        "ExchOrderID": _exchange_number(row),
+        "Price": price,
+        "Qty": _standing(change.quantity, row.quantity, change),
+    }
+    if trigger:
+        fields["StopLossPrice"] = trigger
+    if change.disclosed_quantity is not None or row.disclosed_quantity:
+        fields["DisQty"] = _standing(change.disclosed_quantity, row.disclosed_quantity, change)
+    return wire.request(access, CallKind.ORDER, wire.MODIFY, fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build V1/CancelOrderRequest. Raises `NotSendable` while the exchange's number is not known."""
+    return wire.request(access, CallKind.ORDER, wire.CANCEL, {"ExchOrderID": _exchange_number(row)})
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    Status 0 with the broker's order number is an acceptance. A refusing status in the body is a rejection even where a number
+    stands beside it (observed live), as is a head that refuses the input; everything else (5xx, "server cannot process", a
+    status that is not documented, no number, an empty body, a gateway's page) leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        told = refusal.kind is not RefusalKind.REFUSED or refusal.code in _CLEAR_CODES
+        surely = response.status < 500 and response.status != 408 and refusal.kind is not RefusalKind.UNAVAILABLE
+        return refused(refusal, response, surely=surely and told)
+    return not_refused(_order_number(response), response)
+
+
+def _order_number(response: WireResponse) -> str | None:
+    try:
+        body = wire.answer(response)
+    except BadAnswer:
+        return None
+    order_number = number(body.get("BrokerOrderID")) or number(body.get("BrokerOrderId"))
+    if number(body.get("Status")) != wire.OK or not order_number or order_number != int(order_number):
+        return None
+    return str(int(order_number))
+
+
+def _exchange_number(row: OrderRow) -> str:
+    if not row.exchange_order_id:
+        raise NotSendable(
+            f"fivepaisa changes an order by the exchange's number, which is not known yet for order {row.order_id}"
+        )
+    return row.exchange_order_id
+
+
+def _standing(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return broker_quantity(standing if new is None else new, change.listing)
+
+
+def _trigger(order_type: OrderType, trigger: Decimal | None) -> Decimal:
+    if not order_type.takes_trigger:
+        return _ZERO
+    if not trigger:
+        raise NotSendable("a stop order needs a trigger price")
+    return trigger
+
+
+def _code(code: str) -> int | str:
+    """Script codes are numbers; both are taken."""
+    return int(code) if code.isdecimal() else code

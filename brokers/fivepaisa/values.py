@@ -1,0 +1,151 @@
+"""5paisa's words and numbers: value tables in both directions, its names of instruments, its times, units per quantity.
+
+Source: fact sheet sections 4 and 5.
+"""
+
+import re
+from collections.abc import Mapping
+
+from onebroker.brokers.fields import listed_units, number, translated
+from onebroker.brokers.records import Listing
+from onebroker.config.clock import from_epoch
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+STATUSES: dict[str, OrderStatus] = {
+    "XMITTED": OrderStatus.PENDING,  # sent, not confirmed; the pages leave open whether it may still be refused
+    "AH PLACED": OrderStatus.PENDING,
+    "AH MODIFIED": OrderStatus.PENDING,
+    "PENDING": OrderStatus.OPEN,  # part-filled orders too: there is no word of their own
+    "PLACED": OrderStatus.OPEN,
+    "MODIFIED": OrderStatus.OPEN,
+    "SL TRIGGERED": OrderStatus.OPEN,
+    "FULLY EXECUTED": OrderStatus.COMPLETE,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "AH CANCELLED": OrderStatus.CANCELLED,
+    "REJECTED BY 5P": OrderStatus.REJECTED,
+    "REJECTED BY EXCH": OrderStatus.REJECTED,
+}
+STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+"""No word of the sheet says that an order lapsed."""
+
+SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
+SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+
+INTRADAY = {Product.CNC: False, Product.MIS: True, Product.NRML: False}
+"""`IsIntraday` of an order; delivery and carried derivatives are one."""
+DELIVERY = "D"
+PRODUCT_FROM_WIRE = {"I": Product.MIS, "S": Product.BO, "C": Product.CO}
+"""Without `D`, which the segment decides (`product`)."""
+PRODUCTS_UNSUPPORTED = frozenset({Product.MTF, Product.ARB})
+"""Books have no word for margin trading (a flag of another call); CO and BO are read, never sent."""
+
+ORDER_TYPES_SENT = frozenset({OrderType.LIMIT, OrderType.SL})
+"""See `capabilities.py` for why no order goes out at price 0."""
+ORDER_TYPE_FROM_WIRE = {
+    (False, False): OrderType.LIMIT,
+    (False, True): OrderType.SL,
+    (True, False): OrderType.MARKET,
+    (True, True): OrderType.SL_M,
+}
+"""(at market, with a trigger) -> order type: there is no word for it."""
+
+VALIDITY_TO_WIRE = {Validity.DAY: "0", Validity.IOC: "3"}
+VALIDITY_FROM_WIRE = {"0": Validity.DAY, "1": Validity.GTD, "2": Validity.GTC, "3": Validity.IOC}
+"""4 EOS, 5 VTD and 6 FOK are none of ours."""
+VALIDITY_WORDS = {"4": "EOS", "5": "VTD", "6": "FOK"}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
+
+EXCHANGES = {
+    "N:C": "nse", "N:D": "nse", "N:U": "nse", "N:Y": "nse",
+    "B:C": "bse", "B:D": "bse", "B:U": "bse", "B:Y": "bse",
+    "M:D": "mcx", "N:X": "ncdex",
+}  # fmt: skip
+"""Exchange and kind of market -> our exchange. C cash and indices, D derivatives, U currency, Y commodities of NSE and BSE,
+X NCDEX (positions and candles only)."""
+CASH_SEGMENTS = frozenset({"N:C", "B:C"})
+LOT_SEGMENTS = frozenset({"N:U", "B:U", "M:D", "N:X", "N:Y", "B:Y"})
+"""Here a quantity is a number of contracts, to be multiplied (official pages); everywhere else units."""
+FIRST_INDEX = 999900
+"""Script codes of the cash market from here on are indices."""
+
+_DATE = re.compile(r"/Date\((-?\d+)")
+_NULL_DATE = 0
+_LATEST = 4_102_444_800_000
+"""The year 2100: what is later is no time."""
+
+
+def segment(exchange: object, kind: object) -> str:
+    """Return exchange and kind of market as one word: `N:C`."""
+    return f"{str(exchange).strip()}:{str(kind).strip()}"
+
+
+def broker_token(exchange: object, kind: object, code: object) -> str:
+    """Return our name of an instrument at 5paisa, `N:C:1660`: a script code alone is unique only within its market."""
+    return f"{segment(exchange, kind)}:{str(code).strip()}"
+
+
+def parts(token: str) -> tuple[str, str, str]:
+    """Return exchange, kind of market and script code of a `broker_token`."""
+    exchange, _, rest = token.partition(":")
+    kind, _, code = rest.partition(":")
+    return exchange, kind, code
+
+
+def segment_of(token: str) -> str:
+    """Return the `segment` of a `broker_token`."""
+    return token.rpartition(":")[0]
+
+
+def is_index(token: str) -> bool:
+    """Tell whether a `broker_token` names an index: no book, no quantities."""
+    code = parts(token)[2]
+    return segment_of(token) in CASH_SEGMENTS and code.isdecimal() and int(code) >= FIRST_INDEX
+
+
+def status(word: object) -> str:
+    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    return translated(STATUSES, word)
+
+
+def side(word: object) -> str:
+    """Return BUY or SELL; the pages spell them `B` and, in one sample, `Buy`."""
+    spelled = str(word or "").strip().upper()
+    return translated(SIDE_FROM_WIRE, spelled[:1] if spelled in ("BUY", "SELL") else spelled)
+
+
+def product(word: object, where: str) -> str:
+    """Return our product; `D` is CNC in a cash segment, NRML in every other."""
+    if str(word or "").strip().upper() == DELIVERY:
+        return Product.CNC if where in CASH_SEGMENTS else Product.NRML
+    return translated(PRODUCT_FROM_WIRE, word or "")
+
+
+def order_type(at_market: object, trigger: object) -> str:
+    """Return our order type from the flag `AtMarket` (Y, or a bare truth) and the trigger price."""
+    market = at_market is True or str(at_market).strip().upper() in ("Y", "TRUE")
+    return ORDER_TYPE_FROM_WIRE[market, (number(trigger) or 0.0) > 0]
+
+
+def validity(word: object) -> str:
+    spelled = str(word if word is not None else "0").strip()
+    return VALIDITY_FROM_WIRE.get(spelled) or VALIDITY_WORDS.get(spelled) or spelled.upper()
+
+
+def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the broker's quantities; None when it speaks contracts of a size not known."""
+    if segment_of(token) not in LOT_SEGMENTS:
+        return 1
+    return listed_units(token, listings)
+
+
+def date_epoch(value: object) -> float | None:
+    """Return `/Date(ms+0530)/` as epoch seconds (the milliseconds are UTC, the offset informs); None for its null date."""
+    found = _DATE.match(value.strip()) if isinstance(value, str) else None
+    milliseconds = _NULL_DATE if found is None or len(found[1]) > 15 else int(found[1])
+    return milliseconds / 1000 if _NULL_DATE < milliseconds < _LATEST else None
+
+
+def date_text(value: object) -> str | None:
+    """Return `/Date(ms+0530)/` as ISO 8601 in India; None for its null date."""
+    seconds = date_epoch(value)
+    return None if seconds is None else from_epoch(seconds).isoformat()

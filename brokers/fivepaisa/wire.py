@@ -1,0 +1,214 @@
+"""5paisa's hosts, paths and limits; the head and body every call carries, and the envelope every answer comes in.
+
+Source: fact sheet sections 1-4 (py5paisa 0.7.21.2 for paths and heads; a conversion of the official pages, not re-read by us;
+live observations of another client where it says so).
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import time
+
+import msgspec
+
+from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.fields import number, rows_of, text
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+
+ENDPOINTS = Endpoints(
+    rest_url="https://openapi.5paisa.com/VendorsAPI/Service1.svc/",
+    login_url="https://dev-openapi.5paisa.com/WebVendorLogin/VLogin/Index",
+    stream_url="wss://openfeed.5paisa.com/feeds/api/chat",
+    order_stream_url="wss://openfeed.5paisa.com/feeds/api/chat",  # order updates come on the market-data socket
+    instruments_url="https://openapi.5paisa.com/VendorsAPI/Service1.svc/ScripMaster/segment/All",
+    others={"historical_url": "https://openapi.5paisa.com/V2/historical/"},
+)
+
+FEED_HOSTS = {"A": "aopenfeed.5paisa.com", "B": "bopenfeed.5paisa.com", "C": "openfeed.5paisa.com"}
+"""Claim `RedirectServer` of the access token -> the one host that sends this client's order updates."""
+REAL_FEED_HOST = "openfeed.5paisa.com"
+
+TOTP_LOGIN = "TOTPLogin"
+ACCESS_TOKEN = "GetAccessToken"
+PLACE = "V1/PlaceOrderRequest"
+MODIFY = "V1/ModifyOrderRequest"
+CANCEL = "V1/CancelOrderRequest"
+ORDERS = "V3/OrderBook"
+TRADES = "V1/TradeBook"
+POSITIONS = "V2/NetPositionNetWise"
+HOLDINGS = "V3/Holding"
+FUNDS = "V4/Margin"
+SNAPSHOT = "MarketSnapshot"
+
+TOKEN = "AccessToken"
+"""What the login is stored under."""
+EXPIRY = time(23, 59)
+"""Every access token dies at 23:59 IST of its day (official pages)."""
+
+ORDER_WINDOWS = Windows(second=5, minute=50)
+"""Ours for the second (architecture 13); 50 a minute was said in 2020 and is not in the current pages."""
+CALL_WINDOWS = Windows()
+
+QUOTES_PER_CALL = 50
+"""Instruments of one snapshot; 100 and more came back empty (live observation)."""
+SCRIPS_PER_MESSAGE = 50
+"""Instruments of one subscribe message that were seen to work; no cap is documented."""
+INSTRUMENTS_PER_SOCKET = 3000
+"""Ours: none is documented."""
+PING_SECONDS = 10.0
+"""Websocket pings keep the connection (live observation)."""
+
+OK, SESSION = 0, 9
+"""`body.Status`: 0 ok, 1 refused or nothing there, 2 invalid input, 9 session."""
+NOTHING_THERE = 1
+HEAD_KINDS = {
+    "-1": RefusalKind.UNAVAILABLE,  # "server cannot process"
+    "1": RefusalKind.REFUSED,  # invalid input
+    "2": RefusalKind.BAD_CREDENTIALS,  # invalid head parameters, which is the user key; the body is null then
+}
+"""`head.status` other than 0."""
+
+_WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
+    (re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I), RefusalKind.SESSION_DEAD),
+    (re.compile(r"too many (requests|calls)|rate limit|throttl", re.I), RefusalKind.RATE_LIMITED),
+    (
+        re.compile(r"\bIP\b.*\b(not (allowed|registered|whitelisted)|unregistered)|(whitelist|register)\w*\b.*\bIP\b", re.I),
+        RefusalKind.ADDRESS_NOT_REGISTERED,
+    ),
+)  # fmt: skip
+"""What a refusal's sentence names, first that fits. The session's words are the sheet's; those of limits and addresses are
+guessed: none was seen."""
+_NOTHING_WORDS = re.compile(r"^\s*(success)?\s*$|\bno\b|\bnot found\b|\bempty\b", re.I)
+"""What stands beside an empty list that is one (list routes say nothing or `Success`, the sheet names "no record" and "no orders");
+other words are those of a refusal, whose list is empty as well."""
+_STATUSES = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
+"""HTTP statuses that refuse by themselves; nearly everything comes with 200. General knowledge, unchecked."""
+_LONGEST_TEXT = 200
+"""A bare text longer than this is a page, not an answer."""
+
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+def request(access: Access, kind: CallKind, path: str, body: Mapping[str, object]) -> WireRequest:
+    """Return a POST of `body`, with the client code and the login's token when there is a login."""
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    content = dict(body)
+    if access.login is not None:
+        headers["Authorization"] = f"bearer {access.token(TOKEN)}"
+        content["ClientCode"] = access.login.user_id
+    message = {"head": {"key": access.credentials["user_key"]}, "body": content}
+    return WireRequest(
+        kind=kind, method="POST", url=url(access.endpoints.rest_url, path), headers=headers, body=_JSON.encode(message)
+    )
+
+
+def login_request(access: Access, path: str, body: Mapping[str, object]) -> WireRequest:
+    """Return a call of the login, whose head spells the key with a capital and whose body carries no client code."""
+    message = {"head": {"Key": access.credentials["user_key"]}, "body": body}
+    return WireRequest(
+        kind=CallKind.LOGIN,
+        method="POST",
+        url=url(access.endpoints.rest_url, path),
+        headers={"Content-Type": "application/json", "Accept": "application/json"},
+        body=_JSON.encode(message),
+    )
+
+
+def url(base: str, path: str) -> str:
+    """Join a base, with or without its last slash, and a path."""
+    return f"{base.rstrip('/')}/{path}"
+
+
+def answer(response: WireResponse) -> dict[str, object]:
+    """Return the `body` of a successful answer; raise `BrokerRefusal` or `BadAnswer`."""
+    refusal = refusal_of(response)
+    if refusal is not None:
+        raise refusal
+    return _body(response)
+
+
+def listed(response: WireResponse, *names: str) -> list[dict[str, object]]:
+    """Return the list an answer holds under the first of `names` it has.
+
+    Status 1 with an empty or null list and no other words is how the broker says that there is nothing. Raises `BrokerRefusal`
+    or `BadAnswer`.
+    """
+    refusal = refusal_of(response)
+    if refusal is not None and not (refusal.kind is RefusalKind.REFUSED and _says_nothing_there(response, names)):
+        raise refusal
+    body = _body(response)
+    for name in names:
+        if name in body:
+            return rows_of(body[name])
+    raise BadAnswer(f"an answer without {names[0]}")
+
+
+def refusal_of(response: WireResponse) -> BrokerRefusal | None:
+    """Return the refusal an answer is, or None when it is none: a bare text, a head that says no, or a body that does."""
+    try:
+        envelope = response.json()
+    except BadAnswer:
+        return _bare_refusal(response)
+    if not isinstance(envelope, dict):
+        return _bare_refusal(response)
+    head, body = envelope.get("head"), envelope.get("body")
+    by_head = _head_refusal(head) if isinstance(head, dict) else None
+    if isinstance(body, dict) and (status := number(body.get("Status"))) not in (None, OK):
+        by_body = _body_refusal(body, int(status or 0))
+        failed = by_head is not None and by_head.kind is RefusalKind.UNAVAILABLE
+        return by_head if failed and by_body.kind is RefusalKind.REFUSED else by_body
+    if by_head is not None:
+        return by_head
+    return _by_status(response, text(envelope.get("message")) or text(envelope.get("Message")) or "")
+
+
+def kind_of(message: str, otherwise: RefusalKind) -> RefusalKind:
+    """Return what a refusal's sentence says it is."""
+    return next((kind for words, kind in _WORDS if words.search(message)), otherwise)
+
+
+def _body_refusal(body: Mapping[str, object], status: int) -> BrokerRefusal:
+    message = text(body.get("Message")) or f"refused with status {status}"
+    kind = RefusalKind.SESSION_DEAD if status == SESSION else kind_of(message, RefusalKind.REFUSED)
+    return BrokerRefusal(kind, message.strip(), code=str(status))
+
+
+def _head_refusal(head: Mapping[str, object]) -> BrokerRefusal | None:
+    """The head spells its fields in two ways, its status as text or number."""
+    status = text(head.get("status"))
+    status = text(head.get("Status")) if status is None else status
+    if status in (None, "0"):
+        return None
+    described = (head.get(name) for name in ("statusDescription", "StatusDescription", "Status_description"))
+    message = next((word for word in map(text, described) if word is not None), f"refused with head status {status}")
+    kind = kind_of(message, HEAD_KINDS.get(str(status), RefusalKind.REFUSED))
+    return BrokerRefusal(kind, message.strip(), code=f"head {status}")
+
+
+def _bare_refusal(response: WireResponse) -> BrokerRefusal | None:
+    """A body without an envelope: `Invalid Token` is said so, bare, by some routes."""
+    said = response.body[: _LONGEST_TEXT + 1].decode("utf-8", "replace").strip().strip('"')
+    return _by_status(response, said if len(said) <= _LONGEST_TEXT and "<" not in said else "")
+
+
+def _by_status(response: WireResponse, said: str) -> BrokerRefusal | None:
+    """Judge by the HTTP status and what was said without an envelope; only the words we know make a refusal."""
+    kind = _STATUSES.get(response.status) or next((kind for words, kind in _WORDS if words.search(said)), None)
+    return None if kind is None else BrokerRefusal(kind, said or f"HTTP {response.status}", code=str(response.status))
+
+
+def _says_nothing_there(response: WireResponse, names: tuple[str, ...]) -> bool:
+    envelope = response.json() if response.body[:1] == b"{" else None
+    body = envelope.get("body") if isinstance(envelope, dict) else None
+    if not isinstance(body, dict) or number(body.get("Status")) != NOTHING_THERE:
+        return False
+    if _NOTHING_WORDS.search(text(body.get("Message")) or "") is None:
+        return False
+    return any(name in body and not body[name] for name in names)
+
+
+def _body(response: WireResponse) -> dict[str, object]:
+    envelope = response.json()
+    body = envelope.get("body") if isinstance(envelope, dict) else None
+    if response.status != 200 or not isinstance(body, dict):
+        raise BadAnswer(f"HTTP {response.status} without 5paisa's envelope")
+    return body

@@ -1,0 +1,41 @@
+"""Fyers as one value: `FYERS`."""
+
+from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.fyers import (
+    books,
+    candles,
+    feed,
+    instruments,
+    login,
+    order_feed,
+    orders,
+    portfolio,
+    quotes,
+    wire,
+)
+from onebroker.brokers.fyers.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
+
+FYERS = Broker(
+    code="fyers",
+    name="Fyers",
+    login_kind=LoginKind.ASSISTED,
+    credential_keys=frozenset({"app_id", "secret", "redirect_url"}),
+    optional_credential_keys=frozenset({"pin"}),
+    endpoints=wire.ENDPOINTS,
+    capabilities=CAPABILITIES,
+    order_windows=wire.ORDER_WINDOWS,
+    call_windows=wire.CALL_WINDOWS,
+    cadence=CADENCE,
+    profile_seconds=PROFILE_SECONDS,
+    login=login,
+    orders=orders,
+    books=books,
+    portfolio=portfolio,
+    instruments=instruments,
+    quotes=quotes,
+    quotes_in_service=True,
+    candles=candles,
+    feed=feed,
+    order_feed=order_feed,
+    feed_carries_orders=False,
+)

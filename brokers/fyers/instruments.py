@@ -1,0 +1,316 @@
+"""Fyers' instrument files into the normalized frame: seven CSVs without a header, and their JSON twins for what these lack.
+
+The freeze quantity and the size of a contract (`qtyMultiplier`) are in the JSON alone; a further small file tells under which
+names the data socket knows indices. Sources: rows kept in public projects' tests (layout); documentation "FYERS API v3", symbol
+master, not re-read by us (types, segments); fyers-apiv3 3.2.0 (names of indices). Segments are told by type and series, then by
+ISIN; which series and ISINs say what is general knowledge, unchecked.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.fields import number, text
+from onebroker.brokers.fyers.values import CASH_SEGMENTS, EXCHANGES, LOT_SEGMENTS, SEGMENTS
+from onebroker.brokers.listings import (
+    BSE_GROUPS,
+    GOVERNMENT_INDEX,
+    ISIN_SEGMENTS,
+    NSE_SERIES,
+    RAW_PREFIX,
+    first_match,
+    listing_frame,
+)
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.config.instruments import UNCATEGORISED
+
+FILES = ("NSE_CM", "NSE_FO", "NSE_CD", "NSE_COM", "BSE_CM", "BSE_FO", "MCX_COM")
+CSV_ENDING, JSON_ENDING = ".csv", "_sym_master.json"
+INDEX_NAMES = "/index_hsm_mapping.json"
+"""One object: ticker of an index -> its name on the data socket."""
+
+COLUMNS = (
+    "fytoken", "name", "type", "minimum_lot", "tick", "isin", "trading_session", "last_update", "expiry", "ticker",
+    "exchange_number", "segment_number", "exchange_token", "underlying", "underlying_token", "strike", "option_type",
+    "underlying_fytoken",
+)  # fmt: skip
+"""The columns of the CSV in their order; those behind are reserved."""
+RAW_COLUMNS = (
+    "fytoken", "type", "exchange_token", "trading_session", "last_update", "underlying_token", "underlying_fytoken",
+)  # fmt: skip
+RAW_MASTER = ("mtf_tradable", "leverage", "face_value", "upper_price", "lower_price")
+"""What nothing else carries; the second of the JSON."""
+
+INDEX_TYPE = "10"
+TYPE_SEGMENTS = {
+    "2": "fixed_income",  # debentures
+    "5": "fixed_income",  # sovereign gold bonds
+    "6": "fixed_income",  # government securities
+    "7": "fixed_income",  # treasury bills
+    "8": "mutual_funds",
+    "9": "exchange_traded_funds",
+}
+"""Type of a cash instrument -> segment; 0 is anything listed like a share."""
+SHARE_TYPE = "0"
+SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "nse_cm": NSE_SERIES,
+    "bse_cm": BSE_GROUPS,
+}
+"""Segment -> series (NSE) or group (BSE), the end of a ticker -> what is listed there and nowhere else."""
+
+EQUITY_DERIVATIVES = frozenset({"nse_fo", "bse_fo"})
+CURRENCY_DERIVATIVES = frozenset({"cde_fo", "bcs_fo"})
+INDEX_DERIVATIVES, SHARE_DERIVATIVES = ("11", "12", "14"), ("13", "15")
+"""Types of equity derivatives: futures, volatility futures and options on indices; futures and options on shares."""
+COMMODITY_INDEX_TYPE = "11"
+CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
+"""What is not a pair in the currency segment is a contract on an interest rate."""
+
+INDIA_SECONDS, DAY_SECONDS = 19_800, 86_400
+
+_TYPE, _TICKER, _SEGMENT = pl.col("type"), pl.col("ticker"), pl.col("segment_word")
+
+
+class MasterRow(msgspec.Struct, gc=False):
+    """What of a JSON row the CSV does not have; the values may be texts or numbers."""
+
+    qtyFreeze: object = None
+    qtyMultiplier: object = None
+    is_mtf_tradable: object = None
+    leverage: object = None
+    faceValue: object = None
+    upperPrice: object = None
+    lowerPrice: object = None
+
+
+def file_requests(access: Access, now: datetime) -> ReadFlow:
+    """All files are open to everybody."""
+    base = access.endpoints.instruments_url
+    for ending in (CSV_ENDING, JSON_ENDING):
+        for name in FILES:
+            yield _file(f"{base}/{name}{ending}")
+    yield _file(f"{base}{INDEX_NAMES}")
+
+
+def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
+    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+
+    Raises `BadAnswer` for a body that is not the file.
+    """
+    if len(bodies) != 2 * len(FILES) + 1:
+        raise BadAnswer(f"{len(bodies)} instrument files instead of {2 * len(FILES) + 1}")
+    rows = pl.concat([_read(body) for body in bodies[: len(FILES)]])
+    if rows.is_empty():
+        raise BadAnswer("the instrument files name no instrument")
+    rows = rows.unique("fytoken", keep="first", maintain_order=True)
+    rows = rows.join(_masters(bodies[len(FILES) : -1]), on="ticker", how="left", maintain_order="left")
+    rows = rows.join(_index_names(bodies[-1]), on="ticker", how="left", maintain_order="left")
+    return listing_frame(_normalized(_told(rows)))
+
+
+def _file(url: str) -> WireRequest:
+    return WireRequest(kind=CallKind.FILE, method="GET", url=url)
+
+
+def _read(body: bytes) -> pl.DataFrame:
+    """Return one CSV's rows; a file of a segment without contracts is empty."""
+    if not body.strip():
+        return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
+    try:
+        rows = pl.read_csv(
+            body, has_header=False, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy"
+        )
+    except PolarsError as error:
+        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+    if rows.width < len(COLUMNS):
+        raise BadAnswer(f"an instrument file has {rows.width} columns, not {len(COLUMNS)}")
+    rows = rows.select(
+        pl.col(column).str.strip_chars().replace("", None).alias(name)
+        for column, name in zip(rows.columns, COLUMNS, strict=False)
+    )
+    # A row is told by its own numbers: this also drops the header a file might get one day.
+    named = pl.col("fytoken").str.contains(r"^\d{11,}$") & _TICKER.str.contains(r"^[A-Z]+:.+")
+    return rows.filter(named)
+
+
+def _masters(bodies: Sequence[bytes]) -> pl.DataFrame:
+    """Return what the JSON files say of each ticker."""
+    tickers: list[str] = []
+    found: list[MasterRow] = []
+    for body in bodies:
+        try:
+            rows = msgspec.json.decode(body, type=dict[str, MasterRow])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadAnswer(f"an instrument master cannot be read: {error}") from error
+        tickers += rows
+        found += rows.values()
+    frame = pl.DataFrame(
+        [
+            pl.Series("ticker", tickers, dtype=pl.String),
+            pl.Series("freeze", [number(row.qtyFreeze) for row in found], dtype=pl.Float64),
+            pl.Series("multiplier", [number(row.qtyMultiplier) for row in found], dtype=pl.Float64),
+            pl.Series(RAW_MASTER[0], [text(row.is_mtf_tradable) for row in found], dtype=pl.String),
+            pl.Series(RAW_MASTER[1], [text(row.leverage) for row in found], dtype=pl.String),
+            pl.Series(RAW_MASTER[2], [text(row.faceValue) for row in found], dtype=pl.String),
+            pl.Series(RAW_MASTER[3], [text(row.upperPrice) for row in found], dtype=pl.String),
+            pl.Series(RAW_MASTER[4], [text(row.lowerPrice) for row in found], dtype=pl.String),
+        ]
+    )
+    return frame.unique("ticker", keep="first", maintain_order=True)
+
+
+def _index_names(body: bytes) -> pl.DataFrame:
+    try:
+        names = msgspec.json.decode(body, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadAnswer(f"the names of the indices cannot be read: {error}") from error
+    return pl.DataFrame(
+        [
+            pl.Series("ticker", list(names), dtype=pl.String),
+            pl.Series("stream_name", [name.strip() for name in names.values()], dtype=pl.String),
+        ]
+    ).with_columns(pl.col("stream_name").replace("", None))
+
+
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what the rows say between the lines: segment, end of the ticker, day of expiry, strike, shape."""
+    stem = _TICKER.str.extract(r"^[A-Z]+:(.+)$").str.to_uppercase()
+    rows = rows.with_columns(
+        segment_word=(pl.col("exchange_number") + pl.col("segment_number")).replace_strict(SEGMENTS, default=""),
+        stem=stem,
+        # Names hold dashes themselves (BAJAJ-AUTO-EQ): the series stands behind the last.
+        series=stem.str.extract(r"-([A-Z0-9]+)$"),
+        base=stem.str.replace(r"-[A-Z0-9]+$", ""),
+        strike=pl.col("strike").cast(pl.Float64, strict=False),
+        day=_expiry_day(),
+        underlying=pl.col("underlying").str.to_uppercase(),
+    )
+    option = pl.col("option_type").is_in(["CE", "PE"])
+    rows = rows.with_columns(
+        ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
+        index=_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == INDEX_TYPE),
+        option=option,
+        shape=pl.when(option).then(pl.lit("_options")).otherwise(pl.lit("_futures")),
+        units=_contract_units(),
+    )
+    return rows.with_columns(bare=_bare_segment(rows))
+
+
+def _expiry_day() -> pl.Expr:
+    """The Indian day of the closing moment."""
+    moment = pl.col("expiry").cast(pl.Float64, strict=False)
+    moment = pl.when(moment > 0).then(moment)
+    days = ((moment + INDIA_SECONDS) / DAY_SECONDS).floor().cast(pl.Int32, strict=False)
+    return pl.from_epoch(days, time_unit="d").dt.to_string()
+
+
+def _contract_units() -> pl.Expr:
+    """Units in one of Fyers' quantities; null = it speaks lots and the size of one is not known.
+
+    A multiplier of 1 is believed only of a commodity; a currency contract is never one unit.
+    """
+    multiplier = pl.col("multiplier")
+    whole = (multiplier >= 1) & (multiplier == multiplier.floor())
+    size = pl.when(whole & ((multiplier > 1) | ~_SEGMENT.is_in(CURRENCY_DERIVATIVES))).then(multiplier)
+    return pl.when(_SEGMENT.is_in(LOT_SEGMENTS)).then(size).otherwise(pl.lit(1.0)).cast(pl.Int64)
+
+
+def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
+    by_index = (
+        pl.when(pl.coalesce("stream_name", "name").str.to_uppercase().str.contains(GOVERNMENT_INDEX))
+        .then(pl.lit("fixed_income_indices"))
+        .otherwise(pl.lit("equity_indices"))
+    )
+    return (
+        pl.when(pl.col("index"))
+        .then(by_index)
+        .when(_SEGMENT.is_in(CASH_SEGMENTS))
+        .then(_cash_segment())
+        .when(_SEGMENT != "")
+        .then(_derivative_segment(rows))
+        .otherwise(pl.lit(UNCATEGORISED))
+    )
+
+
+def _cash_segment() -> pl.Expr:
+    isin = pl.col("isin")
+    series = pl.col("series").fill_null("")
+    return pl.coalesce(
+        *(pl.when(code == _SEGMENT).then(first_match(series, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
+        _TYPE.replace_strict(TYPE_SEGMENTS, default=None, return_dtype=pl.String),
+        first_match(isin, ISIN_SEGMENTS),
+        pl.when(isin.is_null() & (_TYPE == SHARE_TYPE)).then(pl.lit("equities")),
+        pl.lit(UNCATEGORISED),
+    )
+
+
+def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
+    head = (
+        pl.when(_SEGMENT.is_in(EQUITY_DERIVATIVES))
+        .then(_equity_head(rows))
+        .when(_SEGMENT.is_in(CURRENCY_DERIVATIVES))
+        .then(pl.when(pl.col("underlying").str.contains(CURRENCY_PAIR)).then(pl.lit("currency")).otherwise(pl.lit("fixed_income")))
+        .when((_TYPE == COMMODITY_INDEX_TYPE) & ~pl.col("option"))
+        .then(pl.lit("commodity_index"))
+        .otherwise(pl.lit("commodity"))
+    )  # fmt: skip
+    complete = pl.col("underlying").is_not_null() & pl.col("day").is_not_null()
+    complete &= ~pl.col("option") | (pl.col("strike") > 0)
+    named = head + pl.col("shape")
+    return pl.when(complete & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+
+
+def _equity_head(rows: pl.DataFrame) -> pl.Expr:
+    """Index or share: by the type, and by the row of the underlying where the type is another."""
+    indices = rows.filter(pl.col("index"))["fytoken"].to_list()
+    cash = rows.filter(_SEGMENT.is_in(CASH_SEGMENTS) & ~pl.col("index"))["fytoken"].to_list()
+    return (
+        pl.when(_TYPE.is_in(INDEX_DERIVATIVES) | pl.col("underlying_fytoken").is_in(indices))
+        .then(pl.lit("equity_index"))
+        .when(_TYPE.is_in(SHARE_DERIVATIVES) | pl.col("underlying_fytoken").is_in(cash))
+        .then(pl.lit("equity"))
+    )
+
+
+def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
+    derived = pl.col("bare").str.contains("_(futures|options)$")
+    # Without a name for the data socket the client falls back on the ticker's own, and so do we.
+    stream_name = pl.coalesce("stream_name", "base")
+    index = pl.col("index")
+    symbol = pl.when(index).then(stream_name.str.to_uppercase()).otherwise(pl.col("base"))
+    rows = rows.with_columns(
+        symbol=pl.when(~derived).then(symbol),
+        tail=pl.when(index).then(stream_name).otherwise(pl.col("fytoken").str.slice(10)),
+    )
+    # An issuer's debentures can share a symbol, and a share be listed in two series: then the series tells them apart.
+    alone = pl.len().over("ours", "bare", "symbol") == 1
+    whole_symbol = pl.when(alone | index | pl.col("series").is_null()).then(pl.col("symbol"))
+    listed_lot = pl.col("minimum_lot").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    tick, freeze = pl.col("tick").cast(pl.Float64, strict=False), pl.col("freeze")
+    option = derived & pl.col("option")
+    segment_word = pl.when(_SEGMENT != "").then(_SEGMENT).otherwise(pl.col("fytoken").str.head(4))
+    return rows.select(
+        exchange=pl.col("ours"),
+        segment=pl.col("bare"),
+        symbol=whole_symbol.otherwise(pl.col("symbol") + "-" + pl.col("series")),
+        underlying_symbol=pl.when(derived).then(pl.col("underlying")),
+        expiry_date=pl.when(derived).then(pl.col("day")),
+        strike_price=pl.when(option).then(pl.col("strike")),
+        option_type=pl.when(option).then(pl.col("option_type")),
+        name=pl.col("name"),
+        isin=pl.when(pl.col("isin").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("isin")),
+        # Lots of a contract, or units: as orders are counted.
+        lot_size=pl.when(listed_lot > 0).then(listed_lot * pl.col("units")),
+        tick_size=pl.when(tick > 0).then(tick),
+        # Taken as counted like orders too; zero and less are none.
+        freeze_quantity=pl.when(freeze >= 1).then(freeze.floor().cast(pl.Int64) * pl.col("units")),
+        contract_units=pl.col("units"),
+        broker_token=segment_word + "|" + pl.col("tail"),
+        tradingsymbol=_TICKER,
+        broker_exchange=_TICKER.str.extract(r"^([A-Z]+):"),
+        **{f"{RAW_PREFIX}{name}": pl.col(name) for name in (*RAW_COLUMNS, *RAW_MASTER)},
+    ).unique("broker_token", keep="first", maintain_order=True)

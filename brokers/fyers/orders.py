@@ -1,0 +1,128 @@
+"""Placing, modifying and cancelling at Fyers, and what its answers mean.
+
+Sources: fyers-apiv3 3.2.0 (paths, methods); documentation "FYERS API v3", orders, not re-read by us. Slicing at the broker stays
+off, so that one message is one order of ours.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import text
+from onebroker.brokers.fyers import wire
+from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+_ZERO = Decimal(0)
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST /orders/sync; after hours the same with `offlineOrder`. Raises `NotSendable`."""
+    try:
+        order_type = OrderType(ticket.order_type)
+        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"fyers has no word for {error}") from error
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    fields: dict[str, object] = {
+        "symbol": ticket.listing.tradingsymbol,
+        "qty": broker_quantity(ticket.quantity, ticket.listing),
+        "type": ORDER_TYPE_TO_WIRE[order_type],
+        "side": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "productType": product,
+        "limitPrice": ticket.price or _ZERO,
+        "stopPrice": ticket.trigger_price or _ZERO,
+        "validity": validity,
+        "disclosedQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
+        "offlineOrder": ticket.after_market,
+        "stopLoss": 0,
+        "takeProfit": 0,
+        "isSliceOrder": False,
+    }
+    if ticket.token:
+        fields["orderTag"] = _tag(ticket.token)
+    return _message(access, "POST", fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build PATCH /orders/sync: the whole order as it shall stand, so what stays comes from the row.
+
+    Raises `NotSendable`, also for another validity, which Fyers does not change.
+    """
+    row = change.row
+    if change.validity not in (None, row.validity):
+        raise NotSendable("fyers does not change an order's validity")
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+    except ValueError as error:
+        raise NotSendable(f"fyers has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    fields: dict[str, object] = {
+        "id": row.order_id,
+        "type": ORDER_TYPE_TO_WIRE[order_type],
+        "limitPrice": price if order_type.takes_price else _ZERO,
+        "stopPrice": trigger_price if order_type.takes_trigger else _ZERO,
+        "qty": _changed(change.quantity, row.quantity, change),
+        "disclosedQty": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
+    }
+    return _message(access, "PATCH", fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build DELETE /orders/sync, whose body names the order."""
+    return _message(access, "DELETE", {"id": row.order_id})
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order id beside `s: ok` is an acceptance; an error envelope below 500, or a status that refuses by itself (401, 429), is
+    a rejection; everything else leaves the outcome unknown: code 201 (sent, not confirmed, no id), an order id beside an
+    error (the risk check refused an order that is in the book), 5xx, an empty body, a gateway's page.
+    """
+    refusal = wire.refusal_of(response)
+    order_id = _order_id(response)
+    if refusal is not None:
+        return refused(refusal, response, surely=response.status < 500 and response.status != 408 and order_id is None)
+    accepted = order_id is not None and 200 <= response.status < 300 and _said_yes(response)
+    return not_refused(order_id if accepted else None, response)
+
+
+def _said_yes(response: WireResponse) -> bool:
+    answer = response.json()
+    return isinstance(answer, dict) and answer.get("s") == wire.OK
+
+
+def _order_id(response: WireResponse) -> str | None:
+    try:
+        answer = response.json()
+    except BadAnswer:
+        return None
+    named = answer.get("id") if isinstance(answer, dict) else None
+    return text(named) if isinstance(named, (str, int)) else None
+
+
+def _message(access: Access, method: str, fields: dict[str, object]) -> WireRequest:
+    return wire.request(access, CallKind.ORDER, method, wire.ORDER_MESSAGES, body=_JSON.encode(fields))
+
+
+def _changed(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return broker_quantity(standing if new is None else new, change.listing)
+
+
+def _tag(token: str) -> str:
+    if len(token) > wire.TAG_LENGTH or not token.isalnum():
+        raise NotSendable(f"a tag is of letters and digits, at most {wire.TAG_LENGTH}")
+    return token

@@ -1,0 +1,199 @@
+"""Fyers' positions, holdings and funds.
+
+Source: documentation "FYERS API v3", user and portfolio, not re-read by us.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.fyers import values, wire
+from onebroker.brokers.fyers.books import rows_under
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+
+POOLS = {"equity": "equityAmount", "commodity": "commodityAmount"}
+"""Our segment -> the column of a line of funds: two purses, of which equity also pays for derivatives and currency."""
+
+UTILIZED, CLEAR, REALIZED, COLLATERALS, TRANSFER, RECEIVABLES, ADHOC, AVAILABLE = 2, 3, 4, 5, 6, 7, 8, 10
+"""Lines of funds by their id: 2 utilized amount, 3 clear balance, 4 realized profit and loss, 5 collaterals, 6 fund transfer,
+7 receivables, 8 adhoc limit, 10 available balance (collateral in it). Also 1 total balance, 9 limit at the start of the day."""
+
+T1 = "T1"
+"""Holding type of units bought yesterday; settled ones are HLD."""
+
+
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
+
+
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
+    """Return both views of the one list: net for every row, day for the rows that traded today; closed rows stay."""
+    rows = rows_under("netPositions", responses[0])
+    net = [_net_row(row, listings) for row in rows]
+    return net + [_day_row(row, listings) for row in rows if _traded_today(row)]
+
+
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.HOLDINGS)
+
+
+def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
+    """Return the holdings. Units bought yesterday have rows of their own or a field of the settled row; named in both they count
+    once."""
+    rows = rows_under("holdings", responses[0])
+    apart = {fields.required(row, "symbol") for row in rows if _is_t1(row)}
+    return [_holding_row(row, apart) for row in rows]
+
+
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.FUNDS)
+
+
+def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
+    """Return both purses added up, and each apart in `segments` and `pools`."""
+    lines = {fields.whole(row.get("id")): row for row in rows_under("fund_limit", responses[0])}
+    if AVAILABLE not in lines:
+        raise BadAnswer("funds without their available balance")
+
+    def total(line: int) -> float | None:
+        return fields.rupee_sum(lines.get(line, {}).get(column) for column in POOLS.values())
+
+    transfer = total(TRANSFER)
+    return FundsRow(
+        available_balance=total(AVAILABLE),
+        cash_balance=total(CLEAR),
+        collateral_value=total(COLLATERALS),
+        adhoc_credit=total(ADHOC),
+        margin_utilized=total(UTILIZED),
+        realized=total(REALIZED),
+        # One signed line says what came in and what went out today.
+        pay_in_today=None if transfer is None else max(transfer, 0.0),
+        pay_out_today=None if transfer is None else max(-transfer, 0.0),
+        uncleared_funds=total(RECEIVABLES),
+        segments={
+            name: FundsSegment(
+                available_balance=fields.number(lines[AVAILABLE].get(column)),
+                margin_utilized=fields.number(lines.get(UTILIZED, {}).get(column)),
+            )
+            for name, column in POOLS.items()
+        },
+        pools={name: fields.number(lines[AVAILABLE].get(column)) or 0.0 for name, column in POOLS.items()},
+    )
+
+
+def _traded_today(row: Mapping[str, object]) -> bool:
+    return bool(fields.whole(row.get("dayBuyQty")) or fields.whole(row.get("daySellQty")))
+
+
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int:
+    """Return the units in one of the row's quantities: its own multiplier where Fyers speaks lots, else 1."""
+    if values.segment(token) in values.UNIT_SEGMENTS:
+        return 1
+    multiplier = fields.number(row.get("qtyMulti_com"))
+    # A lot of one unit is believed only where the instrument file says so too: 1 is also how nothing is said.
+    if multiplier is not None and multiplier > 1:
+        return fields.whole(multiplier)
+    listed = values.contract_units(token, listings)
+    if listed is None:
+        raise BadAnswer(f"a position in {token} without its multiplier")
+    return listed
+
+
+def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
+    token = values.broker_token(row, "fyToken")
+    ticker = fields.required(row, "symbol")
+    units = _units(row, token, listings)
+    lots = fields.whole(fields.required(row, "netQty"))
+    carried = fields.whole(row.get("cfBuyQty")) - fields.whole(row.get("cfSellQty"))
+    bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
+    return PositionRow(
+        position_key=fields.required(row, "id"),
+        view="net",
+        product=values.product(row.get("productType")),
+        instrument_token=token,
+        tradingsymbol=ticker,
+        exchange=values.exchange(ticker),
+        quantity=lots * units,
+        overnight_quantity=carried * units,
+        buy_quantity=bought * units,
+        sell_quantity=sold * units,
+        buy_value=_value(row, "buyVal", bought, "buyAvg", units),
+        sell_value=_value(row, "sellVal", sold, "sellAvg", units),
+        average_price=_net_average(row) if lots else None,
+        last_price=fields.price(row.get("ltp")),
+        multiplier=float(units),
+        realized=fields.number(row.get("realized_profit")),
+        unrealized=fields.number(row.get("unrealized_profit")),
+    )
+
+
+def _net_average(row: Mapping[str, object]) -> float | None:
+    """Return the average of an open row; a carried row that shows its last price shows a stand-in (lesson 11)."""
+    average = fields.price(row.get("netAvg")) or fields.price(row.get("avgPrice"))
+    carried_only = not _traded_today(row)
+    return None if carried_only and average == fields.price(row.get("ltp")) else average
+
+
+def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
+    """Return today's part of a row. Values and averages mix the carried legs in, so a side that has one shows none."""
+    token = values.broker_token(row, "fyToken")
+    ticker = fields.required(row, "symbol")
+    units = _units(row, token, listings)
+    bought, sold = fields.whole(row.get("dayBuyQty")), fields.whole(row.get("daySellQty"))
+    buys = "buyAvg" if not fields.whole(row.get("cfBuyQty")) else ""
+    sells = "sellAvg" if not fields.whole(row.get("cfSellQty")) else ""
+    average = buys if bought > sold else sells
+    return PositionRow(
+        position_key=fields.required(row, "id"),
+        view="day",
+        product=values.product(row.get("productType")),
+        instrument_token=token,
+        tradingsymbol=ticker,
+        exchange=values.exchange(ticker),
+        quantity=(bought - sold) * units,
+        buy_quantity=bought * units,
+        sell_quantity=sold * units,
+        buy_value=_value(row, "buyVal", bought, buys, units) if buys else None,
+        sell_value=_value(row, "sellVal", sold, sells, units) if sells else None,
+        average_price=fields.price(row.get(average)) if bought != sold else None,
+        last_price=fields.price(row.get("ltp")),
+        multiplier=float(units),
+    )
+
+
+def _value(row: Mapping[str, object], value_name: str, lots: int, price_name: str, units: int) -> float | None:
+    """Return a row's value in rupees.
+
+    The documents do not say whether values of lots have the multiplier in them, so the row's own quantity and price decide
+    which of the two it is.
+    """
+    value, each = fields.number(row.get(value_name)), fields.price(row.get(price_name))
+    if value is None or units == 1 or each is None:
+        return value
+    without = lots * each
+    return value if abs(value - without * units) <= abs(value - without) else value * units
+
+
+def _is_t1(row: Mapping[str, object]) -> bool:
+    return fields.text(row.get("holdingType")) == T1
+
+
+def _holding_row(row: Mapping[str, object], apart: Collection[str]) -> HoldingRow:
+    """`apart` are the tickers whose T1 units have a row of their own."""
+    ticker = fields.required(row, "symbol")
+    quantity, fresh = fields.whole(fields.required(row, "quantity")), fields.whole(row.get("qty_t1"))
+    settled = not _is_t1(row)
+    return HoldingRow(
+        instrument_token=values.broker_token(row, "fyToken"),
+        tradingsymbol=ticker,
+        exchange=values.exchange(ticker),
+        isin=fields.text(row.get("isin")),
+        # Taken as all that has settled, pledged units among it; T1 units are beside it, in a row of their own or here.
+        settled_quantity=quantity if settled else 0,
+        t1_quantity=(0 if ticker in apart else fresh) if settled else quantity or fresh,
+        collateral_quantity=fields.whole(row.get("collateralQuantity")) if settled else 0,
+        average_price=fields.price(row.get("costPrice")),
+        last_price=fields.price(row.get("ltp")),
+    )

@@ -1,0 +1,158 @@
+"""Fyers' words and numbers: value tables in both directions, segments, instrument tokens, tags, times, units per quantity.
+
+Sources: documentation "FYERS API v3" (appendix, orders), not re-read by us; fyers-apiv3 3.2.0 (segments of its data socket).
+Fyers writes most words as numbers; the tables hold their digits.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from onebroker.brokers.fields import listed_units, required, text, translated
+from onebroker.brokers.records import Listing
+from onebroker.brokers.spelled_times import spelled_moment
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+PENDING: Final = "6"
+STATUSES: dict[str, OrderStatus] = {
+    "1": OrderStatus.CANCELLED,
+    "2": OrderStatus.COMPLETE,
+    "4": OrderStatus.PENDING,  # in transit
+    "5": OrderStatus.REJECTED,
+    PENDING: OrderStatus.OPEN,  # see `status`
+    "7": OrderStatus.EXPIRED,
+}
+"""3 is not used."""
+
+SIDE_TO_WIRE = {Side.BUY: 1, Side.SELL: -1}
+SIDE_FROM_WIRE = {"1": Side.BUY, "-1": Side.SELL}
+
+PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "INTRADAY", Product.NRML: "MARGIN"}
+PRODUCT_FROM_WIRE = {
+    "CNC": Product.CNC,
+    "INTRADAY": Product.MIS,
+    "MARGIN": Product.NRML,
+    "MTF": Product.MTF,
+    "CO": Product.CO,
+    "BO": Product.BO,
+}
+PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
+"""Fyers has no such product; CO, BO and MTF are read, never sent."""
+
+ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: 1, OrderType.MARKET: 2, OrderType.SL_M: 3, OrderType.SL: 4}
+ORDER_TYPE_FROM_WIRE = {"1": OrderType.LIMIT, "2": OrderType.MARKET, "3": OrderType.SL_M, "4": OrderType.SL}
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+
+SEGMENTS = {
+    "1010": "nse_cm", "1011": "nse_fo", "1012": "cde_fo", "1020": "nse_com",
+    "1210": "bse_cm", "1211": "bse_fo", "1212": "bcs_fo",
+    "1120": "mcx_fo",
+}  # fmt: skip
+"""The numbers of exchange and segment, with which every fyToken begins -> the data socket's word for both."""
+EXCHANGES = {
+    "nse_cm": "nse", "nse_fo": "nse", "cde_fo": "nse", "nse_com": "nse",
+    "bse_cm": "bse", "bse_fo": "bse", "bcs_fo": "bse",
+    "mcx_fo": "mcx",
+}  # fmt: skip
+CASH_SEGMENTS = frozenset({"nse_cm", "bse_cm"})
+LOT_SEGMENTS = frozenset({"cde_fo", "bcs_fo", "nse_com", "mcx_fo"})
+"""Currency and commodity: here quantities are lots of the contract's size; in the other known segments units."""
+UNIT_SEGMENTS = frozenset(EXCHANGES) - LOT_SEGMENTS
+
+_TOKEN_AT: Final = 10
+"""A fyToken is exchange (2), segment (2), expiry as YYMMDD (zeros for cash), then the exchange's own token."""
+
+_INDEX_TICKER: Final = "-INDEX"
+_USER_TAG, _NO_TAG = "1", "UNTAGGED"
+_NO_YEAR: Final = 1970
+
+
+def segment_token(segment: str, tail: str) -> str:
+    """Return our broker_token of an instrument: the data socket's segment and the exchange's token (or an index's name)."""
+    return f"{segment}|{tail}"
+
+
+def broker_token(row: Mapping[str, object], *names: str) -> str:
+    """Return our broker_token for the fyToken of a row, a text or a number, under the first of `names` that is filled.
+
+    A token that stands alone is completed by the row's exchange and segment. A row of an unknown segment keeps the numbers, one
+    without a token is known by its symbol: neither is an instrument of ours, and both are shown. Raises `BadAnswer` for a row
+    with neither.
+    """
+    token = next((spelled for name in names if (spelled := text(row.get(name))) is not None), None)
+    if token is not None and len(token) > _TOKEN_AT:
+        prefix, tail = token[:4], token[_TOKEN_AT:]
+    else:
+        prefix = f"{text(row.get('exchange')) or ''}{text(row.get('segment')) or ''}"
+        tail = required(row, "symbol") if token is None else token
+    return segment_token(SEGMENTS.get(prefix, prefix), tail)
+
+
+def segment(token: str) -> str:
+    """Return the segment of a broker_token: nse_cm of `nse_cm|3045`."""
+    return token.partition("|")[0]
+
+
+def is_index(ticker: str) -> bool:
+    """Tell whether a ticker such as `NSE:NIFTY50-INDEX` is an index."""
+    return ticker.endswith(_INDEX_TICKER)
+
+
+def exchange(ticker: str) -> str:
+    """Return Fyers' own exchange word: NSE of `NSE:SBIN-EQ`."""
+    return ticker.partition(":")[0]
+
+
+def status(word: object, order_type: str, *, filled: int, after_market: bool, at_exchange: bool) -> str:
+    """Return our order status, or the broker's number when it maps to nothing.
+
+    Fyers' one number for what is pending hides what is not working yet: a stop that has not traded is taken as waiting for
+    its trigger, and an after-market order without an exchange's order id as waiting for the open.
+    """
+    ours = translated(STATUSES, word)
+    if ours != OrderStatus.OPEN or filled:
+        return ours
+    waits = order_type in (OrderType.SL, OrderType.SL_M) or (after_market and not at_exchange)
+    return OrderStatus.PENDING if waits else ours
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)
+
+
+def tag(value: object) -> str | None:
+    """Return the caller's own tag: `1:` stands before it, `2:` before the broker's, and `Untagged` is none."""
+    kind, colon, name = (text(value) or "").partition(":")
+    if not colon:
+        return kind or None
+    return name if kind == _USER_TAG and name and name.upper() != _NO_TAG else None
+
+
+def stamp(value: object) -> str | None:
+    """Return a time such as `09-Mar-2023 09:34:38` (Indian) as ISO 8601 with its offset.
+
+    None for anything else; `NA` and the first hours of 1970 are how Fyers writes no time.
+    """
+    moment = spelled_moment(value)
+    return None if moment is None or moment.year <= _NO_YEAR else moment.isoformat()
+
+
+def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of Fyers' quantities; None when they are not known: lots, or a segment nobody told us of."""
+    if segment(token) in UNIT_SEGMENTS:
+        return 1
+    return listed_units(token, listings)

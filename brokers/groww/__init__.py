@@ -1,0 +1,1 @@
+"""Groww: Trade API v1."""

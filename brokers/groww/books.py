@@ -1,0 +1,169 @@
+"""Groww's order book, one list per segment, and its trade book, one list per order.
+
+Source: sheet groww 4 (documentation, orders). There is no trade book of the day: every order with fills is asked for its
+trades, and asked again only when its filled quantity has changed (`WireRequest.version`).
+"""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.groww import login, values, wire
+from onebroker.brokers.groww.values import SEGMENTS, Name
+from onebroker.brokers.records import Listing, OrderRow, TradeRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
+
+_ORDER_LIST, _TRADE_LIST = "order_list", "trade_list"
+_MOST_PAGES = 200
+"""More than a day of orders at the most that the limits allow in one segment."""
+
+_Rows = list[dict[str, object]]
+
+
+def order_requests(access: Access, now: datetime) -> ReadFlow:
+    """Ask for every page of every segment that the account has."""
+    yield from _order_pages(access)
+
+
+def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
+    """Return the day's orders as Groww lists them, each once (an order placed between two pages moves the others on)."""
+    rows = [order_row(row) for response in responses for row in wire.listed(response, _ORDER_LIST)]
+    return list({row.order_id: row for row in reversed(rows)}.values())[::-1]
+
+
+def trade_requests(access: Access, now: datetime) -> ReadFlow:
+    """Ask for the order lists, then for the trades of every order with fills."""
+    orders = yield from _order_pages(access)
+    for row in orders:
+        filled = fields.whole(row.get("filled_quantity"))
+        if filled:
+            yield from _trade_pages(access, row, filled)
+
+
+def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
+    """Return the day's trades.
+
+    Raises `BadAnswer` when the trades of an order are fewer than its filled quantity, or are another order's: a trade book
+    with a hole would be taken for whole.
+    """
+    filled: dict[str, int] = {}
+    trades: dict[tuple[str, str], TradeRow] = {}
+    for response in responses:
+        if _ORDER_LIST in wire.payload(response):
+            for row in wire.listed(response, _ORDER_LIST):
+                filled[fields.required(row, "groww_order_id")] = fields.whole(row.get("filled_quantity"))
+            continue
+        for row in wire.listed(response, _TRADE_LIST):
+            trade = _trade_row(row)
+            trades[trade.order_id, trade.trade_id] = trade
+    _check_whole(filled, trades.values())
+    return list(trades.values())
+
+
+def order_row(row: dict[str, object]) -> OrderRow:
+    """Return one order as it stands; raise `BadAnswer` for a row that names no order or no instrument."""
+    name = Name.of_row(row)
+    status = values.status(fields.required(row, "order_status"))
+    quantity = fields.whole(fields.required(row, "quantity"))
+    filled = fields.whole(row.get("filled_quantity"))
+    pending, cancelled = fields.unfilled(status, quantity, filled)
+    return OrderRow(
+        order_id=fields.required(row, "groww_order_id"),
+        status=status,
+        transaction_type=values.side(row.get("transaction_type")),
+        product=values.product(row.get("product")),
+        order_type=values.order_type(row.get("order_type")),
+        validity=values.validity(row.get("validity")),
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        quantity=quantity,
+        filled_quantity=filled,
+        pending_quantity=pending,
+        cancelled_quantity=cancelled,
+        price=fields.number(row.get("price")) or 0.0,
+        trigger_price=fields.number(row.get("trigger_price")) or 0.0,
+        average_price=fields.number(row.get("average_fill_price")) or 0.0,
+        status_message=fields.text(row.get("remark")),
+        order_timestamp=fields.iso_time(row.get("created_at")),
+        exchange_timestamp=fields.iso_time(row.get("exchange_time")),
+        tag=fields.text(row.get("order_reference_id")),
+    )
+
+
+def _order_pages(access: Access) -> Generator[WireRequest, WireResponse, _Rows]:
+    active = login.active_segments(access)
+    rows: _Rows = []
+    for segment in SEGMENTS:
+        if segment not in active:
+            continue
+
+        def page(number: int, segment: str = segment) -> WireRequest:
+            query = [("segment", segment), ("page", str(number)), ("page_size", str(wire.PAGE_SIZE))]
+            return wire.request(access, CallKind.READ, "GET", wire.ORDERS, query=query)
+
+        rows += yield from _pages(page, _ORDER_LIST, "groww_order_id")
+    return rows
+
+
+def _trade_pages(access: Access, order: dict[str, object], filled: int) -> Generator[WireRequest, WireResponse, _Rows]:
+    order_id, segment = fields.required(order, "groww_order_id"), fields.required(order, "segment")
+
+    def page(number: int) -> WireRequest:
+        query = [("segment", segment), ("page", str(number)), ("page_size", str(wire.PAGE_STEP))]
+        path = f"{wire.TRADES}/{order_id}"
+        return wire.request(access, CallKind.READ, "GET", path, query=query, version=str(filled))
+
+    return (yield from _pages(page, _TRADE_LIST, "groww_trade_id"))
+
+
+def _pages(page: Callable[[int], WireRequest], name: str, key: str) -> Generator[WireRequest, WireResponse, _Rows]:
+    """Ask for pages from 0 on until one is not full; return all rows.
+
+    Raises `BadAnswer` for pages that do not end, and for one that repeats the page before it.
+    """
+    rows: _Rows = []
+    first = None
+    for number in range(_MOST_PAGES):
+        answered = wire.listed((yield page(number)), name)
+        rows += answered
+        if not answered or len(answered) % wire.PAGE_STEP:
+            return rows
+        if answered[0].get(key) == first:
+            raise BadAnswer("a list that answers every page with the same rows")
+        first = answered[0].get(key)
+    raise BadAnswer("a list without an end")
+
+
+def _check_whole(filled: Mapping[str, int], trades: Iterable[TradeRow]) -> None:
+    traded = dict.fromkeys(filled, 0)
+    for trade in trades:
+        if trade.order_id not in traded:
+            raise BadAnswer(f"a trade of order {trade.order_id}, which was not asked for")
+        traded[trade.order_id] += trade.quantity
+    short = [order_id for order_id, quantity in filled.items() if traded[order_id] < quantity]
+    if short:
+        raise BadAnswer(f"the trades of order {short[0]} are fewer than what it filled")
+
+
+def _trade_row(row: dict[str, object]) -> TradeRow:
+    name = Name.of_row(row)
+    price = fields.price(row.get("price"))
+    if price is None:
+        raise BadAnswer("a trade without a price")
+    return TradeRow(
+        trade_id=fields.required(row, "groww_trade_id", "exchange_trade_id"),
+        order_id=fields.required(row, "groww_order_id"),
+        transaction_type=values.side(row.get("transaction_type")),
+        product=values.product(row.get("product")),
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        quantity=fields.whole(row.get("quantity")),
+        price=price,
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
+        exchange_trade_id=fields.text(row.get("exchange_trade_id")),
+        trade_timestamp=fields.text(row.get("trade_date_time")) or fields.text(row.get("created_at")),
+        exchange_timestamp=fields.text(row.get("trade_date_time")),
+    )

@@ -1,0 +1,141 @@
+"""Placing, modifying and cancelling at Groww, and what its answers mean.
+
+Source: sheet groww 3 and 4 (documentation, orders; growwapi 1.5.0). There is no after-market order, no disclosed quantity and
+no tag; our leg token goes as `order_reference_id`, by which Groww also knows an order that was sent twice.
+"""
+
+import re
+from datetime import datetime
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import text
+from onebroker.brokers.groww import values, wire
+from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+UNSURE_CODES = frozenset({wire.INTERNAL, wire.CANNOT_SERVE, wire.DUPLICATE_REFERENCE})
+"""Refusals that do not say that nothing went in: its own failures, and a reference id it already has, which is ours."""
+CLEAR_STATUSES = frozenset({401, 403, 429})
+"""HTTP statuses that refuse before an order is looked at, with Groww's envelope or without."""
+
+_REFERENCE = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+){0,2}")
+_ZERO = Decimal(0)
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST /order/create. Raises `NotSendable`, also for an after-market order and a disclosed quantity."""
+    if ticket.after_market or ticket.disclosed_quantity:
+        raise NotSendable("groww takes neither after-market orders nor disclosed quantities")
+    try:
+        order_type = OrderType(ticket.order_type)
+        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
+        side = SIDE_TO_WIRE[Side(ticket.transaction_type)]
+        name = Name.of_token(ticket.listing.broker_token)
+    except (ValueError, KeyError, BadAnswer) as error:
+        raise NotSendable(f"groww has no word for {error}") from error
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    if name.is_index:
+        raise NotSendable(f"{name.symbol} is an index")  # in a call it would be the share of that name
+    fields: dict[str, object] = {
+        "trading_symbol": name.symbol,
+        "quantity": broker_quantity(ticket.quantity, ticket.listing),
+        "price": ticket.price or _ZERO,
+        "trigger_price": ticket.trigger_price,
+        "validity": validity,
+        "exchange": name.exchange,
+        "segment": name.wire_segment,
+        "product": product,
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "transaction_type": side,
+    }
+    if ticket.token:
+        fields["order_reference_id"] = _reference(ticket.token)
+    return _message(access, wire.PLACE, fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build POST /order/modify: quantity, prices and type as the order shall stand, so what stays comes from the row.
+
+    Raises `NotSendable`, also for another validity or disclosed quantity.
+    """
+    row = change.row
+    if change.validity not in (None, row.validity) or change.disclosed_quantity:
+        raise NotSendable("groww changes neither the validity nor the disclosed quantity")
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+    except ValueError as error:
+        raise NotSendable(f"groww has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    units = row.quantity if change.quantity is None else change.quantity
+    fields: dict[str, object] = {
+        "quantity": broker_quantity(units, change.listing),
+        "price": price if order_type.takes_price else None,
+        "trigger_price": trigger_price if order_type.takes_trigger else None,
+        "groww_order_id": row.order_id,
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "segment": _segment(row),
+    }
+    return _message(access, wire.MODIFY, fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build POST /order/cancel."""
+    return _message(access, wire.CANCEL, {"segment": _segment(row), "groww_order_id": row.order_id})
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    SUCCESS with an order id is an acceptance, also of an order that is REJECTED or FAILED already: it is in the book, and the
+    remark says why. FAILURE below 500 is a rejection, but for the codes that do not say that nothing went in; so are a bare
+    401, 403 and 429. Everything else leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    answer = wire.object_of(response) or {}
+    order_id, fields = _order_id(answer)
+    if refusal is not None:
+        worded = answer.get("status") == wire.FAILURE and response.status < 500 and response.status != 408
+        clear = response.status in CLEAR_STATUSES or (worded and refusal.code not in UNSURE_CODES)
+        return refused(refusal, response, surely=clear and order_id is None)
+    accepted = order_id is not None and 200 <= response.status < 300 and answer.get("status") == wire.SUCCESS
+    outcome = not_refused(order_id if accepted else None, response)
+    if accepted and values.status(fields.get("order_status")) == OrderStatus.REJECTED:
+        return attrs.evolve(outcome, status_message=text(fields.get("remark")))
+    return outcome
+
+
+def _order_id(answer: dict[str, object]) -> tuple[str | None, dict[str, object]]:
+    fields = answer.get("payload")
+    if not isinstance(fields, dict):
+        return None, {}
+    return text(fields.get("groww_order_id")), fields
+
+
+def _segment(row: OrderRow) -> str:
+    """Return the segment of an order, without which Groww does not find it."""
+    try:
+        return Name.of_token(row.instrument_token).wire_segment
+    except BadAnswer as error:
+        raise NotSendable(str(error)) from error
+
+
+def _reference(token: str) -> str:
+    least, most = wire.REFERENCE_LENGTHS
+    if not least <= len(token) <= most or _REFERENCE.fullmatch(token) is None:
+        raise NotSendable(f"a reference id has {least} to {most} letters and digits, and at most two hyphens")
+    return token
+
+
+def _message(access: Access, path: str, fields: dict[str, object]) -> WireRequest:
+    return wire.request(access, CallKind.ORDER, "POST", path, body=_JSON.encode(fields))

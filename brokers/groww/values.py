@@ -1,0 +1,136 @@
+"""Groww's words and names: value tables in both directions, and how an instrument is named where it has no number.
+
+Source: sheet groww 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units everywhere; for MCX that is
+the documents' general wording, unchecked.
+"""
+
+from typing import Self
+
+import attrs
+
+from onebroker.brokers.fields import required, translated
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+STATUSES: dict[str, OrderStatus] = {
+    "NEW": OrderStatus.PENDING,
+    "ACKED": OrderStatus.PENDING,
+    "TRIGGER_PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+    "APPROVED": OrderStatus.OPEN,
+    "OPEN": OrderStatus.OPEN,
+    "MODIFICATION_REQUESTED": OrderStatus.OPEN,
+    "CANCELLATION_REQUESTED": OrderStatus.OPEN,
+    "EXECUTED": OrderStatus.COMPLETE,
+    "DELIVERY_AWAITED": OrderStatus.COMPLETE,
+    "COMPLETED": OrderStatus.COMPLETE,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "REJECTED": OrderStatus.REJECTED,
+    "FAILED": OrderStatus.REJECTED,
+}
+STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+"""There is no such word: what lapses at the end of the day is shown as cancelled or failed (unchecked which)."""
+
+SIDE_TO_WIRE = {Side.BUY: "BUY", Side.SELL: "SELL"}
+SIDE_FROM_WIRE = {"BUY": Side.BUY, "SELL": Side.SELL}
+
+PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"}
+PRODUCT_FROM_WIRE = {
+    **{word: product for product, word in PRODUCT_TO_WIRE.items()},
+    "CO": Product.CO,
+    "BO": Product.BO,
+    "MTF": Product.MTF,
+    "ARB": Product.ARB,
+}
+"""The last four are only received."""
+
+ORDER_TYPE_TO_WIRE = {
+    OrderType.MARKET: "MARKET",
+    OrderType.LIMIT: "LIMIT",
+    OrderType.SL: "SL",
+    OrderType.SL_M: "SL_M",
+}
+ORDER_TYPE_FROM_WIRE = {word: order_type for order_type, word in ORDER_TYPE_TO_WIRE.items()}
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY"}
+"""All that the documents offer. The SDK names IOC, GTD, GTC and EOS too, and nobody says that they are taken."""
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC, "GTD": Validity.GTD, "GTC": Validity.GTC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT})
+
+EXCHANGES = {"NSE": "nse", "BSE": "bse", "MCX": "mcx"}
+
+CASH, DERIVATIVES, COMMODITY = "CASH", "FNO", "COMMODITY"
+SEGMENTS = (CASH, DERIVATIVES, COMMODITY)
+INDEX = "IDX"
+"""Ours, in place of a segment: an index is in CASH for every call, and may be called like a share."""
+
+
+@attrs.frozen
+class Name:
+    """An instrument as Groww's rows and calls name it. `token` is the catalogue's `broker_token`: rows of orders, trades and
+    positions carry no number, so it is made of what they do carry."""
+
+    exchange: str
+    segment: str
+    symbol: str
+
+    @classmethod
+    def of_row(cls, row: dict[str, object], exchange: str | None = None) -> Self:
+        """Read a row; `exchange` for rows that carry none. Raises `BadAnswer` for a row that does not name one."""
+        segment = required(row, "segment").upper()
+        return cls((exchange or required(row, "exchange")).upper(), segment, required(row, "trading_symbol"))
+
+    @classmethod
+    def of_token(cls, broker_token: str) -> Self:
+        """Read a `broker_token`; raise `BadAnswer` for one that Groww's file never gave."""
+        parts = broker_token.split(":", 2)
+        if len(parts) != 3:
+            raise BadAnswer(f"no instrument of Groww's: {broker_token}")
+        return cls(*parts)
+
+    @property
+    def token(self) -> str:
+        return f"{self.exchange}:{self.segment}:{self.symbol}"
+
+    @property
+    def is_index(self) -> bool:
+        return self.segment == INDEX
+
+    @property
+    def wire_segment(self) -> str:
+        return CASH if self.is_index else self.segment
+
+
+BETWEEN = "|"
+"""`Listing.other_names` is the exchange token and the Groww symbol, with this between."""
+
+
+def exchange_token(listing: Listing) -> str | None:
+    """Return the number (of an NSE index, the word) by which the stream knows an instrument; None when not known."""
+    return (listing.other_names or "").partition(BETWEEN)[0] or None
+
+
+def groww_symbol(listing: Listing) -> str | None:
+    """Return the name by which candles are asked for; None when not known."""
+    return (listing.other_names or "").partition(BETWEEN)[2] or None
+
+
+def status(word: object) -> str:
+    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    return translated(STATUSES, word)
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)

@@ -1,0 +1,165 @@
+"""ICICI Direct's order book and trade book, each asked once per exchange.
+
+Source: sheet section 4 (README samples, documentation). No row says how much of an order was filled: it is what is
+neither pending nor cancelled, unless the status word says so itself. What expired is in no figure, so an order that
+expired partly filled is asked for its fills, as is one whose word is new or at odds with its figures. The trade book has
+one averaged row per order, without a trade's number or time. An exchange that the account does not trade on has no book;
+NSE is never taken for one.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.icicidirect import naming, values, wire
+from onebroker.brokers.records import Listing, OrderRow, TradeRow
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
+from onebroker.config.clock import IST
+
+_LISTS = len(values.ORDER_EXCHANGES)
+
+
+def order_requests(access: Access, now: datetime) -> ReadFlow:
+    """One call per exchange, then one for each order whose row does not say what was filled."""
+    lists: list[WireResponse] = []
+    for exchange in values.ORDER_EXCHANGES:
+        answer = yield _day_request(access, wire.ORDER, exchange, now)
+        _rows(exchange, answer)  # a refusal ends the read: the next exchange would say the same
+        lists += [answer]
+    for row in _listed_rows(lists):
+        if _filled(row) is not None:
+            continue
+        body = {"exchange_code": str(row.get("exchange_code")), "order_id": str(row.get("order_id"))}
+        yield wire.request(access, CallKind.READ, "GET", wire.TRADES, body)
+
+
+def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
+    """Return the day's orders, exchange by exchange as the broker lists them; one shown by two exchanges is shown once."""
+    fills = iter(responses[_LISTS:])
+    orders: dict[str, OrderRow] = {}
+    for row in _listed_rows(responses[:_LISTS]):
+        filled = _filled(row)
+        order = _order_row(row, _executed(row, next(fills, None)) if filled is None else filled)
+        orders.setdefault(order.order_id, order)
+    return list(orders.values())
+
+
+def trade_requests(access: Access, now: datetime) -> ReadFlow:
+    for exchange in values.ORDER_EXCHANGES:
+        yield _day_request(access, wire.TRADES, exchange, now)
+
+
+def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
+    """Return the day's executed orders, one row each; the broker's trade book does not list single trades."""
+    seen: dict[str, int] = {}
+    trades = []
+    for row in _listed_rows(responses):
+        order_id = fields.required(row, "order_id")
+        seen[order_id] = place = seen.get(order_id, 0) + 1
+        trades.append(_trade_row(row, order_id if place == 1 else f"{order_id}-{place}"))
+    return trades
+
+
+def _day_request(access: Access, path: str, exchange: str, now: datetime) -> WireRequest:
+    # The day as India's clock shows it: the Z is the broker's way of writing, not a time zone.
+    day = now.astimezone(IST).date().isoformat()
+    body = {"exchange_code": exchange, "from_date": f"{day}T00:00:00.000Z", "to_date": f"{day}T23:59:59.000Z"}
+    return wire.request(access, CallKind.READ, "GET", path, body)
+
+
+def _listed_rows(responses: Sequence[WireResponse]) -> list[dict[str, object]]:
+    """Return the rows of all exchanges; the very row that another exchange showed before is dropped."""
+    listed: list[dict[str, object]] = []
+    for exchange, response in zip(values.ORDER_EXCHANGES, responses, strict=False):
+        listed += [row for row in _rows(exchange, response) if row not in listed]
+    return listed
+
+
+def _rows(exchange: str, response: WireResponse) -> list[dict[str, object]]:
+    try:
+        return wire.rows(response)
+    except BrokerRefusal as refusal:
+        if exchange != values.CERTAIN_EXCHANGE and wire.says_not_traded(refusal):
+            return []
+        raise
+
+
+def _word(row: Mapping[str, object]) -> str:
+    return values.status_word(fields.required(row, "status"))
+
+
+def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
+    """Return what the fills of an order add up to; raise `BadAnswer` while they are not told of one said to be partly filled."""
+    fills = [] if response is None else wire.rows(response)
+    executed = sum(fields.whole(fill.get("executed_quantity")) for fill in fills)
+    if response is None or (not executed and _word(row) in values.PARTLY_FILLED):
+        raise BadAnswer("an order that was filled, without its fills")
+    return executed
+
+
+def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
+    name = naming.of_row(row)
+    status = fields.translated(values.STATUSES, _word(row))
+    quantity = fields.whole(fields.required(row, "quantity"))
+    # Derived, so that a finished order has nothing pending whatever its row says.
+    pending, cancelled = fields.unfilled(status, quantity, filled)
+    return OrderRow(
+        order_id=fields.required(row, "order_id"),
+        status=status,
+        transaction_type=values.side(row.get("action")),
+        product=values.product(row.get("product_type")),
+        order_type=values.order_type(row.get("order_type")),
+        validity=values.validity(row.get("validity")),
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        quantity=quantity,
+        filled_quantity=filled,
+        pending_quantity=pending,
+        cancelled_quantity=cancelled,
+        disclosed_quantity=fields.whole(row.get("disclosed_quantity")),
+        price=fields.number(row.get("price")) or 0.0,
+        trigger_price=fields.number(row.get("stoploss")) or 0.0,
+        average_price=fields.number(row.get("average_price")) or 0.0,
+        exchange_order_id=fields.text(row.get("exchange_order_id")),
+        parent_order_id=fields.text(row.get("parent_order_id")),
+        order_timestamp=values.iso_moment(row.get("order_datetime")),
+        exchange_timestamp=values.iso_moment(row.get("exchange_acknowledgement_date")),
+        tag=fields.text(row.get("user_remark")),
+    )
+
+
+def _filled(row: Mapping[str, object]) -> int | None:
+    """Return what was executed of an order, None where its row does not say."""
+    word, quantity = _word(row), fields.whole(fields.required(row, "quantity"))
+    if word in values.NOTHING_FILLED:
+        return 0
+    if word == values.ALL_FILLED:
+        return quantity
+    left = fields.whole(row.get("pending_quantity")) + fields.whole(row.get("cancelled_quantity"))
+    if word in values.NOT_PARTLY_FILLED:
+        return max(quantity - left, 0) if left else 0
+    if word == values.PART_EXPIRED or not 0 < left < quantity:
+        return None
+    return quantity - left
+
+
+def _trade_row(row: Mapping[str, object], trade_id: str) -> TradeRow:
+    name = naming.of_row(row)
+    price = fields.price(row.get("average_cost"))
+    if price is None:
+        raise BadAnswer("a trade without a price")
+    return TradeRow(
+        trade_id=trade_id,
+        order_id=fields.required(row, "order_id"),
+        transaction_type=values.side(row.get("action")),
+        product=values.product(row.get("product_type")),
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        quantity=fields.whole(row.get("quantity")),
+        price=price,
+        trade_timestamp=fields.text(row.get("trade_date")),
+        exchange_timestamp=fields.text(row.get("trade_date")),
+    )

@@ -1,0 +1,38 @@
+"""What ICICI Direct places and changes, and how often it is read.
+
+Source: sheet sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is sure of NSE alone;
+currency is refused and commodities are not offered. Cadence from architecture 13.
+"""
+
+import math
+
+from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.icicidirect.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
+from onebroker.brokers.segments import CASH, EQUITY, offered
+
+CAPABILITIES = Capabilities(
+    segments=offered({"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY)}),
+    order_types={
+        "equity": frozenset(str(each) for each in ORDER_TYPE_TO_WIRE),
+        "currency": frozenset(),
+        "commodity": frozenset(),
+    },
+    products={"equity": frozenset({"CNC", "NRML"}), "currency": frozenset(), "commodity": frozenset()},
+    validities=frozenset(str(each) for each in VALIDITY_TO_WIRE),
+    # No field says it; what is sent after hours is queued (unchecked), what is sent in them would be worked at once.
+    after_market=False,
+    disclosed_quantity=True,
+    modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
+    asked_by_token=False,
+)
+
+CADENCE = Cadence(
+    orders=55.0,
+    trades=math.inf,  # only when something happened
+    positions=55.0,
+    funds=55.0,
+    holdings=170.0,
+    closed=600.0,
+    closed_holdings=1800.0,
+)
+PROFILE_SECONDS = 86_400.0

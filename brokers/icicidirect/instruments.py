@@ -1,0 +1,304 @@
+"""ICICI Direct's security master (a zip of text CSVs, one a market) into the normalized frame.
+
+Source: sheet section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own (`ExchangeCode`),
+because the broker's short names are its alone; they make the broker_token. Segments are told from series, ISIN and
+instrument name, by words that are general knowledge, unchecked. Tick sizes are rupees for shares and paise for
+derivatives; freeze quantities are not given.
+"""
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.icicidirect import values
+from onebroker.brokers.icicidirect.naming import STREAM_EXCHANGES
+from onebroker.brokers.icicidirect.wire import USER_AGENT
+from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.config.instruments import UNCATEGORISED
+
+MEMBERS = {
+    "FONSE": "NFO",
+    "FOBSE": "BFO",
+    "CDNSE": "NDX",
+    "MCX": "MCX",
+    "NSE": "NSE",
+    "BSE": "BSE",
+}
+"""Beginning of a member's name -> exchange code. Mutual funds (MFScripMaster) are another service."""
+
+CASH_COLUMNS = ("Token", "ShortName", "Series", "CompanyName", "TickSize", "LotSize", "ISINCode", "ExchangeCode")
+DERIVATIVE_COLUMNS = (
+    "Token", "InstrumentName", "ShortName", "ExpiryDate", "StrikePrice", "OptionType", "LotSize", "TickSize", "CompanyName",
+    "ExchangeCode",
+)  # fmt: skip
+RAW_COLUMNS = ("Token", "ShortName", "Series", "InstrumentName", "MinimumLotQty", "MarginPercentage", "ScripCode")
+"""What nothing else carries; a column the member lacks is null."""
+
+INDEX_SERIES = "0"
+SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "NSE": NSE_SERIES,
+    "BSE": (
+        (r"^[FG]$", "fixed_income"),  # groups of corporate and government paper
+        (r"^IF$", "investment_trusts"),
+    ),
+}
+ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
+    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
+    (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
+    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
+    (r"^(INE.{4}01|IN9)", "equities"),
+)
+"""ISIN -> segment: the kind of security stands behind the issuer's four characters."""
+SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
+"""For a row without an ISIN."""
+SERIES_RANK = ("EQ", "BE", "BZ", "SM", "ST", "SZ", "A", "B", "T", "X", "XT")
+"""An order names a short name without its series: of several rows of one name the most ordinary is meant (inferred)."""
+
+HEADS: Sequence[tuple[str, str, str]] = (
+    ("NDX", r"^(FUT|OPT)(IR|IRC|IRD|IRT)", "fixed_income"),
+    ("NDX", "", "currency"),
+    ("MCX", r"^(FUT|OPT)ID", "commodity_index"),
+    ("MCX", "", "commodity"),
+    ("", r"^(FUT|OPT)(IDX|IND|IVX)", "equity_index"),
+    ("", r"^(FUT|OPT)", "equity"),
+)
+"""Exchange code (blank: any), pattern of the instrument name -> head of the segment; the first that fits."""
+
+LEAST_PAISE = {"NDX": 0.01}
+"""A tick below this is rupees already; elsewhere below 1: no contract's tick is a fraction of a paisa but a currency's."""
+
+_UNPACKING = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+    struct.error,
+)
+"""What a damaged archive makes the library raise."""
+
+_SHORT, _SERIES = pl.col("ShortName"), pl.col("Series")
+_TOKEN, _NAME = pl.col("Token"), pl.col("InstrumentName")
+
+
+def file_requests(access: Access, now: datetime) -> ReadFlow:
+    """One file, without a login."""
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    yield WireRequest(kind=CallKind.FILE, method="GET", url=access.endpoints.instruments_url, headers=headers)
+
+
+def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
+    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+
+    Raises `BadAnswer` for a body that is not the zip, or a member without its columns; a member that is not there is a
+    market that is not listed today.
+    """
+    parts = [_normalized_member(code, body) for code, body in _members(bodies[0])]
+    if not parts:
+        raise BadAnswer("the security master holds no market")
+    return listing_frame(pl.concat(parts, how="diagonal"))
+
+
+def _members(body: bytes) -> list[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            named = [(_code_of(name), name) for name in archive.namelist()]
+            return [(code, archive.read(name)) for code, name in named if code is not None]
+    except _UNPACKING as error:
+        raise BadAnswer(f"the security master cannot be unpacked: {error}") from error
+
+
+def _code_of(member: str) -> str | None:
+    file = member.rpartition("/")[2].upper()
+    if not file.endswith(".TXT"):
+        return None
+    return next((code for start, code in MEMBERS.items() if file.startswith(start)), None)
+
+
+def _normalized_member(code: str, body: bytes) -> pl.DataFrame:
+    cash = code in values.CASH_EXCHANGES
+    rows = _rows(code, body, CASH_COLUMNS if cash else DERIVATIVE_COLUMNS)
+    return _securities(code, rows) if cash else _derivatives(code, rows)
+
+
+def _rows(code: str, body: bytes, wanted: Sequence[str]) -> pl.DataFrame:
+    """Return the member's rows as texts, blanks as null. NSE's header has blanks before its quotes."""
+    try:
+        rows = pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
+    except PolarsError as error:
+        raise BadAnswer(f"the security master of {code} cannot be read: {error}") from error
+    known = {name.lower(): name for name in (*CASH_COLUMNS, *DERIVATIVE_COLUMNS, *RAW_COLUMNS, "ScripID")}
+    spelled = {name: name.strip().strip('"').strip().lower() for name in rows.columns}
+    rows = rows.select(
+        pl.col(name).str.strip_chars(' "').replace("", None).alias(known[spelling])
+        for name, spelling in spelled.items()
+        if spelling in known
+    )
+    missing = [name for name in wanted if name not in rows.columns]
+    if missing:
+        raise BadAnswer(f"the security master of {code} has no column {', '.join(missing)}")
+    absent = [pl.lit(None, pl.String).alias(name) for name in known.values() if name not in rows.columns]
+    return (
+        rows.with_columns(absent)
+        .filter(_TOKEN.is_not_null() & _SHORT.is_not_null())
+        .with_columns(_SHORT.str.to_uppercase(), pl.col("ExchangeCode", "CompanyName", "ScripID").str.to_uppercase())
+    )
+
+
+# shares and indices
+
+
+def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
+    index = _SERIES == INDEX_SERIES
+    rank = _SERIES.replace_strict({name: place for place, name in enumerate(SERIES_RANK)}, default=len(SERIES_RANK))
+    # BSE's own symbol is the scrip id.
+    symbol = pl.coalesce("ScripID", "ExchangeCode") if code == "BSE" else pl.col("ExchangeCode")
+    rows = (
+        rows.with_columns(index=index.fill_null(False), isin=_isin())
+        # The exchange's own name of an index is its token.
+        .with_columns(written=pl.when(pl.col("index")).then(_TOKEN.str.to_uppercase()).otherwise(symbol))
+        .filter(pl.col("written").is_not_null())
+        .sort(rank.fill_null(len(SERIES_RANK)), maintain_order=True)
+        .unique("ShortName", keep="first", maintain_order=True)
+        .with_columns(bare=_bare_security(code))
+    )
+    alone = pl.len().over("bare", "written") == 1
+    tick = pl.col("TickSize").cast(pl.Float64, strict=False)
+    lot = pl.col("LotSize").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    return rows.select(
+        exchange=pl.lit(values.EXCHANGES[code]),
+        segment=pl.col("bare"),
+        # An issuer's debentures can share a symbol: then the series tells them apart.
+        symbol=pl.when(alone | _SERIES.is_null()).then(pl.col("written")).otherwise(pl.col("written") + "-" + _SERIES),
+        name=pl.col("CompanyName"),
+        isin=pl.col("isin"),
+        lot_size=pl.when(lot > 0).then(lot),
+        tick_size=pl.when(tick > 0).then(tick),
+        contract_units=pl.lit(1, pl.Int64),
+        broker_token=pl.lit(f"{code}:") + _SHORT,
+        tradingsymbol=_SHORT,
+        other_names=_room(code),
+        broker_exchange=pl.lit(code),
+        **_raw(),
+    )
+
+
+def _isin() -> pl.Expr:
+    written = pl.col("ISINCode").str.to_uppercase()
+    return pl.when(written.str.contains(r"^IN[A-Z0-9]{10}$")).then(written)
+
+
+def _bare_security(code: str) -> pl.Expr:
+    bonds = _TOKEN.str.to_uppercase().str.contains(GOVERNMENT_INDEX)
+    by_isin = first_match(pl.col("isin"), ISIN_SEGMENTS)
+    return (
+        pl.when(pl.col("index") & bonds)
+        .then(pl.lit("fixed_income_indices"))
+        .when(pl.col("index"))
+        .then(pl.lit("equity_indices"))
+        .otherwise(
+            pl.coalesce(
+                first_match(_SERIES, SERIES_SEGMENTS[code]),
+                by_isin,
+                pl.when(pl.col("isin").is_null() & _SERIES.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
+                pl.lit(UNCATEGORISED),
+            )
+        )
+    )
+
+
+# futures and options
+
+
+def _derivatives(code: str, rows: pl.DataFrame) -> pl.DataFrame:
+    kind = pl.col("OptionType").str.to_uppercase()
+    option = kind.is_in(["CE", "PE"]).fill_null(False)
+    rows = rows.with_columns(
+        expiry=_expiry(),
+        strike=pl.col("StrikePrice").cast(pl.Float64, strict=False),
+        option=option,
+        kind=pl.when(option).then(kind),
+        head=_head(code),
+    )
+    complete = pl.col("ExchangeCode").is_not_null() & pl.col("head").is_not_null()
+    complete &= ~pl.col("option") | (pl.col("strike") > 0)
+    shape = pl.when(pl.col("option")).then(pl.lit("_options")).otherwise(pl.lit("_futures"))
+    strike_text = pl.col("strike").cast(pl.String).str.strip_suffix(".0")
+    tick = pl.col("TickSize").cast(pl.Float64, strict=False)
+    lot = pl.col("LotSize").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    written = _SHORT + "-" + _day_text()
+    rows = rows.filter(pl.col("expiry").is_not_null()).with_columns(
+        broker_token=pl.concat_str(
+            [pl.lit(code), _SHORT, pl.col("expiry"), pl.when("option").then(strike_text), pl.col("kind")],
+            separator=":",
+            ignore_nulls=True,
+        ),
+        contract=pl.when("option")
+        .then(pl.lit("OPT-") + written + "-" + strike_text + "-" + pl.col("kind"))
+        .otherwise(pl.lit("FUT-") + written),
+        bare=pl.when(complete).then(pl.col("head") + shape).otherwise(pl.lit(UNCATEGORISED)),
+        complete=complete,
+    )
+    # Paise, but for what cannot be.
+    paise = tick >= LEAST_PAISE.get(code, 1.0)
+    return rows.unique("broker_token", keep="first", maintain_order=True).select(
+        exchange=pl.lit(values.EXCHANGES[code]),
+        segment=pl.col("bare"),
+        symbol=pl.when(~pl.col("complete")).then(pl.col("contract").str.to_uppercase()),
+        underlying_symbol=pl.when("complete").then(pl.col("ExchangeCode")),
+        expiry_date=pl.when("complete").then(pl.col("expiry")),
+        strike_price=pl.when(pl.col("complete") & pl.col("option")).then(pl.col("strike")),
+        option_type=pl.when(pl.col("complete")).then(pl.col("kind")),
+        name=pl.col("CompanyName"),
+        # MCX counts its lots in the delivery's unit (tonnes), which is not the price's.
+        lot_size=pl.when((lot > 0) & pl.lit(code != "MCX")).then(lot),
+        tick_size=pl.when(tick > 0).then(pl.when(paise).then(tick / 100).otherwise(tick)),
+        contract_units=pl.lit(1, pl.Int64),
+        broker_token=pl.col("broker_token"),
+        tradingsymbol=pl.col("contract"),
+        other_names=_room(code),
+        broker_exchange=pl.lit(code),
+        **_raw(),
+    )
+
+
+def _head(code: str) -> pl.Expr:
+    fits = [(pattern, head) for exchange, pattern, head in HEADS if exchange == code]
+    fits = fits or [(pattern, head) for exchange, pattern, head in HEADS if not exchange]
+    return first_match(_NAME.str.to_uppercase(), fits)
+
+
+def _expiry() -> pl.Expr:
+    """The day, as YYYY-MM-DD, of a text like 29-Sep-2026."""
+    parts = pl.col("ExpiryDate").str.to_uppercase().str.extract_groups(r"^(\d{1,2})-([A-Z]{3})-(\d{4})")
+    months = {name: f"{place:02d}" for place, name in enumerate(values.MONTHS, 1)}
+    day = parts.struct.field("1").str.zfill(2)
+    month = parts.struct.field("2").replace_strict(months, default=None, return_dtype=pl.String)
+    written = parts.struct.field("3") + "-" + month + "-" + day
+    return written.str.to_date("%Y-%m-%d", strict=False).dt.to_string()
+
+
+def _day_text() -> pl.Expr:
+    """The expiry as `values.day_text` writes it."""
+    names = {f"{place:02d}": name.title() for place, name in enumerate(values.MONTHS, 1)}
+    day = pl.col("expiry")
+    month = day.str.slice(5, 2).replace_strict(names, default=None, return_dtype=pl.String)
+    return day.str.slice(8, 2) + "-" + month + "-" + day.str.slice(0, 4)
+
+
+def _room(code: str) -> pl.Expr:
+    return pl.lit(f"{STREAM_EXCHANGES[code]}!") + _TOKEN
+
+
+def _raw() -> dict[str, pl.Expr]:
+    return {f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS}

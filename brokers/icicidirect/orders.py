@@ -1,0 +1,126 @@
+"""Placing, modifying and cancelling at ICICI Direct, and what its answers mean.
+
+Source: sheet section 4 (official README and SDK). All values are texts, quantities units. There is no field for an
+after-market order, and no order without a price.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import text
+from onebroker.brokers.icicidirect import naming, wire
+from onebroker.brokers.icicidirect.values import (
+    DELIVERY_PRODUCTS,
+    ORDER_TYPE_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
+)
+from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.money import exact, plain
+from onebroker.config.vocabulary import OrderType, Side, Validity
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build POST order, signed at `now`. Raises `NotSendable`."""
+    name = _name(ticket.listing)
+    if DELIVERY_PRODUCTS[name.product] != ticket.product:
+        raise NotSendable(f"icicidirect takes no {ticket.product} order for {name.symbol}")
+    if ticket.after_market:
+        raise NotSendable("icicidirect has no after-market order")
+    order_type = _order_type(ticket.order_type)
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    body = {
+        "stock_code": name.stock_code,
+        "exchange_code": name.exchange,
+        "product": name.product,
+        "action": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "stoploss": _rupees(ticket.trigger_price if order_type.takes_trigger else None),
+        "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
+        "price": _rupees(ticket.price),
+        "validity": _validity(ticket.validity),
+        "disclosed_quantity": str(broker_quantity(ticket.disclosed_quantity, ticket.listing)),
+        **name.fields(),
+        "user_remark": ticket.token,
+        # Always sent by the SDK, empty.
+        "settlement_id": "",
+        "order_segment_code": "",
+        "lots": "",
+    }
+    return wire.request(access, CallKind.ORDER, "POST", wire.ORDER, body, now=now)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build PUT order with the new values only, signed at `now`. Raises `NotSendable`."""
+    body = {"order_id": change.row.order_id, "exchange_code": change.row.exchange}
+    if change.order_type is not None:
+        order_type = _order_type(change.order_type)
+        price, trigger_price = exact(change.row.price), exact(change.row.trigger_price)
+        check_prices(order_type, change.price or price, change.trigger_price or trigger_price)
+        body["order_type"] = ORDER_TYPE_TO_WIRE[order_type]
+    if change.trigger_price is not None:
+        body["stoploss"] = _rupees(change.trigger_price)
+    if change.quantity is not None:
+        body["quantity"] = str(broker_quantity(change.quantity, change.listing))
+    if change.price is not None:
+        body["price"] = _rupees(change.price)
+    if change.validity is not None:
+        body["validity"] = _validity(change.validity)
+    if change.disclosed_quantity is not None:
+        body["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
+    return wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build DELETE order with its JSON body, signed at `now`."""
+    body = {"exchange_code": row.exchange, "order_id": row.order_id}
+    return wire.request(access, CallKind.ORDER, "DELETE", wire.ORDER, body, now=now)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    Status 200 without an error and with an order id is an acceptance. An error in the envelope is a rejection, whatever its
+    HTTP status below 500, unless its words leave open what happened; everything else leaves the outcome unknown.
+    """
+    order_id = _order_id(response)
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        return refused(refusal, response, surely=order_id is None and wire.surely_refused(refusal, response))
+    return not_refused(order_id if 200 <= response.status < 300 else None, response)
+
+
+def _order_id(response: WireResponse) -> str | None:
+    envelope = wire.envelope_of(response)
+    success = None if envelope is None else envelope["Success"]
+    if not isinstance(success, dict) or isinstance(success.get("order_id"), (dict, list)):
+        return None
+    return text(success.get("order_id"))
+
+
+def _name(listing: Listing) -> naming.Name:
+    try:
+        return naming.of_token(listing.broker_token)
+    except ValueError as error:
+        raise NotSendable(f"{listing.broker_token} names no instrument of icicidirect") from error
+
+
+def _order_type(word: str) -> OrderType:
+    order_type = OrderType(word)
+    if order_type not in ORDER_TYPE_TO_WIRE:
+        raise NotSendable(f"icicidirect takes no {word} order")
+    return order_type
+
+
+def _validity(word: str) -> str:
+    validity = Validity(word)
+    if validity not in VALIDITY_TO_WIRE:
+        raise NotSendable(f"icicidirect takes no order with validity {word}")
+    return VALIDITY_TO_WIRE[validity]
+
+
+def _rupees(value: Decimal | None) -> str:
+    return "0" if value is None else plain(value)

@@ -1,0 +1,132 @@
+"""ICICI Direct's positions, holdings and funds.
+
+Source: sheet sections 4 and 7 (README samples, public notes). Positions are one list without a day's part. The demat
+account knows ISIN and units, the portfolio knows cost and units still to be delivered: a holding is both. Money is
+allocated to a segment before it can be traded with.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.icicidirect import naming, values, wire
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.config.vocabulary import Product
+
+HOLDINGS_EXCHANGE = "NSE"
+"""The demat account is one for all exchanges; the portfolio is asked under NSE."""
+
+POOLS = {"equity": "equity", "derivatives": "fno", "currency": "currency", "commodity": "commodity"}
+"""Our segment -> the ending of the broker's fields."""
+
+
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.POSITIONS)
+
+
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
+    """Return the net view; the broker has no other, and says nothing of what was bought and sold."""
+    return [_position_row(row) for row in wire.rows(responses[0])]
+
+
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.DEMAT_HOLDINGS)
+    body = {"exchange_code": HOLDINGS_EXCHANGE}
+    yield wire.request(access, CallKind.READ, "GET", wire.PORTFOLIO_HOLDINGS, body)
+
+
+def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
+    """Return one row per stock of either list, those of the demat account first; what holds nothing is left out."""
+    demat = {_stock(row): row for row in wire.rows(responses[0])}
+    portfolio, margin = {}, {}
+    for row in wire.rows(responses[1]):
+        if values.product(row.get("product_type")) == Product.MTF:
+            margin[_stock(row)] = row
+        elif fields.text(row.get("expiry_date")) is None:
+            portfolio[_stock(row)] = row
+    rows = [
+        _holding_row(stock, demat.get(stock, {}), portfolio.get(stock, {}), margin.get(stock, {}))
+        for stock in dict.fromkeys([*demat, *portfolio, *margin])
+    ]
+    return [row for row in rows if row.settled_quantity or row.t1_quantity or row.margin_quantity]
+
+
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, "GET", wire.FUNDS)
+
+
+def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
+    """Return the four pools, each what is allocated less what is blocked, and their sum as what is available."""
+    answer = fields.row_of(wire.data(responses[0]))
+    segments = {name: _funds_segment(answer, ending) for name, ending in POOLS.items()}
+    return FundsRow(
+        available_balance=fields.rupee_sum(segment.available_balance for segment in segments.values()),
+        cash_balance=fields.number(answer.get("total_bank_balance")),
+        margin_utilized=fields.rupee_sum(segment.margin_utilized for segment in segments.values()),
+        withdrawable_balance=fields.number(answer.get("unallocated_balance")),
+        segments=segments,
+        pools={name: segment.available_balance or 0.0 for name, segment in segments.items()},
+    )
+
+
+def _position_row(row: Mapping[str, object]) -> PositionRow:
+    name = naming.of_row(row)
+    product = values.product(row.get("product_type"))
+    action = values.side(row.get("action"))
+    units = fields.whole(row.get("quantity"))
+    signs = {"BUY": 1, "SELL": -1}
+    if units and action not in signs:
+        raise BadAnswer(f"a position of {units} units whose action is {action}")
+    quantity = signs.get(action, 0) * units
+    return PositionRow(
+        # A stock can be held in two settlements at once.
+        position_key=":".join(filter(None, (name.token, product, fields.text(row.get("settlement_id"))))),
+        view="net",
+        product=product,
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        quantity=quantity,
+        average_price=fields.price(row.get("average_price")) if quantity else None,
+        last_price=fields.price(row.get("ltp")),
+    )
+
+
+def _stock(row: Mapping[str, object]) -> str:
+    return fields.required(row, "stock_code").strip().upper()
+
+
+def _holding_row(
+    stock: str, demat: Mapping[str, object], portfolio: Mapping[str, object], margin: Mapping[str, object]
+) -> HoldingRow:
+    name = naming.Name(HOLDINGS_EXCHANGE, stock)
+    delivered = fields.whole(demat.get("quantity"))
+    usable = sum(
+        fields.whole(demat.get(part))
+        for part in ("demat_avail_quantity", "demat_allocated_quantity", "blocked_quantity")
+    )
+    priced = portfolio or margin
+    return HoldingRow(
+        instrument_token=name.token,
+        tradingsymbol=name.symbol,
+        exchange=name.exchange,
+        isin=fields.text(demat.get("stock_ISIN")),
+        settled_quantity=delivered,
+        # What the portfolio counts beyond the demat account was bought and is not delivered yet.
+        t1_quantity=max(fields.whole(portfolio.get("quantity")) - delivered, 0),
+        margin_quantity=fields.whole(margin.get("quantity")),
+        # Free, allocated and blocked units add up to all but the pledged ones (inferred: pledged show as not available).
+        collateral_quantity=max(delivered - usable, 0),
+        average_price=fields.price(portfolio.get("average_price")),
+        margin_average_price=fields.price(margin.get("average_price")),
+        last_price=fields.price(priced.get("current_market_price")),
+    )
+
+
+def _funds_segment(answer: Mapping[str, object], ending: str) -> FundsSegment:
+    allocated = fields.number(answer.get(f"allocated_{ending}"))
+    blocked = fields.number(answer.get(f"block_by_trade_{ending}"))
+    free = None if allocated is None else fields.rupee_sum((allocated, -(blocked or 0.0)))
+    return FundsSegment(available_balance=free, margin_utilized=blocked)

@@ -1,0 +1,60 @@
+"""Kotak Neo's historical candles: cash and equity derivatives of NSE and BSE, contracts that still live.
+
+Source: sheet section 4. The access token of the settings is enough. Weeks are offered too; spec 1 §4.8 has none.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+from msgspec.structs import replace
+
+from onebroker.brokers.broker import Access
+from onebroker.brokers.candle_rows import read_candles, spans
+from onebroker.brokers.fields import epoch, row_of
+from onebroker.brokers.kotakneo import wire
+from onebroker.brokers.kotakneo.values import CANDLE_SEGMENTS, CASH_SEGMENTS, wire_name
+from onebroker.brokers.records import Candle, Listing
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+
+INTERVALS = {
+    "1minute": ("1min", 30),
+    "3minute": ("3min", 30),
+    "5minute": ("5min", 30),
+    "10minute": ("10min", 60),
+    "15minute": ("15min", 60),
+    "30minute": ("30min", 90),
+    "60minute": ("60min", 90),
+    "day": ("D", 180),
+}
+"""Our interval (spec 1 §4.8) -> Kotak's, and the most days of one call."""
+
+
+def candle_requests(
+    access: Access, listing: Listing, interval: str, first: date, last: date
+) -> tuple[WireRequest, ...]:
+    """Build the calls for both days inclusive, oldest first; raise ValueError for what Kotak has no candles of."""
+    if interval not in INTERVALS or listing.exchange not in CANDLE_SEGMENTS:
+        raise ValueError(f"kotakneo has no candles of {interval} in {listing.exchange}")
+    word, most_days = INTERVALS[interval]
+    return tuple(
+        wire.open_request(
+            access,
+            CallKind.HISTORY,
+            wire.CANDLES,
+            [
+                ("neosymbol", wire_name(listing)),
+                ("interval", word),
+                ("fromdate", str(start)),
+                ("todate", str(end)),
+            ],
+        )
+        for start, end in spans(first, last, most_days)
+    )
+
+
+def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
+    """Return the candles of all calls, oldest first. An open interest of zero is none: it is not filled yet."""
+    units = None if listing.other_names is not None else 1
+    candles = read_candles((row_of(wire.answer(each).get("data")) for each in responses), units, epoch)
+    cash = listing.exchange in CASH_SEGMENTS
+    return [replace(candle, oi=None if cash else candle.oi or None) for candle in candles]

@@ -1,0 +1,244 @@
+"""Kotak Neo's scrip files (seven CSVs of a day) into the normalized frame.
+
+Source: sheet section 4. Header names carry stray blanks and a semicolon. Ticks and strikes are paise, in currency not sure.
+Expiries count from 1980 in two files and from 1970 in the others. What is not in the sheet, general knowledge or a public row
+of a real file, says so where it is used.
+"""
+
+import io
+from collections.abc import Sequence
+from datetime import datetime
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, EXCHANGES, token_of
+from onebroker.brokers.listings import (
+    BSE_GROUPS,
+    GOVERNMENT_INDEX,
+    ISIN_SEGMENTS,
+    NSE_SERIES,
+    RAW_PREFIX,
+    first_match,
+    listing_frame,
+)
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.config.clock import IST
+from onebroker.config.instruments import UNCATEGORISED
+
+FILES = (
+    "transformed-v1/nse_cm-v1.csv", "transformed-v1/bse_cm-v1.csv", "transformed/nse_fo.csv", "transformed/bse_fo.csv",
+    "transformed/cde_fo.csv", "transformed/mcx_fo.csv", "transformed/nse_com.csv",
+)  # fmt: skip
+
+COLUMNS = (
+    "pSymbol", "pGroup", "pExchSeg", "pInstType", "pSymbolName", "pTrdSymbol", "pOptionType", "pISIN", "pDesc",
+    "dTickSize", "lLotSize", "lExpiryDate", "lMultiplier", "dStrikePrice", "pInstName", "lFreezeQty",
+)  # fmt: skip
+NEEDED = ("pSymbol", "pExchSeg", "pTrdSymbol", "lLotSize")
+"""Without these a file is not the file."""
+RAW_COLUMNS = (
+    "pGroup", "pInstType", "pInstName", "pScripRefKey", "lMultiplier", "lPrecision", "dHighPriceRange", "dLowPriceRange",
+    "dGenNum", "dGenDen", "dPriceNum", "dPriceDen", "iMaxOrderSize", "iBoardLotQty", "iPermittedToTrade", "CASEligible",
+)  # fmt: skip
+"""What nothing else carries."""
+
+INDEX_NAMES = {
+    "NIFTY": "Nifty 50",
+    "BANKNIFTY": "Nifty Bank",
+    "FINNIFTY": "Nifty Fin Service",
+    "MIDCPNIFTY": "NIFTY MID SELECT",
+    "NIFTYNXT50": "Nifty Next 50",
+    "INDIAVIX": "INDIA VIX",
+}
+"""An index' name in the file -> the display name by which quotes and the stream know it, case and all. The sheet gives some;
+the others are the exchange's own names (general knowledge, unchecked). One that is not here is known by its trading symbol."""
+
+
+DERIVATIVE_HEADS: Sequence[tuple[str, str]] = (
+    (r"^((FUT|OPT)STK|SF|SO)$", "equity"),
+    (r"^((FUT|OPT)IDX|IF|IO)$", "equity_index"),
+    (r"^(FUT|OPT)CUR$", "currency"),
+    (r"^(FUT|OPT)IR[CDT]$", "fixed_income"),
+    (r"^(FUTCOM|OPTFUT|OPTCOM)$", "commodity"),
+)
+"""Instrument type -> head of the derivative's segment. The sheet shows FUTSTK, FUTCUR, OPTFUT and FUTCOM; BSE's two letters are
+the exchange's own (general knowledge, unchecked)."""
+COMMODITY_FILES = ("mcx_fo", "nse_com")
+
+FROM_1980 = ("nse_fo", "cde_fo")
+"""Files whose expiries count Indian seconds from the beginning of 1980; the others' are Unix time, the last second of the day in
+UTC (the sheet's GOLDM row)."""
+DAYS_TO_1980 = 3652
+DAY_SECONDS = 86_400
+
+PAISE = 100.0
+CURRENCY_SCALES = (100.0, 10_000.0, 10_000_000.0)
+SMALLEST_CURRENCY_TICK, LARGEST_CURRENCY_TICK = 0.0005, 0.05
+"""Rupees. The file's unit of currency prices is not known: it is the one in which a row's tick is a tick."""
+
+CONTRACT_FILES = ("cde_fo", "mcx_fo", "nse_com")
+"""Where a lot of 1 means that the broker counts contracts, whose units are then the multiplier, if it is given."""
+
+_SEGMENT, _ISIN, _GROUP = pl.col("pExchSeg"), pl.col("pISIN"), pl.col("pGroup")
+_OPTION = pl.col("pOptionType").is_in(["CE", "PE"])
+
+
+def file_requests(access: Access, now: datetime) -> ReadFlow:
+    """Ask for the files of today's folder, which take no login."""
+    folder = f"{access.endpoints.instruments_url.rstrip('/')}/{now.astimezone(IST).date()}"
+    for name in FILES:
+        yield WireRequest(kind=CallKind.FILE, method="GET", url=f"{folder}/{name}")
+
+
+def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
+    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+
+    Raises `BadAnswer` for a body that is not such a file; one without rows is fine (NSE's commodities on most days).
+    """
+    rows = pl.concat([_read(body) for body in bodies])
+    rows = rows.filter(
+        pl.col("pSymbol").is_not_null() & pl.col("pTrdSymbol").is_not_null() & _SEGMENT.is_not_null()
+    ).unique(["pExchSeg", "pSymbol"], keep="first", maintain_order=True)
+    if rows.is_empty():
+        raise BadAnswer("the instrument files name no instrument")
+    index = _SEGMENT.is_in(CASH_SEGMENTS) & _ISIN.is_null() & _GROUP.is_null()
+    rows = rows.with_columns(
+        ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
+        display=pl.when(index).then(_display_name()),
+        underlying=pl.col("pSymbolName").str.to_uppercase(),
+        expiry=_expiry(),
+        scale=_scale(),
+    ).with_columns(strike=pl.col("dStrikePrice") / pl.col("scale"), units=_contract_units())
+    rows = rows.with_columns(bare=_bare_segment())
+    return listing_frame(_normalized(rows))
+
+
+def _read(body: bytes) -> pl.DataFrame:
+    try:
+        rows = pl.read_csv(io.BytesIO(body), infer_schema=False, truncate_ragged_lines=True)
+    except PolarsError as error:
+        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+    rows = rows.rename({name: name.strip(" ;") for name in rows.columns})
+    if missing := [name for name in NEEDED if name not in rows.columns]:
+        raise BadAnswer(f"an instrument file without {missing[0]}")
+    given = [pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in _every_column()]
+    rows = rows.select(given).with_columns(pl.all().cast(pl.String).str.strip_chars())
+    rows = rows.with_columns(pl.when(pl.all().str.len_chars() > 0).then(pl.all()))
+    numbers = ("dTickSize", "lLotSize", "lExpiryDate", "lMultiplier", "dStrikePrice", "lFreezeQty")
+    raw = [pl.col(name).alias(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS]
+    return rows.with_columns(
+        *raw,
+        *(pl.col(name).cast(pl.Float64, strict=False) for name in numbers),
+        pl.col("pISIN", "pGroup", "pOptionType", "pInstType", "pInstName").str.to_uppercase(),
+    )
+
+
+def _every_column() -> list[str]:
+    return list(dict.fromkeys((*COLUMNS, *RAW_COLUMNS)))
+
+
+def _display_name() -> pl.Expr:
+    named = pl.col("pSymbolName").str.to_uppercase().replace_strict(INDEX_NAMES, default=None, return_dtype=pl.String)
+    return pl.coalesce(named, pl.col("pTrdSymbol"))
+
+
+def _expiry() -> pl.Expr:
+    """The day of an expiry; -1 and 0 are none."""
+    counted = pl.when(pl.col("lExpiryDate") > 0).then((pl.col("lExpiryDate") / DAY_SECONDS).floor())
+    days = counted + pl.when(_SEGMENT.is_in(FROM_1980)).then(DAYS_TO_1980).otherwise(0)
+    return pl.from_epoch(days.cast(pl.Int32, strict=False), time_unit="d").dt.to_string()
+
+
+def _scale() -> pl.Expr:
+    """Price units of the file in a rupee; in currency null when no unit makes the tick a tick."""
+    tick = pl.col("dTickSize")
+    fitting = pl.coalesce(
+        *(
+            pl.when((tick / scale).is_between(SMALLEST_CURRENCY_TICK, LARGEST_CURRENCY_TICK)).then(pl.lit(scale))
+            for scale in CURRENCY_SCALES
+        ),
+        pl.lit(None, dtype=pl.Float64),
+    )
+    return pl.when(_SEGMENT == "cde_fo").then(fitting).otherwise(pl.lit(PAISE))
+
+
+def _contract_units() -> pl.Expr:
+    """Units in one of the broker's quantities; null = it counts contracts and the size of one is not known."""
+    lot, multiplier = pl.col("lLotSize"), pl.col("lMultiplier")
+    size = pl.when(multiplier > 1).then(multiplier)
+    counts_contracts = _SEGMENT.is_in(CONTRACT_FILES) & ((lot > 1).fill_null(False).not_())
+    return pl.when(counts_contracts).then(size).otherwise(pl.lit(1.0))
+
+
+def _bare_segment() -> pl.Expr:
+    government = pl.col("display").str.to_uppercase().str.contains(GOVERNMENT_INDEX)
+    by_index = pl.when(government).then(pl.lit("fixed_income_indices")).otherwise(pl.lit("equity_indices"))
+    return (
+        pl.when(pl.col("display").is_not_null())
+        .then(by_index)
+        .when(_SEGMENT.is_in(CASH_SEGMENTS))
+        .then(_cash_segment())
+        .otherwise(_derivative_segment())
+    )
+
+
+def _cash_segment() -> pl.Expr:
+    return pl.coalesce(
+        pl.when(_SEGMENT == "nse_cm").then(first_match(_GROUP, NSE_SERIES)),
+        pl.when(_SEGMENT == "bse_cm").then(first_match(_GROUP, BSE_GROUPS)),
+        first_match(_ISIN, ISIN_SEGMENTS),
+        pl.lit(UNCATEGORISED),
+    )
+
+
+def _derivative_segment() -> pl.Expr:
+    kind = pl.coalesce("pInstType", "pInstName")
+    head = first_match(kind, DERIVATIVE_HEADS)
+    on_goods = (head == "equity_index") & _SEGMENT.is_in(COMMODITY_FILES)
+    head = pl.when(on_goods).then(pl.lit("commodity_index")).otherwise(head)
+    shape = pl.when(_OPTION).then(pl.lit("_options")).otherwise(pl.lit("_futures"))
+    # A future says XX or, in commodities, nothing.
+    known = _OPTION | pl.col("pOptionType").is_null() | pl.col("pOptionType").is_in(["XX", "FUT"])
+    complete = known & pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
+    complete &= _OPTION.fill_null(False).not_() | (pl.col("strike") > 0).fill_null(False)
+    named = head + shape
+    return pl.when(complete.fill_null(False) & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+
+
+def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
+    derived = pl.col("bare").str.contains("_(futures|options)$")
+    option = derived & _OPTION
+    index = pl.col("display").is_not_null()
+    symbol = pl.when(index).then(pl.col("display")).otherwise(pl.coalesce("pSymbolName", "pTrdSymbol"))
+    # What fits nothing keeps its whole name.
+    symbol = pl.when(pl.col("bare") == UNCATEGORISED).then(pl.col("pTrdSymbol")).otherwise(symbol).str.to_uppercase()
+    rows = rows.with_columns(symbol=pl.when(~derived).then(symbol))
+    # A share can be listed in two series, an issuer's debentures can share a symbol: then the series tells them apart.
+    alone = pl.len().over("ours", "bare", "symbol") == 1
+    lot, tick, freeze = pl.col("lLotSize"), pl.col("dTickSize"), pl.col("lFreezeQty")
+    lot = pl.when(lot * pl.col("units") >= 1).then(lot * pl.col("units"))
+    # A real row of NSE's options says 1801 where the exchange publishes 1800: there it is the first quantity refused.
+    most = pl.when(_SEGMENT == "nse_fo").then(freeze - 1).otherwise(freeze) * pl.col("units")
+    return rows.select(
+        exchange=pl.col("ours"),
+        segment=pl.col("bare"),
+        symbol=pl.when(alone | _GROUP.is_null()).then(pl.col("symbol")).otherwise(pl.col("symbol") + "-" + _GROUP),
+        underlying_symbol=pl.when(derived).then(pl.col("underlying")),
+        expiry_date=pl.when(derived).then(pl.col("expiry")),
+        strike_price=pl.when(option).then(pl.col("strike")),
+        option_type=pl.when(option).then(pl.col("pOptionType")),
+        name=pl.coalesce("pDesc", "pSymbolName"),
+        isin=pl.when(_ISIN.str.contains("^IN[A-Z0-9]{10}$")).then(_ISIN),
+        lot_size=lot.cast(pl.Int64),
+        tick_size=pl.when(tick > 0).then(tick / pl.col("scale")),
+        # 1 is no limit a market could have.
+        freeze_quantity=pl.when(freeze > 1).then(most).floor().cast(pl.Int64),
+        contract_units=pl.col("units").cast(pl.Int64),
+        broker_token=pl.format(token_of("{}", "{}"), _SEGMENT, "pSymbol"),
+        tradingsymbol=pl.col("pTrdSymbol"),
+        broker_exchange=_SEGMENT,
+        other_names=pl.col("display"),
+        **{f"{RAW_PREFIX}{name}": pl.col(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS},
+    )

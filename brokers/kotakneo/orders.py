@@ -1,0 +1,168 @@
+"""Placing, modifying and cancelling at Kotak Neo, and what its answers mean.
+
+Source: sheet section 4. All values are texts. The same thing has another key in each message: the order number is `no` to
+modify and `on` to cancel, the validity `rt` to place and `vd` to modify. A MARKET order is taken and shown as a protected limit.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.kotakneo import values, wire
+from onebroker.brokers.kotakneo.values import (
+    ORDER_TYPE_TO_WIRE,
+    PRODUCT_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
+)
+from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.money import exact, plain
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+NO_PROTECTION = "0"
+"""`mp`, which is always this."""
+NO_PRICE = "0"
+"""Neither empty nor `0.0`: both have been refused."""
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build the place call. Raises `NotSendable`."""
+    listing = ticket.listing
+    if listing.exchange not in values.ORDER_SEGMENTS:
+        raise NotSendable(f"kotakneo takes no orders in {listing.exchange}")
+    try:
+        order_type = OrderType(ticket.order_type)
+        product = PRODUCT_TO_WIRE[Product(ticket.product)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"kotakneo has no word for {error}") from error
+    if len(ticket.token) > wire.TAG_LENGTH:
+        raise NotSendable(f"a tag has at most {wire.TAG_LENGTH} characters")
+    fields = {
+        "am": _flag(after_market=ticket.after_market),
+        "dq": _quantity(ticket.disclosed_quantity, listing),
+        "es": listing.exchange,
+        "mp": NO_PROTECTION,
+        "pc": product,
+        "pf": "N",
+        "pr": _price(ticket.price, needed=order_type.takes_price),
+        "pt": ORDER_TYPE_TO_WIRE[order_type],
+        "qt": _quantity(ticket.quantity, listing),
+        "rt": _validity(ticket.validity, listing),
+        "tp": _price(ticket.trigger_price, needed=order_type.takes_trigger),
+        "ts": listing.tradingsymbol,
+        "tt": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "os": wire.SOURCE,
+    }
+    if ticket.token:
+        fields["ig"] = ticket.token  # comes back as GuiOrdId
+    return wire.session_request(access, CallKind.ORDER, wire.PLACE, fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build the modify call: the whole order as it shall stand, so what stays comes from the row. Raises `NotSendable`."""
+    row, listing = change.row, change.listing
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+        side, product = SIDE_TO_WIRE[Side(row.transaction_type)], PRODUCT_TO_WIRE[Product(row.product)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"kotakneo has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    fields = {
+        "am": _flag(after_market=row.variety == values.AFTER_MARKET),
+        "dq": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "es": listing.exchange,
+        "mp": NO_PROTECTION,
+        "no": row.order_id,
+        "os": wire.SOURCE,
+        "pc": product,
+        "pr": _price(price, needed=order_type.takes_price),
+        "pt": ORDER_TYPE_TO_WIRE[order_type],
+        "qt": _changed(change.quantity, row.quantity, change),
+        "tp": _price(trigger_price, needed=order_type.takes_trigger),
+        "ts": listing.tradingsymbol,
+        "tt": side,
+        "vd": _validity(change.validity or row.validity, listing),
+    }
+    return wire.session_request(access, CallKind.ORDER, wire.MODIFY, fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build the cancel call; an after-market order also needs its trading symbol."""
+    after_market = row.variety == values.AFTER_MARKET
+    fields = {"on": row.order_id, "am": _flag(after_market=after_market)}
+    if after_market:
+        fields["ts"] = row.tradingsymbol
+    return wire.session_request(access, CallKind.ORDER, wire.CANCEL, fields)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    An order number under a yes is an acceptance. A refusal below HTTP 500 without an order number is a rejection, unless
+    it speaks of the broker's own trouble (`UNCLEAR_CODES`); all else leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    order_id = _order_id(response)
+    if refusal is not None:
+        surely = (
+            response.status < 500
+            and response.status != 408
+            and order_id is None
+            and refusal.code not in wire.UNCLEAR_CODES
+            and not (response.status == 403 and response.body.lstrip().startswith(b"<"))  # a gateway's page
+        )
+        return refused(refusal, response, surely=surely)
+    return not_refused(order_id if 200 <= response.status < 300 else None, response)
+
+
+def _order_id(response: WireResponse) -> str | None:
+    """Return the order number of an answer; older documents call that of a cancel `result`."""
+    try:
+        answer = response.json()
+    except BadAnswer:
+        return None
+    if not isinstance(answer, dict) or answer.get("stCode") is None:
+        return None
+    return values.said(answer.get("nOrdNo")) or values.said(answer.get("result"))
+
+
+def _flag(*, after_market: bool) -> str:
+    return "YES" if after_market else "NO"
+
+
+def _validity(word: str, listing: Listing) -> str:
+    """Raise `NotSendable` for a validity that is not offered (in commodities all but DAY)."""
+    try:
+        validity = Validity(word)
+        spelled = VALIDITY_TO_WIRE[validity]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"kotakneo has no word for {error}") from error
+    if validity is not Validity.DAY and listing.exchange in values.DAY_ONLY_SEGMENTS:
+        raise NotSendable(f"kotakneo takes no {word} orders in {listing.exchange}")
+    return spelled
+
+
+def _price(price: Decimal | None, *, needed: bool) -> str:
+    """Return a price as its shortest plain decimal; raise `NotSendable` for none where the order type needs one.
+
+    A limit of zero has been replaced by the exchange without a word, and filled.
+    """
+    if not needed:
+        return NO_PRICE
+    if price is None or price <= 0:
+        raise NotSendable("a price of zero is not sent")
+    return plain(price)
+
+
+def _quantity(units: int, listing: Listing) -> str:
+    return str(broker_quantity(units, listing))
+
+
+def _changed(new: int | None, standing: int, change: OrderChange) -> str:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
+    if new is None and change.row.contract_units is None:
+        return str(standing)
+    return _quantity(standing if new is None else new, change.listing)

@@ -1,0 +1,161 @@
+"""Kotak Neo's words and numbers: value tables in both directions, segments, placeholders, times, units per quantity.
+
+Source: sheet section 5 (documentation, official SDK's settings, live third-party client).
+"""
+
+import re
+from collections.abc import Mapping
+
+from onebroker.brokers.fields import iso_time, listed_units, number, text, translated
+from onebroker.brokers.records import Listing
+from onebroker.brokers.spelled_times import spelled_moment
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+STATUSES: dict[str, OrderStatus] = {
+    "PUT ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "VALIDATION PENDING": OrderStatus.PENDING,
+    "OPEN PENDING": OrderStatus.PENDING,
+    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits is not working in the market yet (ARCHITECTURE.md)
+    "OPEN": OrderStatus.OPEN,
+    "MODIFIED": OrderStatus.OPEN,
+    "MODIFY PENDING": OrderStatus.OPEN,
+    "MODIFY VALIDATION PENDING": OrderStatus.OPEN,
+    "CANCEL PENDING": OrderStatus.OPEN,
+    "COMPLETE": OrderStatus.COMPLETE,
+    "TRADED": OrderStatus.COMPLETE,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "CANCELED": OrderStatus.CANCELLED,
+    "CANCELLED AFTER MARKET ORDER": OrderStatus.CANCELLED,
+    "REJECTED": OrderStatus.REJECTED,
+}
+"""`ordSt`, which comes in lower case."""
+STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+"""No word for it has been seen; `expired` would pass through as it."""
+
+SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
+SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+
+PRODUCT_TO_WIRE = {Product.CNC: "CNC", Product.MIS: "MIS", Product.NRML: "NRML"}
+PRODUCT_FROM_WIRE = {
+    "CNC": Product.CNC,
+    "MIS": Product.MIS,
+    "NRML": Product.NRML,
+    "MTF": Product.MTF,
+    "CO": Product.CO,
+    "BO": Product.BO,
+}
+"""CO and BO are of old rows only: both were withdrawn on 1 April 2026."""
+PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
+
+ORDER_TYPE_TO_WIRE = {
+    OrderType.MARKET: "MKT",
+    OrderType.LIMIT: "L",
+    OrderType.SL: "SL",
+    OrderType.SL_M: "SL-M",
+}
+ORDER_TYPE_FROM_WIRE = {
+    "MKT": OrderType.MARKET,
+    "L": OrderType.LIMIT,
+    "LMT": OrderType.LIMIT,  # the order stream's spelling, by the SDK's own remark
+    "SL": OrderType.SL,
+    "SL-M": OrderType.SL_M,
+}
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+
+EXCHANGES = {
+    "nse_cm": "nse", "nse_fo": "nse", "cde_fo": "nse", "nse_com": "nse",
+    "bse_cm": "bse", "bse_fo": "bse", "bcs_fo": "bse",
+    "mcx_fo": "mcx",
+}  # fmt: skip
+"""Segment -> our exchange."""
+ORDER_SEGMENTS = frozenset({"nse_cm", "bse_cm", "nse_fo", "bse_fo", "mcx_fo"})
+"""What the official client of 2026 places orders in; the documents also name cde_fo."""
+CASH_SEGMENTS = frozenset({"nse_cm", "bse_cm"})
+CONTRACT_SEGMENTS = frozenset({"cde_fo", "bcs_fo", "nse_com", "mcx_fo"})
+"""Where a quantity may count contracts: the instrument file says how many units one is (`instruments`)."""
+DAY_ONLY_SEGMENTS = frozenset({"mcx_fo"})
+CANDLE_SEGMENTS = frozenset({"nse_cm", "nse_fo", "bse_cm", "bse_fo"})
+
+AFTER_MARKET = "AMO"
+"""`ordGenTp` of an after-market order; kept as the row's variety."""
+
+_NOTHING = frozenset({"", "NA", "--", "-", "N/A"})
+"""How the broker writes "none"; `- ` with its blank among them."""
+_SLASHED = re.compile(r"(\d{4})/(\d{2})/(\d{2}) +(\d{2}:\d{2}:\d{2})")
+
+
+def token_of(segment: str, number: object) -> str:
+    """Return the broker token, `nse_cm|2885`: exchange tokens are unique within a segment only."""
+    return f"{segment}|{number}"
+
+
+def segment(broker_token: str) -> str:
+    """Return the segment of a broker token."""
+    return broker_token.partition("|")[0]
+
+
+def wire_name(listing: Listing) -> str:
+    """Return the name by which quotes and the market stream are asked: an index goes by its display name."""
+    return listing.broker_token if listing.other_names is None else token_of(listing.exchange, listing.other_names)
+
+
+def status(word: object) -> str:
+    """Return our order status, or the broker's word upper-cased when it maps to nothing."""
+    return translated(STATUSES, word)
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)
+
+
+def said(value: object) -> str | None:
+    """Return a text, None for the broker's placeholders of "none"."""
+    spelled = text(value)
+    return None if spelled is None or spelled.strip().upper() in _NOTHING else spelled.strip()
+
+
+def stamp(value: object) -> str | None:
+    """Return one of the broker's Indian times (`22-Jan-2025 14:28:01`, `2025/01/22 14:28:01`) as ISO with its offset."""
+    spelled = said(value)
+    if spelled is None:
+        return None
+    if (match := _SLASHED.fullmatch(spelled)) is not None:
+        return iso_time(f"{match[1]}-{match[2]}-{match[3]} {match[4]}")
+    moment = spelled_moment(spelled)
+    return iso_time(spelled) if moment is None else moment.isoformat()
+
+
+def row_units(row: Mapping[str, object], broker_token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return `contract_units` of a book's row; where the listing does not tell, the row's own lot and multiplier do, by the rule of
+    the instrument files: a lot above 1 is counted in units, else the multiplier is the size of a contract."""
+    units = contract_units(broker_token, listings)
+    if units is not None:
+        return units
+    if (number(row.get("lotSz")) or 0.0) > 1:
+        return 1
+    multiplier = number(row.get("multiplier")) or 0.0
+    return int(multiplier) if multiplier > 1 and multiplier == int(multiplier) else None
+
+
+def contract_units(broker_token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the broker's quantities; None when it counts contracts of a size not known."""
+    if segment(broker_token) not in CONTRACT_SEGMENTS:
+        return 1
+    return listed_units(broker_token, listings)

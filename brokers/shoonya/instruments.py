@@ -1,0 +1,265 @@
+"""Shoonya's instrument files (a zipped CSV for each of seven groups of exchanges) into the normalized frame.
+
+Source: fact sheet, section 4 (rows recorded in public repositories; the files were not fetched by us). No file has a name, an
+ISIN or a freeze quantity: what a share is, is told from its series or group and the ending of its symbol, by general knowledge,
+unchecked.
+"""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from datetime import datetime
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.brokers.shoonya.values import EXCHANGES
+from onebroker.config.instruments import UNCATEGORISED
+
+FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
+"""BCD's rows are expected in CDS's file; a row is placed by the exchange it names itself."""
+
+COLUMNS = ("Exchange", "Token", "LotSize", "Symbol", "TradingSymbol", "Instrument", "TickSize")
+"""Of every file."""
+OTHER_COLUMNS = ("Expiry", "OptionType", "StrikePrice", "Precision", "Multiplier", "GNGD")
+"""Of some."""
+RAW_COLUMNS = ("Token", "LotSize", "Symbol", "Instrument", "Precision", "Multiplier", "GNGD")
+"""What nothing else carries, or only in another unit."""
+
+CASH = ("NSE", "BSE")
+LOTS = ("CDS", "BCD")
+GOODS = ("MCX", "NCX")
+DERIVATIVE_HEADS = {
+    "NFO": "equity", "BFO": "equity", "CDS": "currency", "BCD": "currency", "MCX": "commodity", "NCX": "commodity",
+}  # fmt: skip
+INDEX_HEADS = {"NSE": "equity", "BSE": "equity", "MCX": "commodity", "NCX": "commodity", "CDS": "currency"}
+INDEX = "INDEX"
+
+SERIES_SEGMENTS: Sequence[tuple[str, str]] = (
+    *NSE_SERIES,
+    (r"^(EQ|BE|BZ|SM|ST|SZ|E[0-9]|X[0-9])$", ""),  # shares (and funds, by symbol): all that is traded like them
+)
+GROUP_SEGMENTS: Sequence[tuple[str, str]] = (
+    (r"^[FG]$", "fixed_income"),  # corporate and government paper
+    (r"^IF$", "investment_trusts"),
+    (r"^E$", "exchange_traded_funds"),
+    (r"^(A|B|T|X|XT|Z|ZP|M|MT|MS|P|R|TS|W)$", ""),
+)
+SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
+    (r"(ETF|BEES)$", "exchange_traded_funds"),
+    (r"(REIT|INVIT)$", "investment_trusts"),
+)
+
+CODED_UNDERLYINGS = {"BSXOPT": "SENSEX", "BSXFUT": "SENSEX", "BKXOPT": "BANKEX", "BKXFUT": "BANKEX"}
+"""BFO names the underlying by a code."""
+SENSEX_TOKEN = "1"
+"""On BSE, whose file has no indices; added where the files list contracts on it."""
+
+LAST_DUMMY = 100
+"""Tokens of CDS up to this are placeholders."""
+
+_CODE, _KIND, _SYMBOL, _WRITTEN = pl.col("Exchange"), pl.col("Instrument"), pl.col("Symbol"), pl.col("TradingSymbol")
+
+
+def file_requests(access: Access, now: datetime) -> ReadFlow:
+    """Seven files, none of which needs a login."""
+    for name in FILES:
+        url = f"{access.endpoints.instruments_url}/{name}_symbols.txt.zip"
+        yield WireRequest(kind=CallKind.FILE, method="GET", url=url, headers={"Accept-Encoding": "identity"})
+
+
+def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
+    """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
+
+    Raises `BadAnswer` for a body that is not such a file.
+    """
+    rows = pl.concat([_read(body) for body in bodies]).unique(["Exchange", "Token"], keep="first", maintain_order=True)
+    rows = _with_sensex(rows)
+    rows = rows.with_columns(
+        ours=_CODE.replace_strict(EXCHANGES, default="unknown"),
+        expiry=pl.col("Expiry").str.to_titlecase().str.to_date("%d-%b-%Y", strict=False).dt.to_string(),
+        strike=_number("StrikePrice"),
+        option=_KIND.str.starts_with("OPT").fill_null(False),
+        future=_KIND.str.starts_with("FUT").fill_null(False),
+        base=_SYMBOL.str.to_uppercase(),
+    )
+    rows = rows.with_columns(underlying=_underlying(), units=_units(), bare=_bare_segment())
+    rows = rows.with_columns(bare=pl.when(_measured()).then(pl.col("bare")).otherwise(pl.lit(UNCATEGORISED)))
+    return listing_frame(_normalized(rows))
+
+
+# One file
+
+
+def _read(body: bytes) -> pl.DataFrame:
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as packed:
+            text = packed.read(packed.namelist()[0])
+    except (zipfile.BadZipFile, zlib.error, IndexError, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise BadAnswer(f"an instrument file cannot be unpacked: {error}") from error
+    try:
+        # Each line ends with a comma, the header's too: one empty column more.
+        rows = pl.read_csv(text, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
+    except PolarsError as error:
+        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+    rows = rows.rename({name: name.strip() for name in rows.columns if name.strip() and name.strip() != name})
+    missing = [name for name in COLUMNS if name not in rows.columns]
+    if missing:
+        raise BadAnswer(f"an instrument file has no column {', '.join(missing)}")
+    rows = rows.select(
+        *(pl.col(name).str.strip_chars().replace("", None) for name in COLUMNS),
+        *(
+            (pl.col(name).str.strip_chars().replace("", None) if name in rows.columns else pl.lit(None, pl.String)).alias(name)
+            for name in OTHER_COLUMNS
+        ),
+    )  # fmt: skip
+    rows = rows.filter(_names_something())
+    return rows.with_columns(_KIND.str.to_uppercase(), tick=_tick(rows))
+
+
+def _names_something() -> pl.Expr:
+    """Drop placeholder rows: with blank symbols (NFO), with the lowest tokens (CDS)."""
+    named = (
+        pl.col("Token").str.contains(r"^\d+$") & _SYMBOL.is_not_null() & _WRITTEN.is_not_null() & _CODE.is_not_null()
+    )
+    dummy = _CODE.is_in(LOTS) & (pl.col("Token").cast(pl.Int64, strict=False) <= LAST_DUMMY)
+    return named & ~dummy.fill_null(False)
+
+
+def _tick(rows: pl.DataFrame) -> pl.Expr:
+    """Rupees. The cash files' unit is doubtful (0.05 was recorded, live code divides by 100): the whole file decides.
+
+    In rupees some shares' ticks are always parts of one; a file without a single part is in paise.
+    """
+    tick = _number("TickSize")
+    listed = rows.filter(_CODE.is_in(CASH) & (_number("TickSize") > 0)).select(tick).to_series()
+    in_paise = listed.len() > 0 and bool((listed == listed.floor()).all())
+    return pl.when(tick > 0).then(pl.when(_CODE.is_in(CASH) & pl.lit(in_paise)).then(tick / 100).otherwise(tick))
+
+
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64, strict=False)
+
+
+def _with_sensex(rows: pl.DataFrame) -> pl.DataFrame:
+    named = CODED_UNDERLYINGS.get("BSXOPT")
+    coded = rows.filter((_CODE == "BFO") & _SYMBOL.replace(CODED_UNDERLYINGS).eq(named))
+    held = rows.filter((_CODE == "BSE") & (pl.col("Token") == SENSEX_TOKEN))
+    if coded.is_empty() or not held.is_empty():
+        return rows
+    added = {"Exchange": "BSE", "Token": SENSEX_TOKEN, "Symbol": named, "TradingSymbol": named, "Instrument": INDEX}
+    return pl.concat([rows, pl.DataFrame([added], schema=dict.fromkeys(added, pl.String))], how="diagonal")
+
+
+# All rows
+
+
+def _underlying() -> pl.Expr:
+    """The symbol; on BFO a code that we know, or the symbol where the trading symbol begins with it."""
+    written = pl.when(_WRITTEN.str.to_uppercase().str.starts_with(pl.col("base"))).then(pl.col("base"))
+    on_bse = pl.coalesce(
+        pl.col("base").replace_strict(CODED_UNDERLYINGS, default=None, return_dtype=pl.String), written
+    )
+    underlying = pl.when(_CODE == "BFO").then(on_bse).otherwise(pl.col("base"))
+    return pl.when(pl.col("future") | pl.col("option")).then(underlying)
+
+
+def _units() -> pl.Expr:
+    """Our units in one of Shoonya's quantities: 1, the Multiplier of a currency contract, the GNGD of a commodity.
+
+    Null = not known.
+    """
+    multiplier, factor = _number("Multiplier"), _number("GNGD")
+    return (
+        pl.when(_CODE.is_in(LOTS))
+        .then(pl.when((multiplier > 1) & (multiplier == multiplier.floor())).then(multiplier))
+        .when(_CODE.is_in(GOODS))
+        .then(pl.when(factor > 0).then(factor))
+        .otherwise(pl.lit(1.0))
+    )
+
+
+def _lot() -> pl.Expr:
+    """Units per lot."""
+    lot = _number("LotSize") * pl.col("units")
+    return pl.when(lot > 0).then(lot)
+
+
+def _measured() -> pl.Expr:
+    """Whether a contract's quantities can be read at all, or an unknown size is that of a lot (currency: one quantity, one lot).
+
+    A commodity without its factor is counted in nobody knows what: it must not be taken for lots, nor for units.
+    """
+    rounded = _lot().round(6)
+    whole = (rounded == rounded.floor()).fill_null(False)
+    single = _CODE.is_in(LOTS) & pl.col("units").is_null() & (_number("LotSize") == 1)
+    return whole | single | ~_CODE.is_in([*LOTS, *GOODS]) | (_KIND == INDEX)
+
+
+def _bare_segment() -> pl.Expr:
+    by_index = pl.coalesce(
+        pl.when(pl.col("base").str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
+        _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
+    )
+    return (
+        pl.when(_KIND == INDEX)
+        .then(by_index)
+        .when(pl.col("future") | pl.col("option"))
+        .then(_derivative_segment())
+        .when(_CODE.is_in(CASH))
+        .then(_cash_segment())
+        .otherwise(pl.lit(UNCATEGORISED))
+    )
+
+
+def _cash_segment() -> pl.Expr:
+    by_kind = (
+        pl.when(_CODE == "NSE").then(first_match(_KIND, SERIES_SEGMENTS)).otherwise(first_match(_KIND, GROUP_SEGMENTS))
+    )
+    by_symbol = pl.coalesce(first_match(pl.col("base"), SYMBOL_SEGMENTS), pl.lit("equities"))
+    return pl.when(by_kind == "").then(by_symbol).otherwise(by_kind.fill_null(UNCATEGORISED))
+
+
+def _derivative_segment() -> pl.Expr:
+    head = _CODE.replace_strict(DERIVATIVE_HEADS, default=None, return_dtype=pl.String)
+    interest = (head == "currency") & _KIND.str.contains("^(FUT|OPT)IR")
+    head = pl.when(interest).then(pl.lit("fixed_income")).otherwise(head)
+    index = pl.when(_KIND.str.ends_with("IDX")).then(pl.lit("_index")).otherwise(pl.lit(""))
+    shape = pl.when(pl.col("future")).then(pl.lit("_futures")).otherwise(pl.lit("_options"))
+    underlying = _underlying()
+    side = pl.col("OptionType").is_in(["CE", "PE"]) & (pl.col("strike") > 0)
+    complete = underlying.is_not_null() & pl.col("expiry").is_not_null() & (pl.col("future") | side.fill_null(False))
+    return pl.when(complete & head.is_not_null()).then(head + index + shape).otherwise(pl.lit(UNCATEGORISED))
+
+
+def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
+    derived = pl.col("bare").str.contains("_(futures|options)$")
+    option = derived & pl.col("option")
+    written = _WRITTEN.str.to_uppercase()
+    # A share can be listed in two series at once and an issuer's debentures are many: then the series stays in the symbol.
+    alone = (pl.len().over("ours", "bare", "base") == 1) | (_KIND == "EQ")
+    symbol = pl.when((pl.col("bare") != UNCATEGORISED) & alone).then(pl.col("base")).otherwise(written)
+    units = pl.col("units")
+    whole = units == units.floor()
+    return rows.select(
+        exchange=pl.col("ours"),
+        segment=pl.col("bare"),
+        symbol=pl.when(~derived).then(symbol),
+        underlying_symbol=pl.when(derived).then(pl.col("underlying")),
+        expiry_date=pl.when(derived).then(pl.col("expiry")),
+        strike_price=pl.when(option).then(pl.col("strike")),
+        option_type=pl.when(option).then(pl.col("OptionType")),
+        lot_size=_lot().round(6).cast(pl.Int64, strict=False),
+        tick_size=pl.col("tick"),
+        # Where one quantity is a part of a unit the factor itself is kept, and what is read is in units.
+        contract_units=pl.when(whole).then(units).when(units.is_not_null()).then(pl.lit(1.0)).cast(pl.Int64),
+        other_names=pl.when(~whole).then(pl.col("GNGD")),
+        broker_token=pl.concat_str(_CODE, pl.lit("|"), pl.col("Token")),
+        tradingsymbol=_WRITTEN,
+        broker_exchange=_CODE,
+        **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
+    )

@@ -1,0 +1,139 @@
+"""Placing, modifying and cancelling at Shoonya, and what its answers mean.
+
+Sources: NorenRestApiOAuth 0.0.41 (paths, fields); README of the former SDK, not re-read by us. An accepted placement says
+nothing about the risk check, whose verdict comes with the book and the stream.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.fields import text
+from onebroker.brokers.order_messages import check_prices, not_refused, refused
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.brokers.shoonya import values, wire
+from onebroker.config.money import exact, plain
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+_AFTER_MARKET = "Yes"
+_ZERO = Decimal(0)
+
+
+def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
+    """Build PlaceOrder. Raises `NotSendable`."""
+    order_type = OrderType(ticket.order_type)
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    fields = {
+        "actid": wire.account_id(access),
+        "exch": ticket.listing.exchange,
+        "tsym": wire.symbol(ticket.listing.tradingsymbol),
+        "qty": str(_quantity(ticket.quantity, ticket.listing)),
+        "dscqty": str(_quantity(ticket.disclosed_quantity, ticket.listing)),
+        "prd": values.PRODUCT_TO_WIRE[Product(ticket.product)],
+        "trantype": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "prctyp": _order_type(order_type),
+        "prc": plain(ticket.price or _ZERO),
+        "ret": values.VALIDITY_TO_WIRE[Validity(ticket.validity)],
+        "ordersource": wire.SOURCE,
+    }
+    if order_type.takes_trigger:
+        fields["trgprc"] = plain(ticket.trigger_price or _ZERO)
+    if ticket.after_market:
+        fields["amo"] = _AFTER_MARKET
+    if ticket.token:
+        fields["remarks"] = _tag(ticket.token)
+    return wire.request(access, CallKind.ORDER, wire.PLACE, fields)
+
+
+def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
+    """Build ModifyOrder: the whole order as it shall stand, so what stays comes from the row.
+
+    The quantity is the whole new one, not what is left of it. Raises `NotSendable`.
+    """
+    row = change.row
+    try:
+        order_type = OrderType(change.order_type or row.order_type)
+        validity = values.VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"shoonya has no word for {error}") from error
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    fields = {
+        "actid": wire.account_id(access),
+        "norenordno": row.order_id,
+        "exch": row.exchange,
+        "tsym": wire.symbol(row.tradingsymbol),
+        "prctyp": _order_type(order_type),
+        "prc": plain(price),
+        "qty": str(_changed(change.quantity, row.quantity, change)),
+        "dscqty": str(_changed(change.disclosed_quantity, row.disclosed_quantity, change)),
+        "ret": validity,
+        "ordersource": wire.SOURCE,
+    }
+    if order_type.takes_trigger:  # a trigger beside LMT is refused
+        fields["trgprc"] = plain(trigger_price)
+    return wire.request(access, CallKind.ORDER, wire.MODIFY, fields)
+
+
+def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
+    """Build CancelOrder; the order id alone names the order."""
+    fields = {"norenordno": row.order_id, "ordersource": wire.SOURCE}
+    return wire.request(access, CallKind.ORDER, wire.CANCEL, fields)
+
+
+def parse_order_answer(response: WireResponse) -> OrderAnswer:
+    """Read the answer to a place, modify or cancel.
+
+    `Ok` with an order id is an acceptance; `Not_Ok` below HTTP 500 is a rejection unless its text tells of the server's own
+    trouble; so is a status that refuses by itself (401, 403, 429). Everything else (5xx even with the envelope, an empty
+    body, a gateway's page) leaves the outcome unknown.
+    """
+    refusal = wire.refusal_of(response)
+    if refusal is not None:
+        unclear = response.status >= 500 or response.status == 408 or wire.is_unclear(refusal)
+        return refused(refusal, response, surely=not unclear)
+    return not_refused(_order_id(response), response)
+
+
+def _order_id(response: WireResponse) -> str | None:
+    """Place names the order `norenordno`, modify and cancel `result`."""
+    try:
+        answer = wire.answer(response)
+    except BadAnswer:
+        return None
+    order_id = answer.get("norenordno") or answer.get("result")
+    return text(order_id) if isinstance(order_id, str) else None
+
+
+def _order_type(order_type: OrderType) -> str:
+    word = values.ORDER_TYPE_TO_WIRE.get(order_type)
+    if word is None:
+        raise NotSendable(f"shoonya takes no {order_type} orders from its API")
+    return word
+
+
+def _quantity(units: int, listing: Listing) -> int:
+    """Return units as Shoonya counts them; raise `NotSendable` where that is not known or no whole number."""
+    factor = values.listed_factor(listing)
+    if factor is None:
+        raise NotSendable(f"the units of one {listing.tradingsymbol} contract are not known, so no order can be sent")
+    quantity = units / factor
+    if quantity != int(quantity):
+        raise NotSendable(f"{units} is not a whole number of lots of {plain(factor)}")
+    return int(quantity)
+
+
+def _changed(new: int | None, standing: int, change: OrderChange) -> int:
+    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in the broker's own."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return _quantity(standing if new is None else new, change.listing)
+
+
+def _tag(token: str) -> str:
+    """`remarks` is free text that is carried back; what would not survive the body is not sent."""
+    if not (token.isascii() and token.isalnum()):
+        raise NotSendable("a tag is letters and digits")
+    return token

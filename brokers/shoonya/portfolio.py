@@ -1,0 +1,249 @@
+"""Shoonya's positions, holdings and funds.
+
+Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent quantity is zero.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.brokers.shoonya import values, wire
+from onebroker.brokers.shoonya.books import token_of
+from onebroker.config.money import exact
+
+DELIVERY = "C"
+"""Holdings are asked for by product."""
+
+TOTAL_PARTS = (
+    "cash", "payin", "payout", "daycash", "unclearedcash", "brkcollamt", "collateral", "aux_brkcollamt",
+)  # fmt: skip
+"""Their sum, less `marginused`, is what is free: the documents' formula. The sign of `payout` is unchecked."""
+COLLATERAL_PARTS = ("brkcollamt", "collateral", "aux_brkcollamt")
+OTHER_MARGINS = (
+    "cbu", "csc", "marprt", "premium", "varelm", "grexpo", "greexpo_d", "scripbskmar", "addscripbskmrg", "brokerage",
+)  # fmt: skip
+"""Lines of `marginused` besides span, expo and the two results."""
+FUNDS_SEGMENTS = {"equity": "e", "derivatives": "d", "currency": "f", "commodity": "c"}
+"""Our segment -> the letter in the names of the break-up, `span_d_m`."""
+
+
+def position_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, wire.POSITIONS, {"actid": wire.account_id(access)})
+
+
+def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
+    """Return both views of the one list: net for every row, day for the rows that traded today."""
+    rows = [_Legs(row, listings) for row in wire.rows(responses[0])]
+    return [legs.net() for legs in rows] + [legs.day() for legs in rows if legs.traded_today]
+
+
+def holding_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, wire.HOLDINGS, {"actid": wire.account_id(access), "prd": DELIVERY})
+
+
+def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
+    return [_holding_row(row) for row in wire.rows(responses[0])]
+
+
+def fund_requests(access: Access, now: datetime) -> ReadFlow:
+    yield wire.request(access, CallKind.READ, wire.FUNDS, {"actid": wire.account_id(access)})
+
+
+def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
+    """Return the one pool of funds; segments have their margins only.
+
+    The two results are parts of the margin used, so there a loss is positive (read from the one recorded answer, whose
+    `marginused` is the sum of `urmtom` and `grexpo`).
+    """
+    answer = wire.answer(responses[0])
+    used = fields.number(answer.get("marginused"))
+    total = fields.rupee_sum(answer.get(name) for name in TOTAL_PARTS)
+    paid_out = fields.number(answer.get("payout"))
+    return FundsRow(
+        available_balance=None if total is None else fields.rupee_sum((total, -(used or 0.0))),
+        cash_balance=fields.number(answer.get("cash")),
+        collateral_value=fields.rupee_sum(answer.get(name) for name in COLLATERAL_PARTS),
+        adhoc_credit=fields.number(answer.get("daycash")),
+        margin_utilized=used,
+        realized=_result(answer, "rpnl"),
+        unrealized=_result(answer, "urmtom", "unmtom"),
+        span_margin=fields.number(answer.get("span")),
+        exposure_margin=fields.number(answer.get("expo")),
+        other_margin=fields.rupee_sum(answer.get(name) for name in OTHER_MARGINS),
+        pay_in_today=fields.number(answer.get("payin")),
+        pay_out_today=None if paid_out is None else abs(paid_out),
+        uncleared_funds=fields.number(answer.get("unclearedcash")),
+        segments=_segments(answer),
+    )
+
+
+def _result(answer: Mapping[str, object], *names: str) -> float | None:
+    """A loss is positive on the wire; the documents and their sample spell the open one differently."""
+    given = (fields.number(answer.get(name)) for name in names)
+    loss = next((figure for figure in given if figure is not None), None)
+    return None if loss is None else 0.0 - loss
+
+
+def _segments(answer: Mapping[str, object]) -> dict[str, FundsSegment]:
+    """Add up the break-up of SPAN and exposure over the products of each segment that has any."""
+    segments = {}
+    for name, letter in FUNDS_SEGMENTS.items():
+        span, exposure = (
+            fields.rupee_sum(figure for field, figure in answer.items() if field.startswith(f"{part}_{letter}_"))
+            for part in ("span", "expo")
+        )
+        if span is not None or exposure is not None:
+            segments[name] = FundsSegment(span_margin=span, exposure_margin=exposure)
+    return segments
+
+
+class _Legs:
+    """One position: what was carried in (`cf`) and what was traded today (`day`), in units."""
+
+    def __init__(self, row: Mapping[str, object], listings: Mapping[str, Listing]) -> None:
+        self._row = row
+        self._exchange = fields.required(row, "exch")
+        self._token = token_of(row)
+        units = values.factor(row, self._exchange, self._token, listings)
+        if units is None:
+            raise BadAnswer(f"a position in {row.get('tsym')} without its price factor")
+        self._units = units
+        self._bought, self._sold = self._quantity("daybuyqty"), self._quantity("daysellqty")
+        self._carried_long, self._carried_short = self._quantity("cfbuyqty"), self._quantity("cfsellqty")
+
+    @property
+    def traded_today(self) -> bool:
+        return bool(self._bought or self._sold)
+
+    def net(self) -> PositionRow:
+        row = self._row
+        quantity = self._quantity("netqty")
+        return self._row_of(
+            "net",
+            quantity=quantity,
+            overnight_quantity=self._carried_long - self._carried_short,
+            buy_quantity=self._carried_long + self._bought,
+            sell_quantity=self._carried_short + self._sold,
+            buy_value=fields.rupee_sum((self._value("cfbuy"), self._value("daybuy"))),
+            sell_value=fields.rupee_sum((self._value("cfsell"), self._value("daysell"))),
+            average_price=self._average() if quantity else None,
+            realized=fields.number(row.get("rpnl")),
+            unrealized=fields.number(row.get("urmtom")),
+        )
+
+    def day(self) -> PositionRow:
+        """Today's part; its result is not reported apart."""
+        quantity = self._bought - self._sold
+        average = self._row.get("daybuyavgprc" if quantity > 0 else "daysellavgprc")
+        return self._row_of(
+            "day",
+            quantity=quantity,
+            buy_quantity=self._bought,
+            sell_quantity=self._sold,
+            buy_value=self._value("daybuy"),
+            sell_value=self._value("daysell"),
+            average_price=fields.price(average) if quantity else None,
+        )
+
+    def _average(self) -> float | None:
+        """Return the cost of what is held. `netavgprc` of a carried position counts from the previous close: no cost."""
+        row = self._row
+        if not (self._carried_long or self._carried_short):
+            return fields.price(row.get("netavgprc"))
+        cost = fields.price(row.get("netupldprc"))
+        if cost is None and not self.traded_today:
+            # Two spellings of one field, of two generations of the documents.
+            cost = fields.price(row.get("cforgavgprc")) or fields.price(row.get("cforgavprc"))
+        return cost
+
+    def _quantity(self, name: str) -> int:
+        return values.in_units(self._row.get(name), self._units)
+
+    def _value(self, leg: str) -> float | None:
+        """Return the rupees of one leg.
+
+        The documents do not say whether amounts have the price factor in them, so the leg's own quantity and price decide.
+        """
+        amount, each = fields.number(self._row.get(f"{leg}amt")), fields.price(self._row.get(f"{leg}avgprc"))
+        if amount is None or self._units == 1 or each is None:
+            return amount
+        plain = fields.whole(self._row.get(f"{leg}qty")) * exact(each)
+        written = exact(amount)
+        has_factor = abs(written - plain * self._units) <= abs(written - plain)
+        return amount if has_factor else float(written * self._units)
+
+    def _row_of(
+        self,
+        view: str,
+        *,
+        quantity: int,
+        buy_quantity: int,
+        sell_quantity: int,
+        buy_value: float | None,
+        sell_value: float | None,
+        average_price: float | None,
+        overnight_quantity: int = 0,
+        realized: float | None = None,
+        unrealized: float | None = None,
+    ) -> PositionRow:
+        row = self._row
+        product = values.product(fields.required(row, "prd"))
+        multiplier = fields.number(row.get("mult"))
+        return PositionRow(
+            position_key=f"{self._token}:{product}",
+            view=view,
+            product=product,
+            instrument_token=self._token,
+            tradingsymbol=fields.required(row, "tsym"),
+            exchange=self._exchange,
+            quantity=quantity,
+            overnight_quantity=overnight_quantity,
+            buy_quantity=buy_quantity,
+            sell_quantity=sell_quantity,
+            buy_value=buy_value,
+            sell_value=sell_value,
+            average_price=average_price,
+            last_price=fields.price(row.get("lp")),
+            multiplier=1.0 if multiplier is None else multiplier,
+            realized=realized,
+            unrealized=unrealized,
+        )
+
+
+def _holding_row(row: Mapping[str, object]) -> HoldingRow:
+    named = _security(row)
+    # The documents' valuation: free, pledged with the broker, unpledged and beneficiary units, and those in the depository
+    # (told twice: with and without power of attorney), less what was sold today; T1 units are beside it.
+    in_depository = max(_either(row, "npoadqty", "npoaqty"), fields.whole(row.get("dpqty")))
+    pledged = fields.whole(row.get("brkcolqty"))
+    free = sum(fields.whole(row.get(name)) for name in ("holdqty", "unplgdqty", "benqty")) + in_depository
+    left = free + pledged - fields.whole(row.get("usedqty"))
+    unsettled = fields.whole(row.get("btstqty"))
+    return HoldingRow(
+        instrument_token=token_of(named),
+        tradingsymbol=fields.required(named, "tsym"),
+        exchange=fields.required(named, "exch"),
+        isin=fields.text(named.get("isin")),
+        settled_quantity=max(left, 0),
+        t1_quantity=max(unsettled + min(left, 0), 0),
+        collateral_quantity=min(pledged, max(left, 0)),
+        average_price=fields.price(row.get("upldprc")),
+    )
+
+
+def _security(row: Mapping[str, object]) -> dict[str, object]:
+    """Return how a holding is named: on NSE where it is listed there, else the first name."""
+    names = fields.rows_of(row.get("exch_tsym"))
+    if not names:
+        raise BadAnswer("a holding without exch_tsym")
+    isin = next((name["isin"] for name in names if fields.text(name.get("isin"))), None)
+    chosen = next((name for name in names if name.get("exch") == "NSE"), names[0])
+    return {**chosen, "isin": chosen.get("isin") or isin}
+
+
+def _either(row: Mapping[str, object], *names: str) -> int:
+    """Return the first of two spellings of one quantity that is given."""
+    return next((fields.whole(row[name]) for name in names if row.get(name) is not None), 0)

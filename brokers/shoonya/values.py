@@ -1,0 +1,183 @@
+"""Shoonya's words and numbers: value tables in both directions, names of instruments, times, units per quantity.
+
+Source: fact sheet, sections 4 and 5 (documentation and README of the former SDK, not re-read by us).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.fields import number, translated, whole
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer
+from onebroker.config.clock import IST, from_epoch
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity, pass_through
+
+STATUSES: dict[str, OrderStatus] = {
+    "PENDING": OrderStatus.PENDING,
+    "NEW": OrderStatus.PENDING,
+    "OPEN PENDING": OrderStatus.PENDING,
+    "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
+    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits for its trigger is not yet working
+    "OPEN": OrderStatus.OPEN,
+    "REPLACED": OrderStatus.OPEN,
+    "MODIFY PENDING": OrderStatus.OPEN,  # it still works as it was
+    "CANCEL PENDING": OrderStatus.OPEN,
+    "COMPLETE": OrderStatus.COMPLETE,
+    "CANCELED": OrderStatus.CANCELLED,
+    "CANCELLED": OrderStatus.CANCELLED,
+    "REJECTED": OrderStatus.REJECTED,
+    "REJECT": OrderStatus.REJECTED,
+    "INVALID STATUS TYPE": OrderStatus.REJECTED,
+}
+"""The broker writes blanks or underscores, both are read."""
+STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
+"""No word was seen: what the exchange lets lapse at the close is shown as CANCELED (unchecked)."""
+
+SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
+SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}
+
+PRODUCT_TO_WIRE = {Product.CNC: "C", Product.MIS: "I", Product.NRML: "M"}
+PRODUCT_FROM_WIRE = {
+    "C": Product.CNC,
+    "I": Product.MIS,
+    "M": Product.NRML,
+    "H": Product.CO,  # high leverage
+    "B": Product.BO,
+    "F": Product.MTF,  # unchecked
+}
+PRODUCTS_UNSUPPORTED = frozenset({Product.ARB})
+"""Shoonya has no such product; CO, BO and MTF are read, never sent."""
+
+ORDER_TYPE_TO_WIRE = {OrderType.LIMIT: "LMT", OrderType.SL: "SL-LMT"}
+ORDER_TYPE_FROM_WIRE = {
+    "LMT": OrderType.LIMIT,
+    "MKT": OrderType.MARKET,
+    "SL-LMT": OrderType.SL,
+    "SL-MKT": OrderType.SL_M,
+}
+ORDER_TYPES_UNSENT = frozenset({OrderType.MARKET, OrderType.SL_M})
+"""Read (from the broker's own terminals), never sent: the documents know MKT and SL-MKT, but code that traded live in August
+2026 turns them into limits because they are refused from the API. Saying so beforehand lets another broker take the order."""
+
+VALIDITY_TO_WIRE = {Validity.DAY: "DAY", Validity.IOC: "IOC"}
+VALIDITY_FROM_WIRE = {"DAY": Validity.DAY, "IOC": Validity.IOC}
+VALIDITIES_UNSUPPORTED = frozenset({Validity.GTT, Validity.GTC, Validity.GTD})
+"""Shoonya's EOS (to the end of the session, BSE) is none of ours and passes through."""
+
+EXCHANGES = {
+    "NSE": "nse", "NFO": "nse", "CDS": "nse",
+    "BSE": "bse", "BFO": "bse", "BCD": "bse",
+    "MCX": "mcx",
+    "NCX": "ncdex",
+}  # fmt: skip
+"""Shoonya's exchange -> ours."""
+
+FACTOR_EXCHANGES = frozenset({"CDS", "BCD", "MCX", "NCX"})
+"""Here one of Shoonya's quantities is another amount than the unit that is priced: value = quantity x price x factor. The
+factor is the file's Multiplier (currency: 1000, so quantities are lots) or GNGD (commodity: 100 for gold in kilograms that is
+priced by ten grams, 0.1 for gold in grams). Rows repeat it as `prcftr`."""
+
+_CLOCK = re.compile(r"\b(\d{2}):(\d{2}):(\d{2})\b")
+_DAY = re.compile(r"\b(\d{2})-(\d{2})-(\d{4})\b")
+_NO_TIME_BEFORE = 1981
+"""`01-01-1980 00:00:00` stands for no time."""
+LATEST = 4_102_444_800
+"""The year 2100 in epoch seconds: what is later is no time."""
+
+
+def status(word: object) -> str:
+    """Return our order status, or Shoonya's word upper-cased when it maps to nothing."""
+    return STATUSES.get(pass_through(word).replace("_", " "), pass_through(word))
+
+
+def side(word: object) -> str:
+    return translated(SIDE_FROM_WIRE, word)
+
+
+def product(word: object) -> str:
+    return translated(PRODUCT_FROM_WIRE, word)
+
+
+def order_type(word: object) -> str:
+    return translated(ORDER_TYPE_FROM_WIRE, word)
+
+
+def validity(word: object) -> str:
+    return translated(VALIDITY_FROM_WIRE, word)
+
+
+def broker_token(exchange: object, token: object) -> str:
+    """Return our name of an instrument at this broker, `NSE|22`: tokens are unique within an exchange only."""
+    return f"{exchange}|{token}"
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time written `HH:MM:SS DD-MM-YYYY` or the other way round, in India; None for none."""
+    text = value if isinstance(value, str) else ""
+    clock, day = _CLOCK.search(text), _DAY.search(text)
+    if clock is None or day is None or int(day[3]) < _NO_TIME_BEFORE:
+        return None
+    try:
+        return datetime(int(day[3]), int(day[2]), int(day[1]), int(clock[1]), int(clock[2]), int(clock[3]), tzinfo=IST)
+    except ValueError:
+        return None
+
+
+def iso_time(row: Mapping[str, object], *names: str) -> str | None:
+    """Return the first of these fields that is a time (written, or epoch seconds) as ISO 8601 with its offset."""
+    for name in names:
+        read = moment(row.get(name)) or _epoch_moment(row.get(name))
+        if read is not None:
+            return read.isoformat()
+    return None
+
+
+def _epoch_moment(value: object) -> datetime | None:
+    seconds = number(value)
+    return from_epoch(seconds) if seconds is not None and 0 < seconds < LATEST else None
+
+
+def listed_factor(listing: Listing) -> Decimal | None:
+    """Return our units in one of Shoonya's quantities of an instrument; None when not known.
+
+    `Listing.other_names` holds it where it is no whole number.
+    """
+    if listing.other_names is not None:
+        return exact(listing.other_names)
+    return None if listing.contract_units is None else Decimal(listing.contract_units)
+
+
+def factor(row: Mapping[str, object], exchange: str, token: str, listings: Mapping[str, Listing]) -> Decimal | None:
+    """Return our units in one of a row's quantities: as listed, else as the row says; None when neither does."""
+    if exchange not in FACTOR_EXCHANGES:
+        return Decimal(1)
+    listing = listings.get(token)
+    listed = None if listing is None else listed_factor(listing)
+    written = number(row.get("prcftr"))
+    return listed if listed is not None else exact(written) if written and written > 0 else None
+
+
+def row_factor(
+    row: Mapping[str, object], quantities: Sequence[str], exchange: str, token: str, listings: Mapping[str, Listing]
+) -> Decimal | None:
+    """Return `factor`, but None where one of these quantities is then no whole number: the row is shown as it is."""
+    units = factor(row, exchange, token, listings)
+    if units is None or any((whole(row.get(name)) * units) % 1 for name in quantities):
+        return None
+    return units
+
+
+def contract_units(units: Decimal | None) -> int | None:
+    """Return what a row's `contract_units` says of a factor: None where the row's quantities are still the broker's own."""
+    return None if units is None else int(units) if units == int(units) else 1
+
+
+def in_units(value: object, units: Decimal | None) -> int:
+    """Return a quantity in units, or as it is where the factor is not known; absent is zero. Raise `BadAnswer` for a part."""
+    quantity = whole(value) * (Decimal(1) if units is None else units)
+    if quantity != int(quantity):
+        raise BadAnswer(f"a quantity of {quantity} units")
+    return int(quantity)

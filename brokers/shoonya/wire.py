@@ -1,0 +1,197 @@
+"""Shoonya's hosts, paths and limits; the body every call has, and how its answers say no.
+
+Every call is a POST whose body is the text `jData=` and a JSON object of strings. A refusal is an object with `stat: Not_Ok`
+and a text in `emsg`; there are no error codes, and the HTTP status says little. Lists come as bare arrays.
+
+Sources: NorenRestApiOAuth 0.0.41 (paths, bodies, headers); Shoonya's documentation and the README of its former SDK, not re-read
+by us; live third-party code where said so (fact sheet, sections 2 to 4).
+"""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote_plus
+
+import msgspec
+
+from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.fields import row_of, rows_of
+from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+
+ENDPOINTS = Endpoints(
+    rest_url="https://api.shoonya.com/NorenWClientAPI",
+    login_url="https://api.shoonya.com/OAuthlogin/authorize/oauth",
+    stream_url="wss://api.shoonya.com/NorenWSAPI/",
+    order_stream_url="wss://api.shoonya.com/NorenWSAPI/",  # one socket for both
+    instruments_url="https://api.shoonya.com",
+)
+
+ACCESS_TOKEN = "/GenAcsTok"
+PROFILE = "/UserDetails"
+PLACE = "/PlaceOrder"
+MODIFY = "/ModifyOrder"
+CANCEL = "/CancelOrder"
+ORDERS = "/OrderBook"
+TRADES = "/TradeBook"
+POSITIONS = "/PositionBook"
+HOLDINGS = "/Holdings"
+FUNDS = "/Limits"
+QUOTE = "/GetQuotes"
+MINUTES = "/TPSeries"
+DAYS = "/EODChartData"
+
+ORDER_WINDOWS = Windows(second=10, minute=200)
+"""The lower of two figures: 20 a second was said in 2022 and 2024, 10 since the rules for retail algos (architecture 13)."""
+CALL_WINDOWS = Windows(second=10)
+"""Nothing is published: ours."""
+
+SOCKETS = 1
+"""Nothing is published, and the official client holds one. A second login is said to end the first; should a second socket
+do so too, both would fall in turns, and the order updates with them."""
+INSTRUMENTS_PER_SOCKET = 100
+"""A user's log shows data for about the first 100 only, the others dropped without a word."""
+SCRIPS_PER_MESSAGE = 100
+"""As live third-party code sends them."""
+PING_SECONDS = 30.0
+SILENCE_SECONDS = 120.0
+"""Heartbeats are echoed; both figures are those of live third-party code."""
+READY_SECONDS = 10.0
+"""Ours: how long the socket may take to answer its connect frame."""
+
+SOURCE = "API"
+OK, NOT_OK = "Ok", "NOT_OK"
+NO_DATA = "no data"
+"""In the text of a refusal, in several spellings: the list is empty."""
+
+_DEAD_SESSION = re.compile(r"^\s*session expired|invalid session key", re.IGNORECASE)
+"""How the text of a dead session begins, whatever the HTTP status; its second half has been seen alone."""
+_REFUSED_LOGIN = (401, 403)
+_TOO_MANY = re.compile(r"in a current (second|minute)", re.IGNORECASE)
+"""`Order Recieved 11 in a current second exceeds Limit 10 for user`: seen at a sister broker."""
+_ADDRESS_REFUSED = re.compile(
+    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|mismatch|invalid|whitelist)"
+    r"|\b(invalid|unregistered|whitelist|register)\w*\b.*\bIP\b|static ip",
+    re.IGNORECASE,
+)
+"""Orders are taken from a registered address only. The refusal's words are guessed: none was seen."""
+_UNCLEAR = re.compile(
+    r"^\s*error occurred|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)", re.IGNORECASE
+)
+"""The server's own trouble: says nothing about whether an order went in."""
+
+
+def user_id(access: Access) -> str:
+    """Return `uid`, of the login or, before it, of the settings."""
+    return (access.login.user_id if access.login else "") or access.credentials.get("user_id", "")
+
+
+def account_id(access: Access) -> str:
+    """Return `actid`, which the login answer names; for a client it is the user id."""
+    return (access.login.tokens.get("actid") if access.login else None) or user_id(access)
+
+
+def request(
+    access: Access, kind: CallKind, path: str, fields: Mapping[str, str], *, with_key: bool = False
+) -> WireRequest:
+    """Return a call with the login's Authorization header, when there is a login; `uid` is added to `fields`.
+
+    The JSON is not percent-encoded as a whole, so no value may hold a bare `&` (see `symbol`). `with_key` sends the token in
+    the body too: what the candle calls take differs between the official client (header) and live third-party code (body).
+    """
+    body = b"jData=" + msgspec.json.encode({"uid": user_id(access), **fields})
+    headers = {"Content-Type": "application/x-www-form-urlencoded" if with_key else "application/json; charset=utf-8"}
+    if access.login is not None:
+        token = access.token("access_token")
+        headers["Authorization"] = f"Bearer {token}"
+        if with_key:
+            body += b"&jKey=" + token.encode()
+    return WireRequest(
+        kind=kind, method="POST", url=f"{access.endpoints.rest_url}{path}", headers=headers, body=body
+    )  # fmt: skip
+
+
+def symbol(tradingsymbol: str) -> str:
+    """Return a trading symbol as requests carry it: `M%26M-EQ`; answers have `M&M-EQ`."""
+    return quote_plus(tradingsymbol)
+
+
+def answer(response: WireResponse) -> dict[str, object]:
+    """Return the object of a successful answer; raise `BrokerRefusal` or `BadAnswer`."""
+    refusal = refusal_of(response)
+    if refusal is not None:
+        raise refusal
+    body = row_of(response.json())
+    if response.status != 200 or body.get("stat") != OK:
+        raise BadAnswer(f"HTTP {response.status} without Shoonya's envelope")
+    return body
+
+
+def rows(response: WireResponse) -> list[dict[str, object]]:
+    """Return the rows of a list, empty where the broker has no data; raise `BrokerRefusal` or `BadAnswer`."""
+    return rows_of(listed(response))
+
+
+def listed(response: WireResponse) -> list[object]:
+    """Return the elements of an array, empty where the broker has no data; raise `BrokerRefusal` or `BadAnswer`."""
+    refusal = refusal_of(response)
+    if refusal is not None:
+        if has_no_data(refusal):
+            return []
+        raise refusal
+    body = response.json()
+    if response.status != 200 or not isinstance(body, list):
+        raise BadAnswer(f"HTTP {response.status} without a list")
+    return body
+
+
+def has_no_data(refusal: BrokerRefusal) -> bool:
+    """Tell whether a refusal only says that there is nothing: not one of a failing server or a dead session."""
+    return refusal.kind is RefusalKind.REFUSED and NO_DATA in refusal.message.lower()
+
+
+def is_unclear(refusal: BrokerRefusal) -> bool:
+    """Tell whether a refusal speaks of the server's own trouble, also with the words that in a list mean that it is empty."""
+    return refusal.kind is RefusalKind.UNAVAILABLE or (
+        refusal.kind is RefusalKind.REFUSED and _UNCLEAR.search(refusal.message) is not None
+    )
+
+
+def refusal_of(response: WireResponse) -> BrokerRefusal | None:
+    """Return the refusal an answer is, or None when it is none."""
+    envelope = error_envelope(response)
+    if envelope is not None:
+        message = str(envelope.get("emsg") or "").strip() or "refused without a reason"
+        return BrokerRefusal(kind_of(message, response.status), message)
+    if response.status == 429:
+        return BrokerRefusal(RefusalKind.RATE_LIMITED, "Too many requests")
+    if response.status in _REFUSED_LOGIN:
+        return BrokerRefusal(RefusalKind.SESSION_DEAD, f"HTTP {response.status}")
+    return None
+
+
+def error_envelope(response: WireResponse) -> dict[str, object] | None:
+    """Return the body when it is Shoonya's error envelope."""
+    try:
+        body = response.json()
+    except BadAnswer:
+        return None
+    return body if isinstance(body, dict) and is_error(body) else None
+
+
+def is_error(body: Mapping[str, object]) -> bool:
+    """Tell whether an object says no."""
+    return str(body.get("stat")).upper() == NOT_OK or ("emsg" in body and body.get("stat") != OK)
+
+
+def kind_of(message: str, status: int) -> RefusalKind:
+    """Classify a refusal by its text, the only thing it has; the HTTP status where the text says nothing."""
+    if _DEAD_SESSION.search(message):
+        return RefusalKind.SESSION_DEAD
+    if status == 429 or _TOO_MANY.search(message):
+        return RefusalKind.RATE_LIMITED
+    if _ADDRESS_REFUSED.search(message):
+        return RefusalKind.ADDRESS_NOT_REGISTERED
+    if status in _REFUSED_LOGIN:
+        return RefusalKind.SESSION_DEAD
+    if status >= 500 or (_UNCLEAR.search(message) and NO_DATA not in message.lower()):
+        return RefusalKind.UNAVAILABLE
+    return RefusalKind.REFUSED

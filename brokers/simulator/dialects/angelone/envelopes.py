@@ -1,0 +1,53 @@
+"""SmartAPI's answers around their content: the service's envelope, the gateway's, plain text; and the bodies that come in."""
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.rest import as_json
+
+
+class Refused(Exception):
+    """A call answered with the service's envelope, HTTP 200 as it mostly comes, or with the gateway's."""
+
+    def __init__(self, code: str, message: str, *, status: int = 200, gateway: bool = False) -> None:
+        super().__init__(message)
+        self.answer = from_gateway(status, code, message) if gateway else error(code, message, status)
+
+
+def success(data: object) -> WireResponse:
+    return as_json(200, {"status": True, "message": "SUCCESS", "errorcode": "", "data": data})
+
+
+def error(code: str, message: str, status: int = 200) -> WireResponse:
+    return as_json(status, {"status": False, "message": message, "errorcode": code, "data": None})
+
+
+def from_gateway(status: int, code: str, message: str) -> WireResponse:
+    """The gateway in front of the services has keys of its own, and a text where there is no data."""
+    return as_json(status, {"success": False, "message": message, "errorCode": code, "data": ""})
+
+
+def too_many_calls() -> WireResponse:
+    """The one answer that is no JSON."""
+    text = b"Access denied because of exceeding access rate"
+    return WireResponse(status=403, headers={"content-type": "text/plain"}, body=text)
+
+
+def not_found(status: int) -> WireResponse:
+    body = b"<html><body>No such page</body></html>"
+    return WireResponse(status=status, headers={"content-type": "text/html"}, body=body)
+
+
+def body_of(request: DialectRequest) -> dict[str, object]:
+    """Return the JSON object a call carries; raise `Refused`."""
+    try:
+        return msgspec.json.decode(request.body, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
+        raise Refused("", "Request body is not readable") from failure
+
+
+def word(body: dict[str, object], name: str) -> str:
+    """Return a field as text; every field may be sent as a text or a number."""
+    value = body.get(name)
+    return "" if value is None or isinstance(value, (bool, dict, list)) else str(value).strip()

@@ -1,0 +1,153 @@
+"""SmartAPI's login: client code, PIN and one-time code for three tokens, their renewal, and who may call."""
+
+import base64
+import hmac
+from collections.abc import Mapping
+from datetime import time
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.angelone.answers import stamp
+from onebroker.brokers.simulator.dialects.angelone.envelopes import Refused, body_of, success, word
+from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.config.clock import Clock, next_time_of_day
+
+EXPIRY = time(5, 0)
+"""Tokens die in the early morning."""
+_STEP_SECONDS = 30
+_DIGITS = 6
+
+
+class LoginDesk:
+    """Hands out tokens and checks them.
+
+    A JWT's third part is the token that is kept; the third part of its feed token is the same one backwards.
+    """
+
+    def __init__(self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str]) -> None:
+        self._account, self._tokens, self._clock, self.credentials = account, tokens, clock, credentials
+
+    # checking -------------------------------------------------------------------------------------------------------
+
+    def check_caller(self, request: DialectRequest) -> None:
+        """Raise `Refused` for a call without the app's key, or that does not say who calls."""
+        if not _same(request.headers.get("x-privatekey", ""), self.credentials["api_key"]):
+            raise Refused("AG8004", "Invalid API Key", gateway=True)
+        if request.headers.get("x-usertype", "").upper() != "USER":
+            raise Refused("AB1005", "User Type Must Be USER")
+
+    def check(self, request: DialectRequest) -> None:
+        """Raise `Refused` for a call without a live token: in all the dialects in which the real one was seen to."""
+        self.check_caller(request)
+        token = _bearer(request.headers.get("authorization", ""))
+        if self.is_live(token):
+            return
+        if not token:
+            raise Refused("AG8003", "Token missing", status=401)
+        if "/order/" in request.path:
+            raise Refused("AG8001", "Invalid Token", gateway=True)
+        if "/portfolio/" in request.path:
+            raise Refused("AG8002", "Token Expired", status=403, gateway=True)
+        raise Refused("AG8001", "Invalid Token")
+
+    def is_live(self, jwt: str) -> bool:
+        return self._tokens.is_live(jwt.rpartition(".")[2])
+
+    def socket_fault(self, request: DialectRequest) -> str | None:
+        """Return what is wrong with a handshake, None when nothing is: its headers, or a browser's query."""
+        given = {
+            "Auth token": request.headers.get("authorization", ""),
+            "Client Code": request.headers.get("x-client-code") or request.first("clientCode") or "",
+            "API Key": request.headers.get("x-api-key") or request.first("apiKey") or "",
+            "Feed Token": request.headers.get("x-feed-token") or request.first("feedToken") or "",
+        }
+        browser = not given["Auth token"] and request.first("feedToken") is not None
+        if not browser and not self.is_live(_bearer(given["Auth token"])):
+            return "Auth token"
+        if given["Client Code"].upper() != self._account.client_id:
+            return "Client Code"
+        if not _same(given["API Key"], self.credentials["api_key"]):
+            return "API Key"
+        return None if self._tokens.is_live(given["Feed Token"].rpartition(".")[2][::-1]) else "Feed Token"
+
+    # routes ---------------------------------------------------------------------------------------------------------
+
+    def log_in(self, request: DialectRequest) -> WireResponse:
+        self.check_caller(request)
+        body = body_of(request)
+        if word(body, "clientcode").upper() != self._account.client_id:
+            raise Refused("AB1001", "Invalid Email Or Client Code")
+        if not _same(word(body, "password"), self.credentials["pin"]):
+            raise Refused("AB1000", "Invalid Email Or Password")
+        moment = int(self._clock.epoch())
+        good = [one_time_code(self.credentials["totp_secret"], moment - late) for late in (0, _STEP_SECONDS)]
+        if word(body, "totp") not in good:
+            raise Refused("AB1050", "Invalid totp")
+        return success({**self.tokens(self._tokens.mint(Kind.ACCESS)), "state": body.get("state")})
+
+    def renew(self, request: DialectRequest) -> WireResponse:
+        """A refresh token is good once; the JWT beside it may have died."""
+        self.check_caller(request)
+        if not self._tokens.spend(Kind.REFRESH, word(body_of(request), "refreshToken")):
+            raise Refused("AB8050", "Invalid Refresh Token")
+        return success(self.tokens(self._tokens.mint(Kind.ACCESS)))
+
+    def logout(self, request: DialectRequest) -> WireResponse:
+        self._tokens.forget(_bearer(request.headers.get("authorization", "")).rpartition(".")[2])
+        return success("")
+
+    def profile(self, request: DialectRequest) -> WireResponse:
+        return success(
+            {
+                "clientcode": self._account.client_id,
+                "name": self._account.client_name,
+                "email": "",
+                "mobileno": "",
+                "exchanges": ["nse_cm", "bse_cm", "nse_fo", "bse_fo", "cde_fo", "mcx_fo", "ncx_fo"],
+                "products": ["DELIVERY", "INTRADAY", "CARRYFORWARD"],
+                "lastlogintime": stamp(self._clock.now()),
+                "brokerid": "",
+            }
+        )
+
+    def tokens(self, token: str) -> dict[str, str]:
+        """Return the three tokens of a login, as its answer names them; a refresh token is minted for it."""
+        return {
+            "jwtToken": self.jwt(token),
+            "refreshToken": self._tokens.mint(Kind.REFRESH),
+            "feedToken": feed_token(token),
+        }
+
+    def jwt(self, token: str) -> str:
+        end = next_time_of_day(self._clock.now(), EXPIRY)
+        claims = {"username": self._account.client_id, "exp": int(end.timestamp()), "products": ["TRADE"]}
+        return ".".join((_part({"alg": "HS512", "typ": "JWT"}), _part(claims), token))
+
+
+def feed_token(token: str) -> str:
+    return ".".join((_part({"alg": "HS512", "typ": "JWT"}), _part({"feed": "smart-stream"}), token[::-1]))
+
+
+def one_time_code(secret: str, moment: int) -> str:
+    """Return the RFC 6238 code of a base32 secret at `moment` (epoch seconds): SHA-1, six digits, 30 seconds."""
+    key = base64.b32decode(secret)
+    digest = hmac.new(key, (moment // _STEP_SECONDS).to_bytes(8, "big"), "sha1").digest()
+    offset = digest[19] % 16
+    number = int.from_bytes(digest[offset : offset + 4], "big") % 2**31
+    return str(number % 10**_DIGITS).zfill(_DIGITS)
+
+
+def _part(claims: Mapping[str, object]) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(claims)).decode().rstrip("=")
+
+
+def _bearer(header: str) -> str:
+    """Return the token of an Authorization header; the market socket also takes it without the word."""
+    first, _, rest = header.strip().partition(" ")
+    return rest.strip() if first.lower() == "bearer" else header.strip()
+
+
+def _same(given: str, good: str) -> bool:
+    return hmac.compare_digest(given.encode(), good.encode())

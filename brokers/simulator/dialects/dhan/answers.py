@@ -1,0 +1,251 @@
+"""Dhan's JSON rows made from the exchange's truth."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.dhan.naming import Name
+from onebroker.brokers.simulator.model import (
+    Level,
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.clock import from_epoch
+from onebroker.config.vocabulary import OrderType, Product
+
+Row = dict[str, object]
+
+STATUSES: Mapping[SimStatus, str] = {
+    SimStatus.AFTER_MARKET: "TRANSIT",
+    SimStatus.TRIGGER_PENDING: "PENDING",
+    SimStatus.OPEN: "PENDING",
+    SimStatus.COMPLETE: "TRADED",
+    SimStatus.CANCELLED: "CANCELLED",
+    SimStatus.REJECTED: "REJECTED",
+    SimStatus.EXPIRED: "EXPIRED",
+}
+PRODUCTS = {Product.CNC: "CNC", Product.NRML: "MARGIN", Product.MIS: "INTRADAY"}
+ORDER_TYPES = {
+    OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "STOP_LOSS", OrderType.SL_M: "STOP_LOSS_MARKET",
+}  # fmt: skip
+NO_TIME = "0001-01-01 00:00:00"
+_DEPTH_LEVELS = 5
+_FOUR_PLACES = Decimal("0.0001")
+
+
+def stamp(moment: datetime | None) -> str:
+    """Return a time as Dhan writes it: Indian, naive."""
+    return NO_TIME if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def rupees(value: Decimal | None) -> float:
+    """Return a price or sum as a JSON number; None is zero."""
+    return float(value or 0)
+
+
+def status_word(order: SimOrder) -> str:
+    if order.status is SimStatus.OPEN and order.filled_quantity:
+        return "PART_TRADED"
+    return STATUSES[order.status]
+
+
+def accepted(order: SimOrder) -> Row:
+    """Return the answer to a placed or modified order: on its way, or refused by the exchange at once."""
+    refused = order.status is SimStatus.REJECTED
+    answer: Row = {"orderId": order.order_id, "orderStatus": "REJECTED" if refused else "TRANSIT"}
+    return answer | {"omsErrorDescription": order.status_message} if refused else answer
+
+
+def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
+    units = name.units
+    return {
+        "dhanClientId": client_id,
+        "orderId": order.order_id,
+        "exchangeOrderId": order.exchange_order_id or "0",
+        "correlationId": order.new.tag or "",
+        "orderStatus": status_word(order),
+        "transactionType": order.new.side.value,
+        "exchangeSegment": name.segment,
+        "productType": PRODUCTS[order.new.product],
+        "orderType": ORDER_TYPES[order.order_type],
+        "validity": order.validity.value,
+        "tradingSymbol": name.tradingsymbol,
+        "securityId": str(name.security_id),
+        "quantity": order.quantity // units,
+        "disclosedQuantity": order.disclosed_quantity // units,
+        "price": rupees(order.price),
+        "triggerPrice": rupees(order.trigger_price),
+        "afterMarketOrder": order.new.after_market,
+        "boProfitValue": 0.0,
+        "boStopLossValue": 0.0,
+        "legName": None,
+        "createTime": stamp(order.placed_at),
+        "updateTime": stamp(order.updated_at),
+        "exchangeTime": stamp(order.exchange_at),
+        **_contract_fields(name),
+        "omsErrorCode": "0" if order.status is not SimStatus.REJECTED else "DH-906",
+        "omsErrorDescription": order.status_message,
+        "algoId": "0",
+        "remainingQuantity": (order.quantity - order.filled_quantity) // units,
+        "averageTradedPrice": rupees(order.average_price),
+        "filledQty": order.filled_quantity // units,
+    }
+
+
+def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row:
+    return {
+        "dhanClientId": client_id,
+        "orderId": fill.order_id,
+        "exchangeOrderId": fill.exchange_order_id,
+        "exchangeTradeId": fill.trade_id,
+        "transactionType": fill.side.value,
+        "exchangeSegment": name.segment,
+        "productType": PRODUCTS[fill.product],
+        "orderType": ORDER_TYPES[order.order_type],
+        "tradingSymbol": name.tradingsymbol,
+        "customSymbol": name.display,
+        "securityId": str(name.security_id),
+        "tradedQuantity": fill.quantity // name.units,
+        "tradedPrice": rupees(fill.price),
+        "createTime": stamp(order.placed_at),
+        "updateTime": NO_TIME,
+        "exchangeTime": stamp(fill.at),
+        **_contract_fields(name),
+    }
+
+
+def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
+    """Return a row of the one list; values are rupees, quantities lots where Dhan speaks lots."""
+    units = name.units
+    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
+    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
+    carried_buy_value, carried_sell_value = (each * position.overnight_price for each in (carried_buy, carried_sell))
+    buy_average = _average(carried_buy_value + position.day_buy_value, bought)
+    sell_average = _average(carried_sell_value + position.day_sell_value, sold)
+    quantity = position.quantity
+    held = buy_average if quantity > 0 else sell_average
+    closed = min(bought, sold)
+    return {
+        "dhanClientId": client_id,
+        "tradingSymbol": name.tradingsymbol,
+        "securityId": str(name.security_id),
+        "positionType": "LONG" if quantity > 0 else "SHORT" if quantity < 0 else "CLOSED",
+        "exchangeSegment": name.segment,
+        "productType": PRODUCTS[position.product],
+        "buyAvg": rupees(buy_average),
+        "costPrice": rupees(held) if quantity else 0.0,
+        "buyQty": bought // units,
+        "sellAvg": rupees(sell_average),
+        "sellQty": sold // units,
+        "netQty": (bought // units) - (sold // units),
+        "realizedProfit": rupees(_places((sell_average - buy_average) * closed)),
+        "unrealizedProfit": rupees(_places((market.last_price - held) * quantity)),
+        "rbiReferenceRate": 1.0,
+        "multiplier": units,
+        "carryForwardBuyQty": carried_buy // units,
+        "carryForwardSellQty": carried_sell // units,
+        "carryForwardBuyValue": rupees(carried_buy_value),
+        "carryForwardSellValue": rupees(carried_sell_value),
+        "dayBuyQty": position.day_buy_quantity // units,
+        "daySellQty": position.day_sell_quantity // units,
+        "dayBuyValue": rupees(position.day_buy_value),
+        "daySellValue": rupees(position.day_sell_value),
+        **_contract_fields(name),
+        "crossCurrency": False,
+    }
+
+
+def holding_row(holding: SimHolding, name: Name, market: Market) -> Row:
+    """Dhan's total holds T1 and pledged units; it does not split a holding by exchange."""
+    return {
+        "exchange": "ALL",
+        "tradingSymbol": name.tradingsymbol,
+        "securityId": str(name.security_id),
+        "isin": name.contract.isin,
+        "totalQty": holding.total_quantity,
+        "dpQty": holding.settled_quantity + holding.collateral_quantity,
+        "t1Qty": holding.t1_quantity,
+        "availableQty": holding.settled_quantity,
+        "collateralQty": holding.collateral_quantity,
+        "avgCostPrice": rupees(holding.average_price),
+        "lastTradedPrice": rupees(market.last_price),
+    }
+
+
+def funds(funds: SimFunds, client_id: str) -> Row:
+    """Two keys are misspelt, as on the wire; a realised profit makes what is used less."""
+    return {
+        "dhanClientId": client_id,
+        "availabelBalance": rupees(funds.available),
+        "sodLimit": rupees(funds.opening_cash),
+        "collateralAmount": rupees(funds.collateral),
+        "receiveableAmount": 0.0,
+        "utilizedAmount": rupees(funds.used - funds.realized),
+        "blockedPayoutAmount": 0.0,
+        "withdrawableBalance": rupees(max(funds.available - funds.collateral, Decimal(0))),
+    }
+
+
+def ltp_row(name: Name, market: Market) -> Row:
+    return {"last_price": rupees(market.last_price)}
+
+
+def ohlc_row(name: Name, market: Market) -> Row:
+    """The close is the previous one while the market is open."""
+    day = {
+        "open": rupees(market.open),
+        "close": rupees(market.previous_close),
+        "high": rupees(market.high),
+        "low": rupees(market.low),
+    }
+    return {"last_price": rupees(market.last_price), "ohlc": day}
+
+
+def quote_row(name: Name, market: Market) -> Row:
+    units = name.units
+    return {
+        "average_price": rupees(market.average_price),
+        "buy_quantity": market.buy_quantity // units,
+        "depth": {"buy": _levels(market.buy, units), "sell": _levels(market.sell, units)},
+        "last_price": rupees(market.last_price),
+        "last_quantity": market.last_quantity // units,
+        "last_trade_time": from_epoch(market.last_trade_time).strftime("%d/%m/%Y %H:%M:%S"),
+        "lower_circuit_limit": rupees(market.lower_circuit),
+        "net_change": rupees(market.last_price - market.previous_close),
+        "ohlc": ohlc_row(name, market)["ohlc"],
+        "oi": market.oi // units,
+        "oi_day_high": market.oi_day_high // units,
+        "oi_day_low": market.oi_day_low // units,
+        "sell_quantity": market.sell_quantity // units,
+        "upper_circuit_limit": rupees(market.upper_circuit),
+        "volume": market.volume // units,
+    }
+
+
+def _contract_fields(name: Name) -> Row:
+    return {
+        "drvExpiryDate": name.expiry or "0001-01-01",
+        "drvOptionType": name.option_type,
+        "drvStrikePrice": name.strike,
+    }
+
+
+def _places(value: Decimal) -> Decimal:
+    return value.quantize(_FOUR_PLACES)
+
+
+def _average(value: Decimal, quantity: int) -> Decimal:
+    return _places(value / quantity) if quantity else Decimal(0)
+
+
+def _levels(levels: tuple[Level, ...], units: int) -> list[Row]:
+    rows: list[Row] = [
+        {"quantity": level.quantity // units, "orders": level.orders, "price": rupees(level.price)}
+        for level in levels[:_DEPTH_LEVELS]
+    ]
+    return rows + [{"quantity": 0, "orders": 0, "price": 0.0}] * (_DEPTH_LEVELS - len(rows))

@@ -1,0 +1,75 @@
+"""Dhan's candle calls: what they ask for, and the columns they are answered with."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dhan.envelopes import NO_DATA, Refused, bad_input, error
+from onebroker.brokers.simulator.dialects.dhan.naming import Name
+from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.config.clock import IST
+
+CandleRow = tuple[float, float, float, float, float, int, int]
+"""As `AccountView.candles` has them."""
+INTRADAY = ("1", "5", "15", "25", "60")
+_MOST_DAYS = timedelta(days=90)
+_COLUMNS = ("timestamp", "open", "high", "low", "close", "volume", "open_interest")
+
+
+def daily(account: AccountView, name: Name, body: Mapping[str, object]) -> WireResponse:
+    """Answer days from fromDate up to, not including, toDate."""
+    _check_instrument(name, body)
+    if body.get("expiryCode", 0) not in (0, 1, 2, 3):
+        raise bad_input("expiryCode is invalid")
+    first, last = _day(body, "fromDate"), _day(body, "toDate") - timedelta(days=1)
+    rows = account.candles(name.contract.instrument_id, "day", first, last) if first <= last else []
+    return _columns(name, rows, body)
+
+
+def intraday(account: AccountView, name: Name, body: Mapping[str, object]) -> WireResponse:
+    """Answer bars after fromDate (one that starts at that very moment is left out) up to toDate."""
+    _check_instrument(name, body)
+    interval = str(body.get("interval"))
+    if interval not in INTRADAY:
+        raise bad_input("interval is invalid")
+    start, end = _moment(body, "fromDate", time()), _moment(body, "toDate", time(23, 59, 59))
+    if end - start > _MOST_DAYS:
+        raise bad_input("at most 90 days of data can be asked for at once")
+    rows = account.candles(name.contract.instrument_id, f"{interval}minute", start.date(), end.date())
+    begins, ends = start.timestamp(), end.timestamp()
+    return _columns(name, [row for row in rows if begins < row[0] <= ends], body)
+
+
+def _columns(name: Name, rows: Sequence[CandleRow], body: Mapping[str, object]) -> WireResponse:
+    if not rows:
+        raise Refused(error(400, NO_DATA, "Unable to fetch data: incorrect parameters or no data present"))
+    units = name.units
+    table = [(int(at), *prices, volume // units, oi // units) for at, *prices, volume, oi in rows]
+    columns = {column: list(values) for column, values in zip(_COLUMNS, zip(*table, strict=True), strict=True)}
+    if body.get("oi") is not True:
+        columns["open_interest"] = []
+    return as_json(200, columns)
+
+
+def _check_instrument(name: Name, body: Mapping[str, object]) -> None:
+    if body.get("instrument") != name.instrument:
+        raise bad_input("instrument is invalid")
+
+
+def _day(body: Mapping[str, object], field: str) -> date:
+    try:
+        return date.fromisoformat(str(body.get(field)))
+    except ValueError as failure:
+        raise bad_input(f"{field} is invalid") from failure
+
+
+def _moment(body: Mapping[str, object], field: str, of_day: time) -> datetime:
+    """Read a date, which stands for `of_day` of it, or a date and time."""
+    text = str(body.get(field))
+    try:
+        if len(text) == len("2026-11-20"):
+            return datetime.combine(date.fromisoformat(text), of_day, IST)
+        return datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=IST)
+    except ValueError as failure:
+        raise bad_input(f"{field} is invalid") from failure

@@ -1,0 +1,137 @@
+"""Dhan's login: PIN and one-time code at the auth host, tokens as JWTs, their renewal, and who may call."""
+
+import base64
+import hashlib
+import hmac
+import struct
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dhan.envelopes import Refused, data_error, error
+from onebroker.brokers.simulator.dialects.rest import as_json
+from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.config.clock import Clock, from_epoch
+
+LIFE = timedelta(hours=24)
+INVALID = "Client ID or user generated access token is invalid or expired."
+_STEP_SECONDS = 30
+_HEADER = {"typ": "JWT", "alg": "HS512"}
+
+
+class LoginDesk:
+    """Hands out tokens and checks them. A token's last part is what `Tokens` minted; the rest only says things of it."""
+
+    def __init__(self, account: AccountView, tokens: Tokens, clock: Clock, credentials: Mapping[str, str]) -> None:
+        self._account, self._tokens, self._clock, self._credentials = account, tokens, clock, credentials
+
+    def mint(self) -> str:
+        """Return a new token of a day."""
+        ends = self._clock.epoch() + LIFE.total_seconds()
+        said = {
+            "iss": "dhan",
+            "partnerId": "",
+            "exp": int(ends),
+            "iat": int(self._clock.epoch()),
+            "tokenConsumerType": "SELF",
+            "webhookUrl": "",
+            "dhanClientId": self._account.client_id,
+        }
+        return ".".join((_encoded(_HEADER), _encoded(said), self._tokens.mint(Kind.ACCESS, LIFE.total_seconds())))
+
+    def is_live(self, token: str, client_id: str | None = None) -> bool:
+        """Tell whether a token is good, and the client's where one is named."""
+        own = client_id in (None, "", self._account.client_id)
+        return own and self._tokens.is_live(token.rpartition(".")[2])
+
+    def check(self, request: DialectRequest) -> None:
+        """Raise `Refused` in the words of the family of calls."""
+        headers = request.headers
+        client = headers.get("client-id") or headers.get("dhanclientid")
+        quotes = request.path.startswith("/v2/marketfeed/")
+        if quotes and not client:
+            raise Refused(data_error(401, "810", "ClientId is invalid"))
+        if not self.is_live(headers.get("access-token", ""), client):
+            raise Refused(data_error(401, "807", "Access token expired") if quotes else error(401, "DH-901", INVALID))
+
+    def generate(self, request: DialectRequest) -> WireResponse:
+        """Answer PIN and code with a token. What is wrong is said with HTTP 200, as live answers do."""
+        if request.first("dhanClientId") != self._account.client_id:
+            return _no("Invalid Client ID")
+        if not hmac.compare_digest((request.first("pin") or "").encode(), self._credentials["pin"].encode()):
+            return _no("Invalid Pin")
+        if not self._is_code(request.first("totp") or ""):
+            return _no("Invalid TOTP")
+        return self._granted()
+
+    def renew(self, request: DialectRequest) -> WireResponse:
+        """Answer a living token with another that takes its place."""
+        answer = self._granted()
+        self._tokens.forget(request.headers["access-token"].rpartition(".")[2])
+        return answer
+
+    def profile(self, request: DialectRequest) -> WireResponse:
+        ends = from_epoch(_exp(request.headers["access-token"]) or self._clock.epoch())
+        return as_json(
+            200,
+            {
+                "dhanClientId": self._account.client_id,
+                "tokenValidity": ends.strftime("%d/%m/%Y %H:%M"),
+                "activeSegment": "Equity, Derivative, Currency, Commodity",
+                "ddpi": "Active",
+                "mtf": "Active",
+                "dataPlan": "Active",
+                "dataValidity": (self._clock.now() + timedelta(days=30)).strftime("%Y-%m-%d %H:%M:%S.0"),
+            },
+        )
+
+    def _granted(self) -> WireResponse:
+        token = self.mint()
+        ends = self._clock.now() + LIFE
+        return as_json(
+            200,
+            {
+                "dhanClientId": self._account.client_id,
+                "dhanClientName": self._account.client_name.upper(),
+                "dhanClientUcc": f"ABCD{self._account.client_id[-4:]}E",
+                "givenPowerOfAttorney": False,
+                "accessToken": token,
+                "expiryTime": ends.strftime("%Y-%m-%dT%H:%M:%S.000"),
+            },
+        )
+
+    def _is_code(self, code: str) -> bool:
+        """Compare with the codes of now, of a step before and of one after."""
+        now = int(self._clock.epoch()) // _STEP_SECONDS
+        good = [_one_time_code(self._credentials["totp_secret"], now + step) for step in (-1, 0, 1)]
+        return any(hmac.compare_digest(code.encode(), each.encode()) for each in good)
+
+
+def _no(message: str) -> WireResponse:
+    return as_json(200, {"message": message, "status": "error"})
+
+
+def _encoded(part: Mapping[str, object]) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(part)).rstrip(b"=").decode()
+
+
+def _exp(token: str) -> float | None:
+    """Return when a token of ours says it ends; None for a made-up one with a good last part."""
+    try:
+        middle = token.split(".")[1]
+        said: Any = msgspec.json.decode(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
+        return float(said["exp"])
+    except (IndexError, ValueError, TypeError, KeyError, OverflowError):
+        return None
+
+
+def _one_time_code(secret: str, step: int) -> str:
+    """RFC 4226 over the 30-second step: SHA-1, six digits."""
+    mac = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1).digest()
+    start = mac[19] & 15
+    (number,) = struct.unpack(">I", mac[start : start + 4])
+    return str((number & 0x7FFFFFFF) % 1_000_000).zfill(6)

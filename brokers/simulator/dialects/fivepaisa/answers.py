@@ -1,0 +1,451 @@
+"""5paisa's JSON rows made from the exchange's truth. Quantities in 5paisa's own count, prices rupees."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name, rupees
+from onebroker.brokers.simulator.model import (
+    Level,
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.clock import from_epoch
+from onebroker.config.vocabulary import Product, Side, Validity
+
+Row = dict[str, object]
+
+NULL_DATE = "/Date(-62135596800000)/"
+_PRODUCTS = {Product.CNC: "D", Product.NRML: "D", Product.MIS: "I"}
+_SIDES = {Side.BUY: "B", Side.SELL: "S"}
+_VALIDITIES = {Validity.DAY: 0, Validity.IOC: 3}
+_FOUR_PLACES = Decimal("0.0001")
+_BUY, _SELL = 66, 83
+DEPTH = 5
+
+
+def date_of(moment: datetime | None) -> str:
+    """Return a time as REST answers write it: milliseconds since the epoch, with the offset for information."""
+    return NULL_DATE if moment is None else f"/Date({int(moment.timestamp() * 1000)}+0530)/"
+
+
+def stamp(moment: datetime | None) -> str:
+    """Return a time as order messages of the stream write it: Indian, naive."""
+    return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def was_triggered(order: SimOrder) -> bool:
+    return order.order_type.takes_trigger and order.status in (SimStatus.OPEN, SimStatus.COMPLETE)
+
+
+def status_word(order: SimOrder) -> str:
+    """Return the book's word; one of them comes with a blank behind it."""
+    if order.status is SimStatus.AFTER_MARKET:
+        return "AH Modified" if order.modifications else "AH Placed"
+    if order.status is SimStatus.CANCELLED and order.new.after_market and order.exchange_order_id is None:
+        return "AH Cancelled"
+    if order.status in (SimStatus.OPEN, SimStatus.TRIGGER_PENDING):
+        if was_triggered(order) and not order.filled_quantity:
+            return "SL Triggered"
+        return "Modified" if order.modifications else "Pending"
+    return {
+        SimStatus.COMPLETE: "Fully Executed",
+        SimStatus.CANCELLED: "Cancelled ",
+        SimStatus.EXPIRED: "Cancelled",  # there is no word of its own
+        SimStatus.REJECTED: "Rejected By 5P",
+    }[order.status]
+
+
+def request_type(order: SimOrder) -> str:
+    if order.status in (SimStatus.CANCELLED, SimStatus.EXPIRED):
+        return "C"
+    return "M" if order.modifications else "P"
+
+
+def exchange_number(order: SimOrder) -> str:
+    return order.exchange_order_id or "0"
+
+
+def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
+    units = name.units
+    return {
+        "AHProcess": "N",
+        "AfterHours": "Y" if order.new.after_market else "N",
+        "AtMarket": "N" if order.order_type.takes_price else "Y",
+        "AveragePrice": rupees(order.average_price),
+        "BrokerOrderId": int(order.order_id),
+        "BrokerOrderTime": date_of(order.placed_at),
+        "BuySell": _SIDES[order.new.side],
+        "DelvIntra": _PRODUCTS[order.new.product],
+        "DisClosedQty": order.disclosed_quantity // units,
+        "Exch": name.exchange,
+        "ExchOrderID": exchange_number(order),
+        "ExchOrderTime": date_of(order.exchange_at),
+        "ExchType": name.kind,
+        "MarketLot": name.contract.lot_size // units,
+        "OldorderQty": 0,
+        "OrderRequesterCode": client_id,
+        "OrderStatus": status_word(order),
+        "OrderValidUpto": f"{order.placed_at:%d %b %Y}",
+        "OrderValidity": _VALIDITIES[order.validity],
+        "PendingQty": order.pending_quantity // units,
+        "Qty": order.quantity // units,
+        "Rate": rupees(order.price),
+        "Reason": order.status_message or "",
+        "RemoteOrderID": order.new.tag or "",
+        "RequestType": request_type(order),
+        "SLTriggerRate": rupees(order.trigger_price),
+        "SLTriggered": "Y" if was_triggered(order) else "N",
+        "SMOProfitRate": 0,
+        "SMOSLLimitRate": 0,
+        "SMOSLTriggerRate": 0,
+        "SMOTrailingSL": 0,
+        "ScripCode": name.code,
+        "ScripName": name.name,
+        "TerminalId": 0,
+        "TradedQty": order.filled_quantity // units,
+        "WithSL": "Y" if order.order_type.takes_trigger else "N",
+    }
+
+
+def status_row(order: SimOrder, name: Name) -> Row:
+    """The row of an asked status, whose exchange number is a number."""
+    units = name.units
+    return {
+        "AveragePrice": rupees(order.average_price),
+        "Exch": name.exchange,
+        "ExchOrderID": int(exchange_number(order)),
+        "ExchOrderTime": date_of(order.exchange_at),
+        "ExchType": name.kind,
+        "MtfFlag": "N",
+        "OrderQty": order.quantity // units,
+        "OrderRate": rupees(order.price),
+        "PendingQty": order.pending_quantity // units,
+        "ScripCode": name.code,
+        "Status": status_word(order).strip(),
+        "Symbol": name.symbol,
+        "TradedQty": order.filled_quantity // units,
+    }
+
+
+def order_answer(order: SimOrder, name: Name, client_id: str, at: datetime, *, placed: bool) -> Row:
+    """What place, modify and cancel answer; a placed order has no exchange number in it yet."""
+    return {
+        "BrokerOrderID": int(order.order_id),
+        "ClientCode": client_id,
+        "Exch": name.exchange,
+        "ExchOrderID": "0" if placed else exchange_number(order),
+        "ExchType": name.kind,
+        "LocalOrderID": 0,
+        "RMSResponseCode": 1,
+        "RemoteOrderID": order.new.tag or "",
+        "ScripCode": name.code,
+        "Time": date_of(at),
+    }
+
+
+def trade_row(fill: SimFill, order: SimOrder, name: Name) -> Row:
+    units = name.units
+    return {
+        "BuySell": _SIDES[fill.side],
+        "DelvIntra": _PRODUCTS[fill.product],
+        "Exch": name.exchange,
+        "ExchOrderID": fill.exchange_order_id,
+        "ExchType": name.kind,
+        "ExchangeTradeID": fill.trade_id,
+        "ExchangeTradeTime": date_of(fill.at),
+        "Multiplier": units,
+        "OrgQty": order.quantity // units,
+        "PendingQty": order.pending_quantity // units,
+        "Qty": fill.quantity // units,
+        "Rate": rupees(fill.price),
+        "ScripCode": name.code,
+        "ScripName": name.name,
+        "TradeType": "R",
+    }
+
+
+def position_row(position: SimPosition, name: Name, market: Market) -> Row:
+    """Bought and sold are today's; what was carried in stands beside them."""
+    units = name.units
+    bought, sold = position.day_buy_quantity, position.day_sell_quantity
+    booked, open_ = _results(position, market)
+    return {
+        "BODPositionPrice": rupees(position.overnight_price) if position.overnight_quantity else 0,
+        "BodQty": _contracts(position.overnight_quantity, units),
+        "BookedPL": rupees(booked),
+        "BuyAvgRate": rupees(_average(position.day_buy_value, bought)),
+        "BuyQty": bought // units,
+        "BuyValue": rupees(position.day_buy_value),
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "LTP": rupees(market.last_price),
+        "MTOM": rupees(open_),
+        "Multiplier": units,
+        "NetQty": _contracts(position.quantity, units),
+        "OrderFor": _PRODUCTS[position.product],
+        "PreviousClose": rupees(market.previous_close),
+        "ScripCode": name.code,
+        "ScripName": name.name,
+        "SellAvgRate": rupees(_average(position.day_sell_value, sold)),
+        "SellQty": sold // units,
+        "SellValue": rupees(position.day_sell_value),
+    }
+
+
+def _results(position: SimPosition, market: Market) -> tuple[Decimal, Decimal]:
+    """Rupees won by what was closed, and by what is open."""
+    long, short = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
+    bought, sold = position.day_buy_quantity + long, position.day_sell_quantity + short
+    buy_price = _average(position.day_buy_value + position.overnight_price * long, bought)
+    sell_price = _average(position.day_sell_value + position.overnight_price * short, sold)
+    booked = (sell_price - buy_price) * min(bought, sold)
+    held = buy_price if position.quantity > 0 else sell_price
+    return booked.quantize(_FOUR_PLACES), ((market.last_price - held) * position.quantity).quantize(_FOUR_PLACES)
+
+
+def _contracts(signed_units: int, units: int) -> int:
+    return signed_units // units if signed_units >= 0 else -(-signed_units // units)
+
+
+def _average(value: Decimal, quantity: int) -> Decimal:
+    return (value / quantity).quantize(_FOUR_PLACES) if quantity else Decimal(0)
+
+
+def holding_row(holding: SimHolding, name: Name, bse_code: int, market: Market) -> Row:
+    """Pledged units are in the demat quantity, without a field of their own; bought yesterday is in the pool."""
+    settled = holding.settled_quantity + holding.collateral_quantity
+    return {
+        "AvgRate": rupees(holding.average_price),
+        "BseCode": bse_code,
+        "CurrentPrice": rupees(market.last_price),
+        "DPQty": settled,
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "FullName": name.contract.name.upper(),
+        "MTFPledge": 0,
+        "MTFQty": 0,
+        "NseCode": name.code if name.exchange == "N" else 0,
+        "POASigned": "N",
+        "PoolQty": holding.t1_quantity,
+        "Quantity": settled + holding.t1_quantity,
+        "ScripMultiplier": 1,
+        "Symbol": name.name,
+    }
+
+
+def equity_margin(funds: SimFunds) -> Row:
+    return {
+        "AdhocMargin": 0,
+        "CollateralValueAfterHairCut": rupees(funds.collateral),
+        "DPFreeStockValue": 0,
+        "DerivativeMargin": rupees(funds.span + funds.exposure),
+        "FundsPayln": 0,
+        "FundsWithdrawal": 0,
+        "GrossHoldingValue": 0,
+        "GrossHoldingValueCoverPercentage": 0,
+        "HairCut": 0,
+        "Ledgerbalance": rupees(funds.opening_cash + funds.realized - funds.delivery),
+        "MFCollateralValueAfterHaircut": 0,
+        "MarginBlockedForPendingOrders": 0,
+        "MarginBlockedforOpenPostion_Cash": rupees(funds.span + funds.exposure),
+        "MarginBlockedforOpenPostion_Collateral": 0,
+        "MarginBlockedforPendingOrder_Cash": 0,
+        "MarginBlockedforPendingOrder_Collateral": 0,
+        "MarginUtilized": rupees(funds.used - funds.delivery),
+        "NetAvailableMargin": rupees(funds.available),
+        "OptionsPremium": rupees(funds.option_premium),
+        "TodaysLoss": rupees(max(-funds.realized, Decimal(0))),
+        "TotalCollateralValue": rupees(funds.collateral),
+        "Unsettled_Credits": 0,
+    }
+
+
+# --- market data -------------------------------------------------------------------------------------------------------
+
+
+def _seconds_of_day(market: Market) -> int:
+    moment = from_epoch(market.exchange_time)
+    return moment.hour * 3600 + moment.minute * 60 + moment.second
+
+
+def market_feed_row(name: Name, market: Market) -> Row:
+    """There is no open in this one."""
+    change = market.last_price - market.previous_close
+    return {
+        "Chg": rupees(change),
+        "ChgPcnt": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "High": rupees(market.high),
+        "LastRate": rupees(market.last_price),
+        "Low": rupees(market.low),
+        "PClose": rupees(market.previous_close),
+        "Symbol": name.name,
+        "TickDt": date_of(from_epoch(market.exchange_time)),
+        "Time": _seconds_of_day(market),
+        "Token": name.code,
+        "TotalQty": market.volume // name.units,
+    }
+
+
+def snapshot_row(name: Name, market: Market) -> Row:
+    return {
+        "Exchange": name.exchange,
+        "ExchangeType": name.kind,
+        "High": rupees(market.high),
+        "LastTradedPrice": rupees(market.last_price),
+        "LastTradedQty": market.last_quantity // name.units,
+        "Low": rupees(market.low),
+        "Open": rupees(market.open),
+        "OpenInterest": market.oi // name.units,
+        "PClose": rupees(market.previous_close),
+        "ScripCode": name.code,
+        "Volume": market.volume // name.units,
+    }
+
+
+def quote_frame_row(name: Name, market: Market) -> Row:
+    """A quote of the stream, whole."""
+    units = name.units
+    bid, ask = (side[0] if side else None for side in (market.buy, market.sell))
+    change = market.last_price - market.previous_close
+    return {
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "Token": name.code,
+        "LastRate": rupees(market.last_price),
+        "LastQty": market.last_quantity // units,
+        "TotalQty": market.volume // units,
+        "High": rupees(market.high),
+        "Low": rupees(market.low),
+        "OpenRate": rupees(market.open),
+        "PClose": rupees(market.previous_close),
+        "AvgRate": rupees(market.average_price),
+        "Time": _seconds_of_day(market),
+        "BidQty": bid.quantity // units if bid else 0,
+        "BidRate": rupees(bid.price) if bid else 0,
+        "OffQty": ask.quantity // units if ask else 0,
+        "OffRate": rupees(ask.price) if ask else 0,
+        "TBidQ": market.buy_quantity // units,
+        "TOffQ": market.sell_quantity // units,
+        "TickDt": f"/Date({int(market.exchange_time * 1000)})/",
+        "ChgPcnt": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
+    }
+
+
+def depth_frame(name: Name, market: Market) -> Row:
+    units = name.units
+    return {
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "Token": name.code,
+        "TBidQ": market.buy_quantity // units,
+        "TOffQ": market.sell_quantity // units,
+        "Details": levels(market, units),
+        "TimeStamp": 0,
+        "Time": f"/Date({int(market.exchange_time * 1000)})/",
+    }
+
+
+def levels(market: Market, units: int) -> list[Row]:
+    """Five bids, then five asks."""
+    return [*_side(market.buy, _BUY, units), *_side(market.sell, _SELL, units)]
+
+
+def _side(side: tuple[Level, ...], flag: int, units: int) -> list[Row]:
+    rows: list[Row] = [
+        {"Quantity": level.quantity // units, "Price": rupees(level.price), "NumberOfOrders": level.orders, "BbBuySellFlag": flag}
+        for level in side[:DEPTH]
+    ]  # fmt: skip
+    return rows + [{"Quantity": 0, "Price": 0, "NumberOfOrders": 0, "BbBuySellFlag": flag}] * (DEPTH - len(rows))
+
+
+def open_interest_frame(name: Name, market: Market) -> Row:
+    units = name.units
+    return {
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "Token": name.code,
+        "OpenInterest": market.oi // units,
+        "DayHiOI": market.oi_day_high // units,
+        "DayLoOI": market.oi_day_low // units,
+    }
+
+
+# --- order messages of the stream --------------------------------------------------------------------------------------
+
+
+def _message_head(kind: str, order: SimOrder, name: Name, client_id: str) -> Row:
+    head: Row = {
+        "ReqType": kind,
+        "ClientCode": client_id,
+        "Exch": name.exchange,
+        "ExchType": name.kind,
+        "ScripCode": name.code,
+        "Symbol": name.symbol,
+        "ExchOrderID": exchange_number(order),
+        "BuySell": _SIDES[order.new.side],
+        "Product": _PRODUCTS[order.new.product],
+        "RemoteOrderId": order.new.tag or "",
+        "ReqStatus": 0,
+        "Remark": "",
+    }
+    return head | {"Series": name.contract.series} if name.is_cash else head
+
+
+def confirmation(order: SimOrder, name: Name, client_id: str) -> Row:
+    """The message of a place, a modify or a cancel."""
+    units = name.units
+    kind = request_type(order)
+    refused = order.status is SimStatus.REJECTED
+    word = {"P": "Placed", "M": "Modified", "C": "Cancelled"}[kind]
+    if order.status in (SimStatus.AFTER_MARKET, SimStatus.REJECTED, SimStatus.COMPLETE):
+        word = status_word(order)
+    return _message_head(kind, order, name, client_id) | {
+        "BrokerOrderID": int(order.order_id),
+        "ExchOrderTime": stamp(order.exchange_at),
+        "Qty": order.quantity // units,
+        "Price": rupees(order.price),
+        "PendingQty": order.pending_quantity // units,
+        "TradedQty": order.filled_quantity // units,
+        "AtMarket": "N" if order.order_type.takes_price else "Y",
+        "WithSL": "Y" if order.order_type.takes_trigger else "N",
+        "SLTriggerRate": rupees(order.trigger_price),
+        "DisclosedQty": order.disclosed_quantity // units,
+        "ReqStatus": int(refused),
+        "Status": word,
+        "Remark": order.status_message or "",
+    }
+
+
+def fill_message(order: SimOrder, fill: SimFill, name: Name, client_id: str) -> Row:
+    """The message of a fill, which lacks the broker's own order number."""
+    units = name.units
+    whole = order.filled_quantity == order.quantity
+    return _message_head("T", order, name, client_id) | {
+        "ExchTradeId": fill.trade_id,
+        "ExchTradeTime": stamp(fill.at),
+        "Qty": fill.quantity // units,
+        "Price": rupees(fill.price),
+        "PendingQty": (order.quantity - order.filled_quantity) // units,
+        "TotalTradedQty": order.filled_quantity // units,
+        "OrderQty": order.quantity // units,
+        "OrderPrice": rupees(order.price),
+        "Status": "Fully Executed" if whole else "Partially Executed",
+    }
+
+
+def trigger_message(order: SimOrder, name: Name, client_id: str) -> Row:
+    """The message of a stop that was triggered, which lacks the broker's own order number too."""
+    return _message_head("S", order, name, client_id) | {
+        "OrderPrice": rupees(order.price),
+        "SLTriggerRate": rupees(order.trigger_price),
+        "SLTriggerTime": stamp(order.updated_at),
+        "Qty": order.quantity // name.units,
+        "Status": "SL Triggered",
+    }

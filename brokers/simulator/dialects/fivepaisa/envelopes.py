@@ -1,0 +1,74 @@
+"""5paisa's answers around their content: head and body, and what comes in the same way. Nearly all of it is HTTP 200."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.rest import as_json
+
+OK, NO, BAD_INPUT, NO_SESSION = 0, 1, 2, 9
+"""Status of a body."""
+
+_CODES = {
+    "V1/PlaceOrderRequest": "5PPlaceOrdReqV1",
+    "V1/ModifyOrderRequest": "5PModifyOrdReqV1",
+    "V1/CancelOrderRequest": "5PCancelOrdReqV1",
+    "V3/OrderBook": "5POrdBkV3",
+    "V1/TradeBook": "5PTrdBkV1",
+    "V2/NetPositionNetWise": "5PNPNWV2",
+    "V3/Holding": "5PHoldingV3",
+    "V4/Margin": "5PMarginV4",
+}
+"""Path -> responseCode of the head; those of other calls are made up in the same manner."""
+
+
+class Refused(Exception):
+    """A call answered with a refusal."""
+
+    def __init__(self, answer: WireResponse) -> None:
+        super().__init__(answer.body.decode())
+        self.answer = answer
+
+
+def success(path: str, body: Mapping[str, object], message: str = "Success") -> WireResponse:
+    return enveloped(path, {"Message": message, "Status": OK, **body})
+
+
+def enveloped(path: str, body: Mapping[str, object] | None, status: str = "0", said: str = "Success") -> WireResponse:
+    code = _CODES.get(path, "5P" + path.replace("/", ""))
+    return as_json(200, {"body": body, "head": {"responseCode": code, "status": status, "statusDescription": said}})
+
+
+def no(path: str, status: int, message: str, **more: object) -> WireResponse:
+    """Return a refusal in the body: the head still says that all went well."""
+    return enveloped(path, {**more, "Message": message, "Status": status})
+
+
+def login_answer(body: Mapping[str, object] | None, status: int = 0, said: str = "Success") -> WireResponse:
+    """The calls of the login spell their head with capitals and its status as a number."""
+    return as_json(200, {"head": {"Status": status, "StatusDescription": said}, "body": body})
+
+
+def bare(status: int, said: str) -> WireResponse:
+    """Some answers are a text without any envelope."""
+    return WireResponse(status=status, headers={"content-type": "text/plain; charset=utf-8"}, body=said.encode())
+
+
+def request_error(status: int = 400) -> WireResponse:
+    """The page of the framework below, for what never reaches the service."""
+    page = b"<html><head><title>Request Error</title></head><body><p>The server encountered an error.</p></body></html>"
+    return WireResponse(status=status, headers={"content-type": "text/html"}, body=page)
+
+
+def message_of(request: DialectRequest) -> tuple[dict[str, object], dict[str, object]]:
+    """Return head and body of a call; raise `Refused` for what is no such message."""
+    try:
+        message = msgspec.json.decode(request.body, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise Refused(request_error()) from None
+    head, body = message.get("head"), message.get("body")
+    if not isinstance(head, dict) or not isinstance(body, dict):
+        raise Refused(enveloped("", None, "1", "Invalid input parameters"))
+    return head, body

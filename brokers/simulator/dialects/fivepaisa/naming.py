@@ -1,0 +1,183 @@
+"""How 5paisa names the exchange's contracts: exchange, kind of market, script code; and its instrument file."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+
+import attrs
+
+from onebroker.brokers.simulator.conventions import INDEX_SYMBOLS
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.model import Contract
+from onebroker.config.instruments import Shape, strike_text
+
+_EXCHANGES = {"nse": "N", "bse": "B", "mcx": "M"}
+_KINDS = {"equity": "D", "commodity": "D", "currency": "U"}
+"""Calendar of a derivative -> kind of market."""
+_FIRST_INDEX = 999_900_000
+_SHORT_INDEX_NAMES = {symbol: short for short, symbol in INDEX_SYMBOLS.items()}
+_NO_EXPIRY = "1980-01-01 00:00:00"
+_FIRST_DAY = date(1980, 1, 1)
+_DAY_SECONDS = 86_400
+
+HEADER = [
+    "Exch",
+    "ExchType",
+    "ScripCode",
+    "Name",
+    "Expiry",
+    "ScripType",
+    "StrikeRate",
+    "FullName",
+    "TickSize",
+    "LotSize",
+    "QtyLimit",
+    "Multiplier",
+    "SymbolRoot",
+    "BOCOAllowed",
+    "ISIN",
+    "ScripData",
+    "Series",
+]
+SEGMENTS = {
+    "all": None, "nse_eq": ("N", "C"), "bse_eq": ("B", "C"), "nse_fo": ("N", "D"), "bse_fo": ("B", "D"),
+    "ncd_fo": ("N", "U"), "mcx_fo": ("M", "D"),
+}  # fmt: skip
+"""Word of the file's address -> exchange and kind of market; all for None."""
+
+Key = tuple[str, str, str]
+"""Exchange, kind of market, script code."""
+
+
+@attrs.frozen(kw_only=True)
+class Name:
+    """One contract as 5paisa calls it."""
+
+    contract: Contract
+    exchange: str
+    kind: str
+    code: int
+    name: str
+    scrip_data: str
+
+    @property
+    def key(self) -> Key:
+        return self.exchange, self.kind, str(self.code)
+
+    @property
+    def units(self) -> int:
+        """Units in one of 5paisa's quantities: contracts of currency and commodity, units elsewhere."""
+        return self.contract.lot_size if self.contract.quoted_in_lots else 1
+
+    @property
+    def is_cash(self) -> bool:
+        return self.kind == "C"
+
+    @property
+    def symbol(self) -> str:
+        """What order messages of the stream call it."""
+        identity = self.contract.identity
+        return str(identity.symbol if self.is_cash else self.name)
+
+
+def name_of(contract: Contract) -> Name | None:
+    """Return 5paisa's name of a contract, or None for one it does not list (ncdex)."""
+    identity = contract.identity
+    exchange = _EXCHANGES.get(identity.exchange)
+    if exchange is None:
+        return None
+    if identity.shape is Shape.SECURITY:
+        symbol = str(identity.symbol)
+        if contract.is_index:
+            short = _SHORT_INDEX_NAMES.get(symbol, symbol)
+            code = _FIRST_INDEX + contract.exchange_token
+            return Name(contract=contract, exchange=exchange, kind="C", code=code, name=short, scrip_data=short)
+        return Name(
+            contract=contract, exchange=exchange, kind="C", code=contract.exchange_token, name=symbol,
+            scrip_data=f"{symbol}_{contract.series}",
+        )  # fmt: skip
+    name, data = _derivative_names(contract)
+    kind = _KINDS[contract.calendar]
+    return Name(
+        contract=contract, exchange=exchange, kind=kind, code=contract.exchange_token, name=name, scrip_data=data
+    )
+
+
+def _derivative_names(contract: Contract) -> tuple[str, str]:
+    identity = contract.identity
+    expiry = date.fromisoformat(str(identity.expiry_date))
+    name = f"{identity.underlying_symbol} {expiry:%d %b %Y}"
+    # MCX counts the seconds since 1980, the others write the day.
+    stamp = (expiry - _FIRST_DAY).days * _DAY_SECONDS if identity.exchange == "mcx" else f"{expiry:%Y%m%d}"
+    if identity.shape is Shape.FUTURE:
+        return name, f"{name}_{stamp}"
+    strike = identity.strike_price or 0.0
+    name = f"{name} {identity.option_type} {strike:.2f}"
+    return name, f"{name}_{stamp}_{identity.option_type}_{strike_text(strike)}"
+
+
+def instrument_file(names: Iterable[Name]) -> bytes:
+    """Return the CSV of these instruments."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(_file_row(name) for name in names)
+    return text.getvalue().encode()
+
+
+def rupees(value: Decimal | None) -> float:
+    """Return a price or sum as 5paisa's JSON number; None is zero."""
+    return float(value or 0)
+
+
+def _file_row(name: Name) -> list[object]:
+    contract, identity = name.contract, name.contract.identity
+    if name.is_cash:
+        expiry, kind, strike, root = _NO_EXPIRY, "EQ", "0", str(identity.symbol)
+        full_name = root if contract.is_index else contract.name.upper()
+    else:
+        expiry, root = f"{identity.expiry_date} 14:30:00", str(identity.underlying_symbol)
+        kind = identity.option_type or "XX"
+        strike, full_name = strike_text(identity.strike_price or 0.0), root
+    series = ("EQ" if contract.is_index else contract.series) if name.is_cash else "XX"
+    return [
+        name.exchange, name.kind, name.code, name.name, expiry, kind, strike, full_name, _plain(contract.tick_size),
+        contract.lot_size // name.units, (contract.freeze_quantity or 0) // name.units, name.units, root,
+        "Y" if name.is_cash and not contract.is_index else "N", contract.isin or "", name.scrip_data, series,
+    ]  # fmt: skip
+
+
+def _plain(value: Decimal) -> str:
+    return f"{value.normalize():f}"
+
+
+class FivepaisaNames(Listed[Name]):
+    """5paisa's names of one account, also by exchange, kind of market and code, and by script data."""
+
+    def __init__(self, account: AccountView) -> None:
+        super().__init__(account, name_of)
+
+    @property
+    def by_key(self) -> Mapping[Key, Name]:
+        self._refresh()
+        return self._by_key
+
+    @property
+    def by_data(self) -> Mapping[Key, Name]:
+        """By exchange, kind of market and script data."""
+        self._refresh()
+        return self._by_data
+
+    def find(self, exchange: object, kind: object, code: object, data: object = None) -> Name | None:
+        """Return what a call names; the code wins over the script data."""
+        where = str(exchange).strip(), str(kind).strip()
+        if str(code or "0").strip() not in ("", "0"):
+            return self.by_key.get((*where, str(code).strip()))
+        return self.by_data.get((*where, str(data or "").strip()))
+
+    def _index(self, names: Sequence[Name]) -> None:
+        self._by_key = {name.key: name for name in names}
+        self._by_data = {(name.exchange, name.kind, name.scrip_data): name for name in names}

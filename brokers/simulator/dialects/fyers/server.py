@@ -1,0 +1,318 @@
+"""Fyers' REST routes over one account, and the doors to its two sockets. Both REST hosts are here, by their paths."""
+
+import hashlib
+import weakref
+from collections.abc import Mapping, Sequence
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.fyers import answers, forms, history
+from onebroker.brokers.simulator.dialects.fyers.data_socket import DataSession
+from onebroker.brokers.simulator.dialects.fyers.envelope import (
+    BAD_INPUT,
+    BAD_ORDER,
+    BAD_SYMBOL,
+    RATE_LIMIT,
+    REFUSED_BY_RISK,
+    Refused,
+    body_of,
+    error,
+    success,
+    success_of,
+)
+from onebroker.brokers.simulator.dialects.fyers.login import EXPIRY, REGISTERED_REDIRECT, LoginDesk
+from onebroker.brokers.simulator.dialects.fyers.naming import (
+    MASTERS,
+    FyersNames,
+    Name,
+    csv_master,
+    index_names,
+    json_master,
+    master_of,
+)
+from onebroker.brokers.simulator.dialects.fyers.order_socket import OrderSession
+from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
+from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.brokers.simulator.model import RefusalReason, SimOrder, SimRefusal
+from onebroker.config.clock import Clock
+
+DATA_SOCKET, ORDER_SOCKET = "/hsm/v1-5/prod", "/trade/v3"
+TRADING, DATA, FILES = "/api/v3", "/data", "/sym_details"
+MOST_QUOTES, MOST_TOKENS = 50, 500
+
+_REFUSALS: Mapping[RefusalReason, int] = {
+    RefusalReason.UNKNOWN_INSTRUMENT: BAD_SYMBOL,
+    RefusalReason.NOT_TRADABLE: BAD_SYMBOL,
+    RefusalReason.BAD_QUANTITY: BAD_INPUT,
+    RefusalReason.BAD_LOT: BAD_INPUT,
+    RefusalReason.BAD_TICK: BAD_INPUT,
+    RefusalReason.BAD_PRICE: BAD_INPUT,
+    RefusalReason.FREEZE: REFUSED_BY_RISK,
+    RefusalReason.PRICE_BAND: REFUSED_BY_RISK,
+    RefusalReason.MARKET_CLOSED: REFUSED_BY_RISK,
+    RefusalReason.NO_MARGIN: REFUSED_BY_RISK,
+    RefusalReason.NO_HOLDING: REFUSED_BY_RISK,
+    RefusalReason.UNKNOWN_ORDER: BAD_ORDER,
+    RefusalReason.ORDER_FINISHED: BAD_ORDER,
+    RefusalReason.FORCED: REFUSED_BY_RISK,
+}
+
+_PLACED, _MODIFIED, _CANCELLED = 1101, 1102, 1103
+
+
+class FyersDialect:
+    """Fyers for one account."""
+
+    code = "fyers"
+    uncounted_paths = (f"{FILES}/",)
+    """The masters are on a host of their own, open to everybody, which counts nothing."""
+
+    def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
+        self._account, self._clock = account, clock
+        self._tokens = Tokens(store, clock, f"fyers|{seed}", expiry=EXPIRY, length=32)
+        made = {word: hashlib.sha256(f"fyers|{word}|{seed}".encode()).hexdigest() for word in ("app", "secret", "sign")}
+        self.credentials: Mapping[str, str] = {
+            "app_id": f"{made['app'][:10].upper()}-100",
+            "secret": made["secret"][:10].upper(),
+            "redirect_url": REGISTERED_REDIRECT,
+            "pin": f"{int(made['secret'][10:16], 16) % 10_000:04d}",
+        }
+        self._login = LoginDesk(account, self._tokens, clock, self.credentials, made["sign"].encode())
+        self._names = FyersNames(account)
+        self._sessions: weakref.WeakSet[DataSession | OrderSession] = weakref.WeakSet()
+        self._routes = self._table()
+
+    # the host's side ------------------------------------------------------------------------------------------------
+
+    def addresses(self, base: str) -> Mapping[str, str]:
+        stream = "ws" + base.removeprefix("http")
+        return {
+            "rest_url": f"{base}{TRADING}",
+            "data_url": f"{base}{DATA}",
+            "login_url": f"{base}{TRADING}/generate-authcode",
+            "stream_url": f"{stream}{DATA_SOCKET}",
+            "order_stream_url": f"{stream}{ORDER_SOCKET}",
+            "instruments_url": f"{base}{FILES}",
+        }
+
+    def session(self) -> Mapping[str, str]:
+        return {
+            "access_token": self._login.access_token(self._tokens.newest(Kind.ACCESS)),
+            "refresh_token": self._login.refresh_token(),
+            "auth_code": self._tokens.mint(Kind.ONE_TIME),
+        }
+
+    def handle(self, request: DialectRequest) -> WireResponse:
+        try:
+            return answer(self._routes, request, self._login.check)
+        except NoRoute as missing:
+            return error(missing.status, BAD_INPUT, "Bad request")
+        except Refused as refused:
+            return refused.answer
+        except forms.BadField as bad:
+            return error(400, BAD_INPUT, bad.message)
+        except SimRefusal as refusal:
+            return error(400, _REFUSALS[refusal.reason], refusal.message)
+
+    def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
+        """The order socket is refused at the handshake, with an empty body; the data socket asks for its key later."""
+        session: DataSession | OrderSession
+        if request.path == DATA_SOCKET:
+            session = DataSession(self._account, self._names, socket, self._login.is_live_key)
+        elif request.path == ORDER_SOCKET:
+            try:
+                self._login.check(request)
+            except Refused:
+                return WireResponse(status=403)
+            session = OrderSession(self._account, self._names, socket)
+        else:
+            return WireResponse(status=404)
+        self._sessions.add(session)
+        return session
+
+    def expire_session(self) -> None:
+        self._tokens.expire_all()
+        for session in list(self._sessions):
+            session.socket.close(1008, "token expired")
+        self._sessions.clear()
+
+    def refusal_in_200(self) -> WireResponse:
+        return error(200, REFUSED_BY_RISK, "The request was refused.")
+
+    def rate_limited(self) -> WireResponse:
+        refused = error(429, RATE_LIMIT, "request limit reached")
+        return WireResponse(
+            status=429, headers={**refused.headers, "retry-after": "1", "x-retry-after-ms": "1000"}, body=refused.body
+        )
+
+    # routes ---------------------------------------------------------------------------------------------------------
+
+    def _table(self) -> Sequence[Route]:
+        return (
+            Route("GET", f"{TRADING}/generate-authcode", self._login.page, is_open=True),
+            Route("POST", f"{TRADING}/validate-authcode", self._login.exchange, is_open=True),
+            Route("POST", f"{TRADING}/validate-refresh-token", self._login.renew, is_open=True),
+            Route("GET", rf"{FILES}/(\w+)\.csv", self._csv, is_open=True),
+            Route("GET", rf"{FILES}/(\w+)_sym_master\.json", self._json, is_open=True),
+            Route("GET", rf"{FILES}/index_hsm_mapping\.json", self._index_names, is_open=True),
+            Route("POST", f"{TRADING}/logout", self._login.logout),
+            Route("GET", f"{TRADING}/profile", self._login.profile),
+            Route("GET", f"{TRADING}/funds", self._funds),
+            Route("GET", f"{TRADING}/holdings", self._holdings),
+            Route("GET", f"{TRADING}/positions", self._positions),
+            Route("GET", f"{TRADING}/orders", self._orders),
+            Route("GET", f"{TRADING}/tradebook", self._trades),
+            Route("POST", f"{TRADING}/orders/sync", self._place),
+            Route("PATCH", f"{TRADING}/orders/sync", self._modify),
+            Route("DELETE", f"{TRADING}/orders/sync", self._cancel),
+            Route("GET", f"{DATA}/quotes", self._quotes),
+            Route("GET", f"{DATA}/depth", self._depth),
+            Route("GET", f"{DATA}/history", self._history),
+            Route("GET", f"{DATA}/marketStatus", self._market_status),
+            Route("POST", f"{DATA}/symbol-token", self._symbol_tokens),
+        )
+
+    # account --------------------------------------------------------------------------------------------------------
+
+    def _funds(self, request: DialectRequest) -> WireResponse:
+        return success(fund_limit=answers.funds(self._account.funds()))
+
+    def _holdings(self, request: DialectRequest) -> WireResponse:
+        names = self._names.by_id
+        held = [
+            (each, names[each.instrument_id], self._account.market(each.instrument_id))
+            for each in self._account.holdings()
+        ]
+        return success_of(answers.holding_rows(held))
+
+    def _positions(self, request: DialectRequest) -> WireResponse:
+        names = self._names.by_id
+        rows = [
+            answers.position_row(each, names[each.instrument_id], self._account.market(each.instrument_id), place)
+            for place, each in enumerate(self._account.positions())
+            if each.instrument_id in names  # what has expired is settled and shown no more
+        ]
+        return success_of(answers.positions(rows))
+
+    def _orders(self, request: DialectRequest) -> WireResponse:
+        """All of the day, or those of an id or a tag."""
+        wanted, tag = request.first("id"), request.first("order_tag")
+        rows = [
+            self._order_row(order)
+            for order in self._account.orders()
+            if wanted in (None, order.order_id) and tag in (None, order.new.tag, f"1:{order.new.tag}")
+        ]
+        return success(orderBook=rows)
+
+    def _trades(self, request: DialectRequest) -> WireResponse:
+        rows = []
+        for fill in self._account.fills():
+            order = self._known(fill.order_id)
+            rows.append(answers.trade_row(fill, order, self._names.by_id[fill.instrument_id], self._account.client_id))
+        return success(tradeBook=rows)
+
+    def _order_row(self, order: SimOrder) -> answers.Row:
+        return answers.order_row(order, self._names.by_id[order.new.instrument_id], self._account.client_id)
+
+    def _known(self, order_id: object) -> SimOrder:
+        """Return an order as it stands, also one that a late book does not show yet."""
+        states = self._account.order_history(order_id) if isinstance(order_id, str) else ()
+        if not states:
+            raise Refused(400, BAD_ORDER, "Invalid order id")
+        return states[-1]
+
+    # orders ---------------------------------------------------------------------------------------------------------
+
+    def _place(self, request: DialectRequest) -> WireResponse:
+        body = body_of(request)
+        ticker = body.get("symbol")
+        name = self._names.by_ticker.get(ticker) if isinstance(ticker, str) else None
+        if name is None or not name.tradable:
+            raise Refused(400, BAD_SYMBOL, "Please provide a valid symbol")
+        order = self._account.place(forms.new_order(body, name))
+        message = f"Order submitted successfully. Your Order Ref. No.{order.order_id}"
+        return success(_PLACED, message, id=order.order_id)
+
+    def _modify(self, request: DialectRequest) -> WireResponse:
+        body = body_of(request)
+        order = self._known(body.get("id"))
+        wanted = forms.changes(body, self._names.by_id[order.new.instrument_id])
+        return success(
+            _MODIFIED, "Successfully modified order", id=self._account.modify(order.order_id, **wanted).order_id
+        )
+
+    def _cancel(self, request: DialectRequest) -> WireResponse:
+        order = self._known(body_of(request).get("id"))
+        return success(_CANCELLED, "Successfully cancelled order", id=self._account.cancel(order.order_id).order_id)
+
+    # market data ----------------------------------------------------------------------------------------------------
+
+    def _csv(self, request: DialectRequest, master: str) -> WireResponse:
+        names = self._of_master(master)
+        body = csv_master(names, self._clock.today())
+        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+
+    def _json(self, request: DialectRequest, master: str) -> WireResponse:
+        body = json_master(self._of_master(master), self._clock.today())
+        return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
+
+    def _index_names(self, request: DialectRequest) -> WireResponse:
+        body = index_names(self._names.by_id.values())
+        return WireResponse(status=200, headers={"content-type": "application/json"}, body=body)
+
+    def _of_master(self, master: str) -> list[Name]:
+        if master not in MASTERS:
+            raise Refused(404, BAD_INPUT, "Not found")
+        return [name for name in self._names.by_id.values() if master_of(name) == master]
+
+    def _quotes(self, request: DialectRequest) -> WireResponse:
+        """One bad symbol is refused inside the answer."""
+        asked = [ticker for ticker in (request.first("symbols") or "").split(",") if ticker]
+        if not 0 < len(asked) <= MOST_QUOTES:
+            raise Refused(400, BAD_INPUT, f"Please provide up to {MOST_QUOTES} symbols")
+        by_ticker = self._names.by_ticker
+        return success(
+            d=[
+                answers.quote_row(by_ticker[ticker], self._account.market(by_ticker[ticker].contract.instrument_id))
+                if ticker in by_ticker
+                else answers.unknown_quote(ticker)
+                for ticker in asked
+            ]
+        )
+
+    def _depth(self, request: DialectRequest) -> WireResponse:
+        name = self._listed(request.first("symbol"))
+        market = self._account.market(name.contract.instrument_id)
+        row = answers.depth_row(name, market, with_day=request.first("ohlcv_flag") == "1")
+        return success(d={name.ticker: row})
+
+    def _history(self, request: DialectRequest) -> WireResponse:
+        return history.candles(self._account, self._listed(request.first("symbol")), request)
+
+    def _market_status(self, request: DialectRequest) -> WireResponse:
+        places = {(name.exchange, name.segment) for name in self._names.by_id.values()}
+        rows = [
+            {"exchange": exchange, "segment": segment, "market_type": "NORMAL", "status": "OPEN"}
+            for exchange, segment in sorted(places)
+        ]
+        return success(marketStatus=rows)
+
+    def _symbol_tokens(self, request: DialectRequest) -> WireResponse:
+        asked = body_of(request).get("symbols")
+        if not isinstance(asked, list) or len(asked) > MOST_TOKENS:
+            raise Refused(400, BAD_INPUT, "Invalid input")
+        by_ticker = self._names.by_ticker
+        tickers = [each for each in asked if isinstance(each, str)]
+        known = {ticker: by_ticker[ticker].fy_token for ticker in tickers if ticker in by_ticker}
+        return success(validSymbol=known, invalidSymbol=[ticker for ticker in tickers if ticker not in known])
+
+    def _listed(self, ticker: str | None) -> Name:
+        name = self._names.by_ticker.get(ticker or "")
+        if name is None:
+            raise Refused(400, BAD_SYMBOL, "Please provide a valid symbol")
+        return name
+
+
+def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> FyersDialect:
+    """Return Fyers' server for one account."""
+    return FyersDialect(account, tokens, clock, seed)

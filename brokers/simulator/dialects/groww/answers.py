@@ -1,0 +1,216 @@
+"""Groww's JSON rows made from the exchange's truth."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.groww.naming import Name, rupees
+from onebroker.brokers.simulator.model import (
+    Level,
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.vocabulary import OrderType
+
+Row = dict[str, object]
+
+STATUSES: Mapping[SimStatus, str] = {
+    SimStatus.AFTER_MARKET: "NEW",
+    SimStatus.TRIGGER_PENDING: "TRIGGER_PENDING",
+    SimStatus.OPEN: "OPEN",
+    SimStatus.COMPLETE: "EXECUTED",
+    SimStatus.CANCELLED: "CANCELLED",
+    SimStatus.REJECTED: "REJECTED",
+    SimStatus.EXPIRED: "CANCELLED",  # there is no word of its own
+}
+ORDER_TYPES = {OrderType.MARKET: "MARKET", OrderType.LIMIT: "LIMIT", OrderType.SL: "SL", OrderType.SL_M: "SL_M"}
+_FOUR_PLACES = Decimal("0.0001")
+
+
+def stamp(moment: datetime | None) -> str | None:
+    """Return a time as Groww writes it: Indian, naive, ISO."""
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def brief(order: SimOrder) -> Row:
+    """Return what place, modify, cancel and the status calls say."""
+    return {"groww_order_id": order.order_id, "order_status": STATUSES[order.status]}
+
+
+def order_row(order: SimOrder, name: Name) -> Row:
+    return {
+        **brief(order),
+        "trading_symbol": name.trading_symbol,
+        "remark": order.status_message or "",
+        "quantity": order.quantity,
+        "price": rupees(order.price),
+        "trigger_price": rupees(order.trigger_price),
+        "filled_quantity": order.filled_quantity,
+        "remaining_quantity": order.pending_quantity,
+        "average_fill_price": rupees(order.average_price),
+        "deliverable_quantity": 0,
+        "amo_status": "NA",
+        "validity": order.validity.value,
+        "exchange": name.exchange,
+        "order_type": ORDER_TYPES[order.order_type],
+        "transaction_type": order.new.side.value,
+        "segment": name.segment,
+        "product": order.new.product.value,
+        "created_at": stamp(order.placed_at),
+        "exchange_time": stamp(order.exchange_at),
+        "trade_date": None if order.exchange_at is None else f"{order.exchange_at:%Y-%m-%d}T00:00:00Z",
+        "order_reference_id": order.new.tag,
+    }
+
+
+def trade_row(fill: SimFill, name: Name) -> Row:
+    return {
+        "price": rupees(fill.price),
+        "isin": name.contract.isin,
+        "quantity": fill.quantity,
+        "groww_order_id": fill.order_id,
+        "groww_trade_id": fill.trade_id,
+        "exchange_trade_id": fill.trade_id,
+        "exchange_order_id": fill.exchange_order_id,
+        "trade_status": "EXECUTED",
+        "trading_symbol": name.trading_symbol,
+        "remark": None,
+        "exchange": name.exchange,
+        "segment": name.segment,
+        "product": fill.product.value,
+        "transaction_type": fill.side.value,
+        "created_at": stamp(fill.at),
+        "trade_date_time": stamp(fill.at),
+        "settlement_number": None,
+    }
+
+
+def position_row(position: SimPosition, name: Name) -> Row:
+    """Return one row: credit is bought today, debit sold today, what was carried in stands apart."""
+    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
+    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
+    buy_price = _average(carried_buy * position.overnight_price + position.day_buy_value, bought)
+    sell_price = _average(carried_sell * position.overnight_price + position.day_sell_value, sold)
+    closed = min(bought, sold)
+    return {
+        "trading_symbol": name.trading_symbol,
+        "segment": name.segment,
+        "credit_quantity": position.day_buy_quantity,
+        "credit_price": rupees(_average(position.day_buy_value, position.day_buy_quantity)),
+        "debit_quantity": position.day_sell_quantity,
+        "debit_price": rupees(_average(position.day_sell_value, position.day_sell_quantity)),
+        "carry_forward_credit_quantity": carried_buy,
+        "carry_forward_credit_price": rupees(position.overnight_price) if carried_buy else 0.0,
+        "carry_forward_debit_quantity": carried_sell,
+        "carry_forward_debit_price": rupees(position.overnight_price) if carried_sell else 0.0,
+        "exchange": name.exchange,
+        "symbol_isin": name.contract.isin or name.trading_symbol,
+        "quantity": position.quantity,
+        "product": position.product.value,
+        "net_carry_forward_quantity": position.overnight_quantity,
+        "net_price": rupees(buy_price if position.quantity > 0 else sell_price) if position.quantity else 0.0,
+        "net_carry_forward_price": rupees(position.overnight_price) if position.overnight_quantity else 0.0,
+        "realised_pnl": rupees(((sell_price - buy_price) * closed).quantize(_FOUR_PLACES)),
+    }
+
+
+def _average(value: Decimal, quantity: int) -> Decimal:
+    return (value / quantity).quantize(_FOUR_PLACES) if quantity else Decimal(0)
+
+
+def holding_row(holding: SimHolding, name: Name) -> Row:
+    """Groww's quantity is what has settled, pledged units among it; T1 units are taken to stand beside it."""
+    return {
+        "isin": name.contract.isin,
+        "trading_symbol": name.trading_symbol,
+        "quantity": holding.settled_quantity + holding.collateral_quantity,
+        "average_price": rupees(holding.average_price),
+        "pledge_quantity": holding.collateral_quantity,
+        "demat_locked_quantity": 0,
+        "groww_locked_quantity": 0,
+        "repledge_quantity": 0,
+        "t1_quantity": holding.t1_quantity,
+        "demat_free_quantity": holding.settled_quantity,
+        "corporate_action_additional_quantity": 0,
+        "active_demat_transfer_quantity": 0,
+        "tradable_exchanges": [name.exchange],
+    }
+
+
+def funds(funds: SimFunds) -> Row:
+    free = rupees(funds.available)
+    derivatives, equity = funds.span + funds.exposure + funds.option_premium, funds.delivery
+    return {
+        "clear_cash": rupees(funds.opening_cash + funds.realized),
+        "net_margin_used": rupees(funds.used),
+        "brokerage_and_charges": 0.0,
+        "collateral_used": 0.0,
+        "collateral_available": rupees(funds.collateral),
+        "adhoc_margin": 0.0,
+        "fno_margin_details": {
+            "net_fno_margin_used": rupees(derivatives),
+            "span_margin_used": rupees(funds.span),
+            "exposure_margin_used": rupees(funds.exposure),
+            "future_balance_available": free,
+            "option_buy_balance_available": free,
+            "option_sell_balance_available": free,
+        },
+        "equity_margin_details": {
+            "net_equity_margin_used": -rupees(equity),  # negative in the documents' sample
+            "cnc_margin_used": -rupees(equity),
+            "mis_margin_used": 0.0,
+            "cnc_balance_available": free,
+            "mis_balance_available": free,
+        },
+    }
+
+
+def ohlc_text(market: Market) -> str:
+    """Return the day's figures as Groww writes them: nearly JSON. The close is the day before's."""
+    figures = (market.open, market.high, market.low, market.previous_close)
+    words = ("open", "high", "low", "close")
+    inside = ",".join(f"{word}: {float(figure)}" for word, figure in zip(words, figures, strict=True))
+    return f"{{{inside}}}"
+
+
+def quote(market: Market, name: Name) -> Row:
+    change = market.last_price - market.previous_close
+    best_buy, best_sell = market.buy[:1], market.sell[:1]
+    return {
+        "average_price": rupees(market.average_price),
+        "bid_quantity": best_buy[0].quantity if best_buy else 0,
+        "bid_price": rupees(best_buy[0].price) if best_buy else 0.0,
+        "day_change": rupees(change),
+        "day_change_perc": rupees((change * 100 / market.previous_close).quantize(_FOUR_PLACES)),
+        "upper_circuit_limit": rupees(market.upper_circuit),
+        "lower_circuit_limit": rupees(market.lower_circuit),
+        "ohlc": ohlc_text(market),
+        "depth": {"buy": _levels(market.buy), "sell": _levels(market.sell)},
+        "high_trade_range": 0.0,
+        "low_trade_range": 0.0,
+        "implied_volatility": None,
+        "last_trade_quantity": market.last_quantity,
+        "last_trade_time": int(market.last_trade_time * 1000),
+        "last_price": rupees(market.last_price),
+        "market_cap": None,
+        "offer_price": rupees(best_sell[0].price) if best_sell else 0.0,
+        "offer_quantity": best_sell[0].quantity if best_sell else 0,
+        "oi_day_change": 0.0,
+        "oi_day_change_percentage": 0.0,
+        "open_interest": None if name.segment == "CASH" else float(market.oi),
+        "previous_open_interest": None if name.segment == "CASH" else float(market.oi),
+        "total_buy_quantity": float(market.buy_quantity),
+        "total_sell_quantity": float(market.sell_quantity),
+        "volume": market.volume,
+        "week_52_high": rupees(market.high),
+        "week_52_low": rupees(market.low),
+    }
+
+
+def _levels(levels: tuple[Level, ...]) -> list[Row]:
+    return [{"price": rupees(level.price), "quantity": level.quantity} for level in levels[:5]]

@@ -1,0 +1,44 @@
+"""Writing protobuf by hand: the wire format of the stream's payloads, zero values left out as proto3 does."""
+
+import struct
+from collections.abc import Iterable, Mapping
+
+_VARINT, _FIXED64, _LENGTH = 0, 1, 2
+
+
+def varint(value: int) -> bytes:
+    """Return a number in base 128, low digits first; a negative one as 64 bits in two's complement."""
+    rest, out = value & 0xFFFF_FFFF_FFFF_FFFF, bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def whole(number: int, value: int) -> bytes:
+    """Return an integer or enum field."""
+    return varint(number << 3 | _VARINT) + varint(value) if value else b""
+
+
+def double(number: int, value: float) -> bytes:
+    return varint(number << 3 | _FIXED64) + struct.pack("<d", value) if value else b""
+
+
+def text(number: int, value: str | None) -> bytes:
+    return message(number, value.encode()) if value else b""
+
+
+def message(number: int, content: bytes) -> bytes:
+    """Return a field that holds a message (or bytes), also an empty one."""
+    return varint(number << 3 | _LENGTH) + varint(len(content)) + content
+
+
+def doubles(values: Mapping[int, float]) -> bytes:
+    """Return several double fields."""
+    return b"".join(double(number, value) for number, value in values.items())
+
+
+def number_map(number: int, entries: Iterable[tuple[int, bytes]]) -> bytes:
+    """Return a map field from numbers to messages: a pair of fields 1 and 2 for each entry."""
+    return b"".join(message(number, whole(1, key) + message(2, content)) for key, content in entries)

@@ -1,0 +1,321 @@
+"""Groww's REST routes over one account, and the door to its stream."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.groww import answers, candles, forms
+from onebroker.brokers.simulator.dialects.groww.envelopes import (
+    BAD_REQUEST,
+    CANNOT_PROCESS,
+    CANNOT_SERVE,
+    DUPLICATE,
+    NO_ENTITY,
+    Refused,
+    body_of,
+    failure,
+    success,
+)
+from onebroker.brokers.simulator.dialects.groww.login import EXPIRY, LoginDesk
+from onebroker.brokers.simulator.dialects.groww.naming import GrowwNames, Name, instrument_file
+from onebroker.brokers.simulator.dialects.groww.stream import StreamDesk
+from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
+from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
+from onebroker.brokers.simulator.model import RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.config.clock import Clock
+
+SEGMENTS = ("CASH", "FNO", "COMMODITY")
+MOST_ORDERS, MOST_TRADES, DEFAULT_PAGE = 100, 50, 25
+MOST_SYMBOLS = 50
+
+_REFUSALS: Mapping[RefusalReason, tuple[int, str]] = {
+    RefusalReason.UNKNOWN_INSTRUMENT: (404, NO_ENTITY),
+    RefusalReason.UNKNOWN_ORDER: (404, NO_ENTITY),
+    RefusalReason.MARKET_CLOSED: (400, CANNOT_PROCESS),
+    RefusalReason.NO_MARGIN: (400, CANNOT_PROCESS),
+    RefusalReason.NO_HOLDING: (400, CANNOT_PROCESS),
+    RefusalReason.ORDER_FINISHED: (400, CANNOT_PROCESS),
+    RefusalReason.FORCED: (400, CANNOT_PROCESS),
+}
+"""Everything else is a bad request, with the exchange's sentence."""
+
+
+class GrowwDialect:
+    """Groww for one account."""
+
+    code = "groww"
+
+    def __init__(self, account: AccountView, store: TokenStore, clock: Clock, seed: int) -> None:
+        self._account, self._clock = account, clock
+        self._tokens = Tokens(store, clock, f"groww|{seed}", expiry=EXPIRY, length=64)
+        secrets = {
+            word: hashlib.sha256(f"groww|{word}|{seed}".encode()).digest()
+            for word in ("totp_key", "totp_secret", "api_key", "api_secret")
+        }
+        self.credentials: Mapping[str, str] = {
+            **{word: value.hex() for word, value in secrets.items()},
+            "totp_secret": base64.b32encode(secrets["totp_secret"][:20]).decode(),
+        }
+        self._login = LoginDesk(account, self._tokens, clock, self.credentials)
+        self._names = GrowwNames(account)
+        self._stream = StreamDesk(account, self._names, self._login, f"groww|{seed}|{clock.epoch()}")
+        self._routes = self._table()
+
+    # the host's side ------------------------------------------------------------------------------------------------
+
+    def addresses(self, base: str) -> Mapping[str, str]:
+        stream = "ws" + base.removeprefix("http")
+        return {
+            "rest_url": f"{base}/v1",
+            "login_url": f"{base}/v1/token/api/access",
+            "stream_url": stream,
+            "order_stream_url": stream,
+            "instruments_url": f"{base}/instruments/instrument.csv",
+        }
+
+    def session(self) -> Mapping[str, str]:
+        return {"token": self._tokens.newest(Kind.ACCESS)}
+
+    def handle(self, request: DialectRequest) -> WireResponse:
+        try:
+            return answer(self._routes, request, self._login.check)
+        except NoRoute as missing:
+            return failure(missing.status, NO_ENTITY, "No such resource.")
+        except Refused as refused:
+            return refused.answer
+        except SimRefusal as refusal:
+            status, code = _REFUSALS.get(refusal.reason, (400, BAD_REQUEST))
+            return failure(status, code, refusal.message)
+
+    def open_socket(self, request: DialectRequest, socket: Socket) -> SocketSession | WireResponse:
+        if request.path not in ("", "/"):
+            return failure(404, NO_ENTITY, "No such resource.")
+        return self._stream.open(socket)
+
+    def expire_session(self) -> None:
+        self._tokens.expire_all()
+        self._stream.expire_all()
+
+    def refusal_in_200(self) -> WireResponse:
+        return failure(200, CANNOT_PROCESS, "The request was refused.")
+
+    def rate_limited(self) -> WireResponse:
+        return failure(429, CANNOT_SERVE, "Too many requests.")
+
+    # routes ---------------------------------------------------------------------------------------------------------
+
+    def _table(self) -> Sequence[Route]:
+        """First match answers."""
+        return (
+            Route("POST", "/v1/token/api/access", self._login.mint, is_open=True),
+            Route("GET", "/v1/changelog", self._changelog, is_open=True),
+            Route("GET", "/instruments/instrument.csv", self._instruments, is_open=True),
+            Route("POST", "/v1/api/apex/v1/socket/token/create/?", self._stream.token),
+            Route("GET", "/v1/user/detail", self._login.profile),
+            Route("GET", "/v1/margins/detail/user", self._funds),
+            Route("GET", "/v1/holdings/user", self._holdings),
+            Route("GET", "/v1/positions/user", self._positions),
+            Route("GET", "/v1/positions/trading-symbol", self._positions),
+            Route("POST", "/v1/order/create", self._place),
+            Route("POST", "/v1/order/modify", self._modify),
+            Route("POST", "/v1/order/cancel", self._cancel),
+            Route("GET", "/v1/order/list", self._orders),
+            Route("GET", "/v1/order/detail/([^/]+)", self._detail),
+            Route("GET", "/v1/order/status/reference/([^/]+)", self._status_by_reference),
+            Route("GET", "/v1/order/status/([^/]+)", self._status),
+            Route("GET", "/v1/order/trades/([^/]+)", self._trades),
+            Route("GET", "/v1/live-data/quote", self._quote),
+            Route("GET", "/v1/live-data/(ltp|ohlc)", self._quotes),
+            Route("GET", "/v1/historical/candles", self._candles),
+            Route("GET", "/v1/historical/candle/range", self._old_candles),
+            Route("GET", "/v1/historical/expiries", self._expiries),
+            Route("GET", "/v1/historical/contracts", self._contracts),
+        )
+
+    def _changelog(self, request: DialectRequest) -> WireResponse:
+        return as_json(200, {"info": [], "warning": []})
+
+    def _instruments(self, request: DialectRequest) -> WireResponse:
+        body = instrument_file(self._names.by_id.values())
+        return WireResponse(status=200, headers={"content-type": "text/csv"}, body=body)
+
+    # account --------------------------------------------------------------------------------------------------------
+
+    def _funds(self, request: DialectRequest) -> WireResponse:
+        return success(answers.funds(self._account.funds()))
+
+    def _holdings(self, request: DialectRequest) -> WireResponse:
+        rows = [answers.holding_row(each, self._names.by_id[each.instrument_id]) for each in self._account.holdings()]
+        return success({"holdings": rows})
+
+    def _positions(self, request: DialectRequest) -> WireResponse:
+        """Those of one segment or one symbol where the call names it."""
+        rows = [answers.position_row(each, self._names.by_id[each.instrument_id]) for each in self._account.positions()]
+        for field in ("segment", "trading_symbol"):
+            wanted = request.first(field)
+            rows = [row for row in rows if wanted in (None, row[field])]
+        return success({"positions": rows})
+
+    def _orders(self, request: DialectRequest) -> WireResponse:
+        """Newest first, as a list of today's orders is read."""
+        segment = _segment(request.first("segment"))
+        found = [
+            self._order_row(order) for order in reversed(self._account.orders()) if self._name(order).segment == segment
+        ]
+        return success({"order_list": _page(found, request, MOST_ORDERS)})
+
+    def _detail(self, request: DialectRequest, order_id: str) -> WireResponse:
+        return success(self._order_row(self._known(order_id, request.first("segment"))))
+
+    def _status(self, request: DialectRequest, order_id: str) -> WireResponse:
+        return success(self._status_row(self._known(order_id, request.first("segment"))))
+
+    def _status_by_reference(self, request: DialectRequest, reference: str) -> WireResponse:
+        order = self._referred(reference)
+        if order is None:
+            raise Refused(404, NO_ENTITY, "Order not found.")
+        return success(self._status_row(self._known(order.order_id, request.first("segment"))))
+
+    def _trades(self, request: DialectRequest, order_id: str) -> WireResponse:
+        order = self._known(order_id, request.first("segment"))
+        fills: list[SimFill] = [fill for fill in self._account.fills() if fill.order_id == order.order_id]
+        rows = [answers.trade_row(fill, self._names.by_id[fill.instrument_id]) for fill in fills]
+        return success({"trade_list": _page(rows, request, MOST_TRADES)})
+
+    def _status_row(self, order: SimOrder) -> answers.Row:
+        row = self._order_row(order)
+        kept = ("groww_order_id", "order_status", "remark", "filled_quantity", "order_reference_id")
+        return {field: row[field] for field in kept}
+
+    def _order_row(self, order: SimOrder) -> answers.Row:
+        return answers.order_row(order, self._name(order))
+
+    def _name(self, order: SimOrder) -> Name:
+        return self._names.by_id[order.new.instrument_id]
+
+    def _referred(self, reference: str) -> SimOrder | None:
+        return next((order for order in self._account.orders() if order.new.tag == reference), None)
+
+    def _known(self, order_id: str, segment: object) -> SimOrder:
+        """Return an order of a segment: without its segment it is not found."""
+        order = self._account.order(order_id)
+        if order is None or self._name(order).segment != _segment(segment):
+            raise Refused(404, NO_ENTITY, "Order not found.")
+        return order
+
+    # orders ---------------------------------------------------------------------------------------------------------
+
+    def _place(self, request: DialectRequest) -> WireResponse:
+        body = body_of(request)
+        new = forms.new_order(body, self._tradable(body))
+        if self._referred(str(new.tag)) is not None:
+            raise Refused(400, DUPLICATE, "Duplicate order reference id.")
+        order = self._account.place(new)
+        remark = order.status_message or "Order placed successfully"
+        return success({**answers.brief(order), "order_reference_id": new.tag, "remark": remark})
+
+    def _modify(self, request: DialectRequest) -> WireResponse:
+        body = body_of(request)
+        order = self._known(forms.text_of(body, "groww_order_id"), body.get("segment"))
+        return success(answers.brief(self._account.modify(order.order_id, **forms.changes(body))))
+
+    def _cancel(self, request: DialectRequest) -> WireResponse:
+        body = body_of(request)
+        order = self._known(forms.text_of(body, "groww_order_id"), body.get("segment"))
+        return success(answers.brief(self._account.cancel(order.order_id)))
+
+    def _tradable(self, body: Mapping[str, object]) -> Name:
+        exchange, segment, symbol = (forms.text_of(body, each) for each in ("exchange", "segment", "trading_symbol"))
+        name = self._names.by_key.get((exchange, segment, symbol))
+        if name is None or not name.tradable:
+            raise Refused(400, BAD_REQUEST, "Invalid trading symbol.")
+        return name
+
+    # market data ----------------------------------------------------------------------------------------------------
+
+    def _quote(self, request: DialectRequest) -> WireResponse:
+        name = self._asked(request)
+        return success(answers.quote(self._account.market(name.contract.instrument_id), name))
+
+    def _asked(self, request: DialectRequest) -> Name:
+        key = tuple(request.first(each) or "" for each in ("exchange", "segment", "trading_symbol"))
+        name = self._names.by_key.get((key[0], key[1], key[2]))
+        if name is None:
+            raise Refused(404, NO_ENTITY, "No such instrument.")
+        return name
+
+    def _quotes(self, request: DialectRequest, kind: str) -> WireResponse:
+        """Several instruments, as one list with commas or as a repeated parameter; what is not known is left out."""
+        segment = _segment(request.first("segment"))
+        asked = [name for key, value in request.query if key == "exchange_symbols" for name in value.split(",")]
+        if not asked or len(asked) > MOST_SYMBOLS:
+            raise Refused(400, BAD_REQUEST, f"Between 1 and {MOST_SYMBOLS} symbols are allowed.")
+        found: dict[str, object] = {}
+        for each in asked:
+            exchange, _, symbol = each.partition("_")
+            name = self._names.by_key.get((exchange, segment, symbol))
+            if name is not None:
+                market = self._account.market(name.contract.instrument_id)
+                found[each] = float(market.last_price) if kind == "ltp" else answers.ohlc_text(market)
+        return success(found)
+
+    def _candles(self, request: DialectRequest) -> WireResponse:
+        name = self._names.by_groww_symbol.get(request.first("groww_symbol") or "")
+        asked = (request.first("exchange"), request.first("segment"))
+        if name is None or (name.exchange, name.segment) != asked or name.segment == "COMMODITY":
+            raise Refused(404, NO_ENTITY, "No such instrument.")
+        return success(candles.answer(self._account, name, request, self._clock.now()))
+
+    def _old_candles(self, request: DialectRequest) -> WireResponse:
+        return success(candles.old_answer(self._account, self._asked(request), request, self._clock.now()))
+
+    def _expiries(self, request: DialectRequest) -> WireResponse:
+        year, month = request.first("year"), request.first("month")
+        days = {str(name.contract.identity.expiry_date) for name in self._derivatives(request)}
+        wanted = [
+            day
+            for day in sorted(days)
+            if (year is None or day[:4] == year.zfill(4)) and (month is None or day[5:7] == month.zfill(2))
+        ]
+        return success({"expiries": wanted})
+
+    def _contracts(self, request: DialectRequest) -> WireResponse:
+        try:
+            day = date.fromisoformat(request.first("expiry_date") or "").isoformat()
+        except ValueError as error:
+            raise Refused(400, BAD_REQUEST, "Invalid expiry_date.") from error
+        names = [name for name in self._derivatives(request) if name.contract.identity.expiry_date == day]
+        return success({"contracts": [name.groww_symbol for name in names]})
+
+    def _derivatives(self, request: DialectRequest) -> list[Name]:
+        exchange, underlying = request.first("exchange"), request.first("underlying_symbol")
+        return [
+            name
+            for name in self._names.by_id.values()
+            if name.segment == "FNO"
+            and name.exchange == exchange
+            and name.contract.identity.underlying_symbol == underlying
+        ]
+
+
+def _segment(word: object) -> str:
+    if not isinstance(word, str) or word not in SEGMENTS:
+        raise Refused(400, BAD_REQUEST, "Invalid segment.")
+    return word
+
+
+def _page(rows: list[answers.Row], request: DialectRequest, most: int) -> list[answers.Row]:
+    """Return one page; pages are counted from 0."""
+    number, size = (request.first("page") or "0"), (request.first("page_size") or str(DEFAULT_PAGE))
+    if not (number.isdecimal() and size.isdecimal() and len(number) < 6 and 1 <= int(size[:6]) <= most):
+        raise Refused(400, BAD_REQUEST, "Invalid page.")
+    start = int(number) * int(size)
+    return rows[start : start + int(size)]
+
+
+def build(account: AccountView, tokens: TokenStore, clock: Clock, seed: int) -> GrowwDialect:
+    """Return Groww's server over an account."""
+    return GrowwDialect(account, tokens, clock, seed)

@@ -1,0 +1,304 @@
+"""ICICI Direct's JSON rows made from the exchange's truth: texts and numbers mixed as the broker mixes them."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text, figure, minute_text, second_text
+from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
+from onebroker.brokers.simulator.model import (
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.clock import from_epoch
+from onebroker.config.instruments import strike_text
+from onebroker.config.vocabulary import Product
+
+Row = dict[str, object]
+
+_WHOLE = {
+    SimStatus.AFTER_MARKET: "Queued",
+    SimStatus.TRIGGER_PENDING: "Ordered",
+    SimStatus.OPEN: "Ordered",
+    SimStatus.COMPLETE: "Executed",
+    SimStatus.CANCELLED: "Cancelled",
+    SimStatus.REJECTED: "Rejected",
+    SimStatus.EXPIRED: "Expired",
+}
+_PARTLY = {
+    SimStatus.OPEN: "Partially Executed",
+    SimStatus.CANCELLED: "Partially Executed And Cancelled",
+    SimStatus.EXPIRED: "Partially Executed And Expired",
+}
+"""Words for an order some of which was executed."""
+_PAISE = Decimal("0.01")
+
+
+def status_word(order: SimOrder) -> str:
+    partly = _PARTLY.get(order.status) if order.filled_quantity else None
+    return partly or _WHOLE[order.status]
+
+
+def derivative_fields(name: Name) -> Row:
+    """Return expiry, right and strike as rows carry them; a share's are empty."""
+    if name.expiry is None:
+        return {"expiry_date": None, "right": None, "strike_price": 0.0}
+    return {"expiry_date": day_text(name.expiry), "right": name.right, "strike_price": name.strike}
+
+
+def order_row(order: SimOrder, name: Name) -> Row:
+    """No filled quantity; what expired is in no figure."""
+    expired = order.status is SimStatus.EXPIRED
+    return {
+        "order_id": order.order_id,
+        "exchange_order_id": order.exchange_order_id,
+        "exchange_code": name.exchange,
+        "stock_code": name.stock_code,
+        "product_type": _product(name, order.new.product),
+        "action": order.new.side.value.title(),
+        "order_type": {"LIMIT": "Limit", "SL": "StopLoss"}.get(order.order_type.value, "Market"),
+        "stoploss": figure(order.trigger_price),
+        "quantity": str(order.quantity),
+        "price": figure(order.price),
+        "validity": {"DAY": "Day", "IOC": "IoC"}[order.validity.value],
+        "disclosed_quantity": str(order.disclosed_quantity),
+        **derivative_fields(name),
+        "average_price": figure(order.average_price) if order.filled_quantity else "0",
+        "cancelled_quantity": "0" if expired else str(order.cancelled_quantity),
+        "pending_quantity": str(order.pending_quantity),
+        "status": status_word(order),
+        "user_remark": order.new.tag or "",
+        "order_datetime": minute_text(order.placed_at),
+        "parent_order_id": None,
+        "modification_number": None,
+        "exchange_acknowledgement_date": None,
+        "SLTP_price": None,
+        "exchange_acknowledge_number": None,
+        "initial_limit": None,
+        "intial_sltp": None,
+        "LTP": None,
+        "limit_offset": None,
+        "mbc_flag": None,
+        "cutoff_price": None,
+        "validity_date": "",
+    }
+
+
+def trade_row(fills: Sequence[SimFill], name: Name, market: Market) -> Row:
+    """Return the averaged row of one order's fills."""
+    units = sum(fill.quantity for fill in fills)
+    value = sum((fill.quantity * fill.price for fill in fills), Decimal(0))
+    first = fills[0]
+    return {
+        "book_type": "Trade-Book",
+        "trade_date": day_text(first.at.date()),
+        "stock_code": name.stock_code,
+        "action": first.side.value.title(),
+        "quantity": str(units),
+        "average_cost": figure((value / units).quantize(Decimal("0.0001"))),
+        "brokerage_amount": "0.00",
+        "product_type": _product(name, first.product),
+        "exchange_code": name.exchange,
+        "order_id": first.order_id,
+        "segment": "M",
+        "settlement_code": f"{first.at:%Y}001",
+        "dp_id": "IN1234566",
+        "client_id": "12345678",
+        "ltp": figure(market.last_price),
+        "eatm_withheld_amount": "0.00",
+        "cash_withheld_amount": "0.00",
+        "total_taxes": "0.00",
+        "order_type": "limit",
+        **(derivative_fields(name) if name.expiry else dict.fromkeys(("expiry_date", "right", "strike_price"))),
+    }
+
+
+def fill_row(fill: SimFill, name: Name) -> Row:
+    return {
+        "settlement_id": f"{fill.at:%Y}001",
+        "exchange_trade_id": fill.trade_id,
+        "executed_quantity": str(fill.quantity),
+        "action": fill.side.value[0],
+        "total_transaction_cost": "0",
+        "brokerage_amount": "0",
+        "taxes": "0",
+        "eatm_withheld_amount": "0",
+        "cash_withheld_amount": "0",
+        "execution_price": figure(fill.price),
+        "stock_code": name.stock_code,
+        "exchange_code": name.exchange,
+        "trade_id": f"{fill.at:%Y/%m%d}/{fill.trade_id}",
+        "exchange_trade_time": second_text(fill.at),
+    }
+
+
+def position_row(position: SimPosition, name: Name, market: Market) -> Row:
+    """Unsigned: the action is the sign. Shares bought for delivery are here on their day."""
+    quantity = position.quantity
+    return {
+        "segment": "equity" if name.expiry is None else "fno",
+        "product_type": _product(name, position.product),
+        "exchange_code": name.exchange,
+        "stock_code": name.stock_code,
+        "expiry_date": None if name.expiry is None else day_text(name.expiry),
+        "strike_price": None if name.expiry is None else strike_text(name.strike),
+        "right": name.right,
+        "action": "Buy" if quantity > 0 else "Sell" if quantity < 0 else "NA",
+        "quantity": str(abs(quantity)),
+        "average_price": figure(_held_at(position)),
+        "settlement_id": None,
+        "margin_amount": None,
+        "ltp": figure(market.last_price),
+        "price": figure(market.previous_close),
+        "stock_index_indicator": "Index" if "index" in name.contract.bare else "Stock",
+        "cover_quantity": "0",
+        "stoploss_trigger": "0",
+        "stoploss": None,
+        "take_profit": None,
+        "available_margin": None,
+        "squareoff_mode": None,
+        "mtf_sell_quantity": None,
+        "mtf_net_amount_payable": None,
+        "mtf_expiry_date": None,
+        "order_id": "",
+        "cover_order_flow": None,
+        "cover_order_executed_quantity": None,
+        "pledge_status": None,
+        "pnl": None,
+        "underlying": name.stock_code,
+        "order_segment_code": None,
+    }
+
+
+def demat_row(holding: SimHolding, name: Name) -> Row:
+    """What the demat account holds: pledged units are in it, and not available."""
+    held = holding.settled_quantity + holding.collateral_quantity
+    return {
+        "stock_code": name.stock_code,
+        "stock_ISIN": name.contract.isin,
+        "quantity": str(held),
+        "demat_total_bulk_quantity": str(held),
+        "demat_avail_quantity": "0",
+        "blocked_quantity": "0",
+        "demat_allocated_quantity": str(holding.settled_quantity),
+    }
+
+
+def portfolio_row(holding: SimHolding, name: Name, market: Market) -> Row:
+    """What was bought, delivered or not."""
+    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    return {
+        "stock_code": name.stock_code,
+        "exchange_code": name.exchange,
+        "quantity": str(holding.total_quantity),
+        "average_price": figure(holding.average_price),
+        "booked_profit_loss": None,
+        "current_market_price": figure(market.last_price),
+        "change_percentage": figure(change.quantize(_PAISE)),
+        "answer_flag": None,
+        "product_type": None,
+        "expiry_date": None,
+        "strike_price": None,
+        "right": None,
+        "category_index_per_stock": None,
+        "action": None,
+        "realized_profit": None,
+        "unrealized_profit": None,
+        "open_position_value": None,
+        "portfolio_charges": None,
+    }
+
+
+def funds(funds: SimFunds) -> Row:
+    """The free money is allocated half and half to shares and to derivatives."""
+    free = funds.available
+    half = (free / 2).quantize(_PAISE)
+    for_derivatives = funds.used - funds.delivery
+    return {
+        "bank_account": "123456789012",
+        "total_bank_balance": float(free + funds.used),
+        "allocated_equity": float(half + funds.delivery),
+        "allocated_fno": float(free - half + for_derivatives),
+        "allocated_commodity": 0.0,
+        "allocated_currency": 0.0,
+        "block_by_trade_equity": float(funds.delivery),
+        "block_by_trade_fno": float(for_derivatives),
+        "block_by_trade_commodity": 0.0,
+        "block_by_trade_currency": 0.0,
+        "block_by_trade_balance": float(funds.used),
+        "unallocated_balance": "0",
+    }
+
+
+def quote_row(name: Name, market: Market) -> Row:
+    """No depth, no average, no oi."""
+    bid, offer = (levels[0] if levels else None for levels in (market.buy, market.sell))
+    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    return {
+        "exchange_code": name.exchange,
+        "product_type": {"cash": "", "futures": "Future", "options": "Options"}[name.kind],
+        "stock_code": name.stock_code,
+        **(derivative_fields(name) if name.expiry else {"expiry_date": "", "right": "", "strike_price": 0.0}),
+        **({"right": "*"} if name.kind == "futures" else {}),
+        "ltp": float(market.last_price),
+        "ltt": second_text(from_epoch(market.last_trade_time)),
+        "best_bid_price": float(bid.price) if bid else 0.0,
+        "best_bid_quantity": str(bid.quantity if bid else 0),
+        "best_offer_price": float(offer.price) if offer else 0.0,
+        "best_offer_quantity": str(offer.quantity if offer else 0),
+        "open": float(market.open),
+        "high": float(market.high),
+        "low": float(market.low),
+        "previous_close": float(market.previous_close),
+        "ltp_percent_change": float(change.quantize(_PAISE)),
+        "upper_circuit": float(market.upper_circuit),
+        "lower_circuit": float(market.lower_circuit),
+        "total_quantity_traded": str(market.volume),
+        "spot_price": "",
+    }
+
+
+def candle_row(name: Name, candle: tuple[float, float, float, float, float, int, int], *, texts: bool) -> Row:
+    """Return one candle of v1 (`texts`) or v2; a share's row of v2 names no contract."""
+    start, *prices, volume, interest = candle
+    figures = [*prices, volume, interest if name.expiry else None]
+    written = [None if each is None else f"{each:g}" for each in figures] if texts else figures
+    row: Row = {
+        "datetime": f"{from_epoch(start):%Y-%m-%d %H:%M:%S}",
+        "stock_code": name.stock_code,
+        "exchange_code": name.exchange,
+    }
+    contract: Row = dict.fromkeys(("product_type", "expiry_date", "right", "strike_price"))
+    if name.expiry is not None:
+        short = day_text(name.expiry).upper()
+        contract = {
+            "product_type": name.kind.title(), "expiry_date": f"{short[:-4]}{short[-2:]}", "right": name.right,
+            "strike_price": strike_text(name.strike),
+        }  # fmt: skip
+    if texts or name.expiry is not None:
+        row |= contract | {"open_interest": written[5]}
+    row |= dict(zip(("open", "high", "low", "close", "volume"), written[:5], strict=True))
+    return row | ({"count": 0} if texts else {})
+
+
+def _product(name: Name, product: Product) -> str:
+    return "Margin" if product is Product.MIS else name.kind.title()
+
+
+def _held_at(position: SimPosition) -> Decimal:
+    """Return the average of what is open, from the side it was opened on; zero when nothing is."""
+    quantity = position.quantity
+    if not quantity:
+        return Decimal(0)
+    carried = position.overnight_quantity
+    if quantity > 0:
+        units = max(carried, 0) + position.day_buy_quantity
+        value = max(carried, 0) * position.overnight_price + position.day_buy_value
+    else:
+        units = max(-carried, 0) + position.day_sell_quantity
+        value = max(-carried, 0) * position.overnight_price + position.day_sell_value
+    return (value / units).quantize(Decimal("0.0001"))

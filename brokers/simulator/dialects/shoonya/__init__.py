@@ -1,0 +1,8 @@
+"""Shoonya's OAuth generation of the Noren API as a server: REST calls, seven instrument files, the one socket.
+
+Written from the fact sheet and proved with the official client; with brokers/shoonya it shares nothing.
+"""
+
+from onebroker.brokers.simulator.dialects.shoonya.server import build
+
+__all__ = ["build"]

@@ -1,0 +1,378 @@
+"""Shoonya's rows made from the exchange's truth: every value is a text, and a quantity of zero is left out."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers.simulator.dialects.shoonya.envelopes import stamp
+from onebroker.brokers.simulator.dialects.shoonya.naming import Name
+from onebroker.brokers.simulator.model import (
+    Market,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimStatus,
+)
+from onebroker.config.clock import from_epoch
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import OrderType, Product, Side
+
+Row = dict[str, object]
+
+STATUSES = {
+    SimStatus.AFTER_MARKET: "AFTER MARKET ORDER REQ RECEIVED",
+    SimStatus.TRIGGER_PENDING: "TRIGGER_PENDING",
+    SimStatus.OPEN: "OPEN",
+    SimStatus.COMPLETE: "COMPLETE",
+    SimStatus.CANCELLED: "CANCELED",
+    SimStatus.REJECTED: "REJECTED",
+    SimStatus.EXPIRED: "CANCELED",  # there is no word of its own
+}
+REPORTS = {
+    SimStatus.AFTER_MARKET: "NewAck",
+    SimStatus.TRIGGER_PENDING: "TriggerPending",
+    SimStatus.OPEN: "New",
+    SimStatus.COMPLETE: "Fill",
+    SimStatus.CANCELLED: "Canceled",
+    SimStatus.REJECTED: "Rejected",
+    SimStatus.EXPIRED: "Canceled",
+}
+_SIDES = {Side.BUY: "B", Side.SELL: "S"}
+_PRODUCTS = {Product.CNC: ("C", "CNC"), Product.MIS: ("I", "MIS"), Product.NRML: ("M", "NRML")}
+_TYPES = {OrderType.LIMIT: "LMT", OrderType.SL: "SL-LMT", OrderType.MARKET: "MKT", OrderType.SL_M: "SL-MKT"}
+_LEVELS = 5
+_TWO = Decimal("0.01")
+
+
+def exchange_stamp(moment: datetime | None) -> str:
+    """Return a time as the exchange's fields write it; none is a day long ago."""
+    return "01-01-1980 00:00:00" if moment is None else f"{moment:%d-%m-%Y %H:%M:%S}"
+
+
+def order_row(order: SimOrder, name: Name, client_id: str) -> Row:
+    """Return one order of the book; history has the same fields."""
+    row = {
+        "stat": "Ok",
+        "norenordno": order.order_id,
+        "exchordid": order.exchange_order_id or "",
+        "kidid": "1",
+        "uid": client_id,
+        "actid": client_id,
+        **_instrument(name),
+        **_terms(order, name),
+        "status": STATUSES[order.status],
+        "st_intrn": STATUSES[order.status],
+        "rpt": REPORTS[order.status],
+        **_fills(order, name),
+        "rejreason": _reason(order, client_id),
+        "norentm": stamp(order.updated_at),
+        "ordenttm": str(int(order.placed_at.timestamp())),
+        "exch_tm": exchange_stamp(order.exchange_at),
+    }
+    return _filled(row)
+
+
+def order_update(order: SimOrder, fill: SimFill | None, name: Name, client_id: str) -> Row:
+    """Return one order as the stream tells it: without the instrument's token, and with the fill that caused it."""
+    row = {
+        "t": "om",
+        "norenordno": order.order_id,
+        "uid": client_id,
+        "actid": client_id,
+        "exch": name.exchange,
+        "tsym": name.tradingsymbol,
+        **_terms(order, name),
+        "pcode": _PRODUCTS[order.new.product][0],
+        "status": STATUSES[order.status],
+        "reporttype": "Fill" if fill is not None else "Replaced" if order.modifications else REPORTS[order.status],
+        "exchordid": order.exchange_order_id or "",
+        "rejreason": _reason(order, client_id),
+        "norentm": stamp(order.updated_at),
+        "exch_tm": exchange_stamp(order.exchange_at),
+        "kidid": "1",
+    }
+    del row["prd"]
+    if fill is not None or order.filled_quantity:
+        row |= _fills(order, name)
+    elif order.cancelled_quantity:
+        row["cancelqty"] = name.quantity(order.cancelled_quantity)
+    if fill is not None:
+        row |= _fill(fill, name)
+    return _filled(row)
+
+
+def received(row: Row) -> Row:
+    """Return an order's update as it was when Shoonya had taken it and asked nobody yet."""
+    left_out = ("exchordid", "fillshares", "avgprc", "flid", "flqty", "flprc", "fltm", "cancelqty", "rejreason")
+    kept = {name: value for name, value in row.items() if name not in left_out}
+    return kept | {"status": "PENDING", "reporttype": "NewAck", "exch_tm": exchange_stamp(None)}
+
+
+def trade_row(fill: SimFill, order: SimOrder, name: Name, client_id: str) -> Row:
+    row = {
+        "stat": "Ok",
+        "norenordno": fill.order_id,
+        "exchordid": fill.exchange_order_id,
+        "kidid": "1",
+        "uid": client_id,
+        "actid": client_id,
+        **_instrument(name),
+        **_terms(order, name),
+        **_fills(order, name),
+        **_fill(fill, name),
+        "cstFrm": "C",
+        "norentm": stamp(fill.at),
+        "exch_tm": exchange_stamp(fill.at),
+    }
+    return _filled(row)
+
+
+def position_row(position: SimPosition, name: Name, market: Market, client_id: str) -> Row:
+    """Return a row of the one list. What was carried is priced at the previous close, `upld` fields at its cost."""
+    carried_buy, carried_sell = max(position.overnight_quantity, 0), max(-position.overnight_quantity, 0)
+    bought, sold = carried_buy + position.day_buy_quantity, carried_sell + position.day_sell_quantity
+    quantity = position.quantity
+    cost = _held(position, quantity, position.overnight_price)
+    marked = _held(position, quantity, market.previous_close)
+    closed = min(bought, sold)
+    buy_value, sell_value = _sides(position, position.overnight_price)
+    realised = (sell_value / sold - buy_value / bought) * closed if closed else Decimal(0)
+    product, alias = _PRODUCTS[position.product]
+    row = {
+        "stat": "Ok",
+        "uid": client_id,
+        "actid": client_id,
+        **_instrument(name),
+        "prd": product,
+        "s_prdt_ali": alias,
+        "netqty": name.quantity(quantity),
+        "netavgprc": name.price(marked),
+        "netupldprc": name.price(cost),
+        "upldprc": name.price(position.overnight_price) if position.overnight_quantity else name.price(None),
+        "cforgavgprc": name.price(position.overnight_price) if position.overnight_quantity else name.price(None),
+        **_leg("daybuy", position.day_buy_quantity, position.day_buy_value, name),
+        **_leg("daysell", position.day_sell_quantity, position.day_sell_value, name),
+        **_leg("cfbuy", carried_buy, carried_buy * market.previous_close, name),
+        **_leg("cfsell", carried_sell, carried_sell * market.previous_close, name),
+        "lp": name.price(market.last_price),
+        "rpnl": f"{realised.quantize(_TWO)}",
+        "urmtom": f"{((market.last_price - marked) * quantity).quantize(_TWO)}",
+        "bep": name.price(cost),
+    }
+    return {key: value for key, value in row.items() if not (key.endswith("qty") and value == "0" and key != "netqty")}
+
+
+def holding_row(holding: SimHolding, names: list[Name]) -> Row:
+    """Return one holding under all its names; average and quantities are left out where there are none."""
+    row: Row = {
+        "stat": "Ok",
+        "exch_tsym": [
+            {
+                "exch": name.exchange,
+                "token": name.token,
+                "tsym": name.tradingsymbol,
+                "pp": str(name.places),
+                "ti": name.price(name.contract.tick_size),
+                "ls": str(name.lot),
+                "isin": name.contract.isin or "",
+            }
+            for name in names
+        ],
+        "prd": "C",
+        "s_prdt_ali": "CNC",
+        "sell_amt": "0.000000",
+    }
+    for field, units in (
+        ("npoadqty", holding.settled_quantity),
+        ("dpqty", holding.settled_quantity),
+        ("brkcolqty", holding.collateral_quantity),
+        ("btstqty", holding.t1_quantity),
+    ):
+        if units:
+            row[field] = str(units)
+    if holding.average_price:
+        row["upldprc"] = names[0].price(holding.average_price)
+    return row
+
+
+def funds(funds: SimFunds) -> Row:
+    """Return the one purse. Results count as margin used, so a profit is negative there."""
+    figures = {
+        "cash": funds.opening_cash,
+        "payin": Decimal(0),
+        "payout": Decimal(0),
+        "daycash": Decimal(0),
+        "unclearedcash": Decimal(0),
+        "brkcollamt": funds.collateral,
+        "collateral": Decimal(0),
+        "aux_brkcollamt": Decimal(0),
+        "grcoll": funds.collateral,
+        "marginused": funds.used - funds.realized,
+        "span": funds.span,
+        "expo": funds.exposure,
+        "premium": funds.option_premium,
+        "cbu": funds.delivery,
+        "rpnl": -funds.realized,
+        "urmtom": -funds.unrealized,
+        "span_d_m": funds.span,
+        "expo_d_m": funds.exposure,
+        "pendordval": Decimal(0),
+        "turnover": Decimal(0),
+    }
+    return {"prfname": "SHOONYA1", **{name: f"{value.quantize(_TWO)}" for name, value in figures.items()}}
+
+
+def touchline(name: Name, market: Market) -> Row:
+    """Return what frames and quotes share; indices have neither depth nor volume."""
+    change = (market.last_price - market.previous_close) * 100 / market.previous_close
+    row: Row = {
+        "lp": name.price(market.last_price),
+        "pc": f"{change:.2f}",
+        "o": name.price(market.open),
+        "h": name.price(market.high),
+        "l": name.price(market.low),
+        "c": name.price(market.previous_close),
+    }
+    if name.contract.is_index:
+        return row
+    row |= {"v": name.quantity(market.volume), "ap": name.price(market.average_price)}
+    if market.oi:
+        row |= {"oi": name.quantity(market.oi), "poi": name.quantity(market.oi_day_low)}
+    return row | _level(name, market, 1, with_orders=False)
+
+
+def depth(name: Name, market: Market) -> Row:
+    """Return what depth frames and quotes share."""
+    row = touchline(name, market)
+    if name.contract.is_index:
+        return row
+    row |= {
+        "ltt": f"{from_epoch(market.last_trade_time):%H:%M:%S}",
+        "ltq": name.quantity(market.last_quantity),
+        "tbq": name.quantity(market.buy_quantity),
+        "tsq": name.quantity(market.sell_quantity),
+        "lc": name.price(market.lower_circuit),
+        "uc": name.price(market.upper_circuit),
+        "52h": name.price(market.high),
+        "52l": name.price(market.low),
+    }
+    for place in range(1, _LEVELS + 1):
+        row |= _level(name, market, place, with_orders=True)
+    return row
+
+
+def quote(name: Name, market: Market) -> Row:
+    """Return the object of GetQuotes; the documents' sample spells one key So5."""
+    row = depth(name, market) | {
+        **_instrument(name),
+        "symname": name.symbol,
+        "isin": name.contract.isin or "",
+        "prcftr_d": f"({plain(name.factor)} / 1 ) * (1 / 1)",
+        "lut": str(int(market.exchange_time)),
+    }
+    if not name.contract.is_index:
+        row["ltd"] = f"{from_epoch(market.last_trade_time):%d-%m-%Y}"
+        if "so5" in row:
+            row["So5"] = row.pop("so5")
+    return row
+
+
+def _instrument(name: Name) -> Row:
+    return {
+        "exch": name.exchange,
+        "tsym": name.tradingsymbol,
+        "token": name.token,
+        "instname": name.instrument,
+        "cname": name.contract.name.upper(),
+        "dname": name.tradingsymbol,
+        "pp": str(name.places),
+        "ti": name.price(name.contract.tick_size),
+        "ls": str(name.lot),
+        "mult": plain(name.factor) if name.exchange == "CDS" else "1",
+        "prcftr": f"{name.factor:.6f}",
+    }
+
+
+def _terms(order: SimOrder, name: Name) -> Row:
+    product, alias = _PRODUCTS[order.new.product]
+    terms: Row = {
+        "trantype": _SIDES[order.new.side],
+        "prctyp": _TYPES[order.order_type],
+        "ret": order.validity.value,
+        "prd": product,
+        "s_prdt_ali": alias,
+        "qty": name.quantity(order.quantity),
+        "prc": name.price(order.price),
+        "remarks": order.new.tag or "",
+        "ordersource": "API",
+    }
+    if order.trigger_price is not None:
+        terms["trgprc"] = name.price(order.trigger_price)
+    if order.disclosed_quantity:
+        terms["dscqty"] = name.quantity(order.disclosed_quantity)
+    if order.new.after_market:
+        terms["amo"] = "Yes"
+    return terms
+
+
+def _fills(order: SimOrder, name: Name) -> Row:
+    """Left out with no fill, as is what was cancelled with none cancelled."""
+    row: Row = {}
+    if order.filled_quantity:
+        row |= {"fillshares": name.quantity(order.filled_quantity), "avgprc": f"{order.average_price:.4f}"}
+    if order.cancelled_quantity:
+        row["cancelqty"] = name.quantity(order.cancelled_quantity)
+    return row
+
+
+def _fill(fill: SimFill, name: Name) -> Row:
+    return {
+        "flid": fill.trade_id,
+        "flqty": name.quantity(fill.quantity),
+        "flprc": name.price(fill.price),
+        "fltm": exchange_stamp(fill.at),
+    }
+
+
+def _reason(order: SimOrder, client_id: str) -> str:
+    if order.status is not SimStatus.REJECTED:
+        return ""
+    return f"RED:RULE:{{{order.status_message}}} for C-{client_id} [DEFAULT]"
+
+
+def _filled(row: Row) -> Row:
+    """Optional fields are absent, not empty."""
+    return {name: value for name, value in row.items() if value != ""}
+
+
+def _level(name: Name, market: Market, place: int, *, with_orders: bool) -> Row:
+    row: Row = {}
+    for letter, levels in (("b", market.buy), ("s", market.sell)):
+        for level in levels[place - 1 : place]:
+            row |= {f"{letter}p{place}": name.price(level.price), f"{letter}q{place}": name.quantity(level.quantity)}
+            if with_orders:
+                row[f"{letter}o{place}"] = str(level.orders)
+    return row
+
+
+def _leg(head: str, units: int, value: Decimal, name: Name) -> Row:
+    return {
+        f"{head}qty": name.quantity(units),
+        f"{head}amt": f"{value.quantize(_TWO)}",
+        f"{head}avgprc": name.price(value / units if units else None),
+    }
+
+
+def _sides(position: SimPosition, carried_price: Decimal) -> tuple[Decimal, Decimal]:
+    """Return ₹ bought and sold, the carried leg at `carried_price`."""
+    carried = position.overnight_quantity * carried_price
+    return position.day_buy_value + max(carried, Decimal(0)), position.day_sell_value + max(-carried, Decimal(0))
+
+
+def _held(position: SimPosition, quantity: int, carried_price: Decimal) -> Decimal:
+    """Return the average of what is held."""
+    bought, sold = _sides(position, carried_price)
+    if quantity > 0:
+        return bought / (max(position.overnight_quantity, 0) + position.day_buy_quantity)
+    return sold / (max(-position.overnight_quantity, 0) + position.day_sell_quantity) if quantity else Decimal(0)

@@ -1,0 +1,61 @@
+"""Shoonya's answers around their content, and the body that every call has."""
+
+from datetime import datetime
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.rest import as_json
+
+DEAD = "Session Expired : Invalid Session Key"
+NO_DATA = 'Error Occurred : 5 "no data"'
+
+
+class Refused(Exception):
+    """A call answered with an error text; `status` is the HTTP status it goes out with."""
+
+    def __init__(self, message: str, status: int = 200) -> None:
+        super().__init__(message)
+        self.message, self.status = message, status
+
+
+def stamp(now: datetime) -> str:
+    """Return a time as `request_time` and `norentm` write it."""
+    return f"{now:%H:%M:%S %d-%m-%Y}"
+
+
+def success(now: datetime, **fields: object) -> WireResponse:
+    return as_json(200, {"request_time": stamp(now), "stat": "Ok", **fields})
+
+
+def listing(rows: list[dict[str, object]]) -> WireResponse:
+    """Return a bare array; an empty one is a refusal that says so."""
+    if not rows:
+        raise Refused(NO_DATA)
+    return as_json(200, rows)
+
+
+def refusal(now: datetime, message: str, status: int = 200) -> WireResponse:
+    return as_json(status, {"stat": "Not_Ok", "request_time": stamp(now), "emsg": message})
+
+
+def fields_of(request: DialectRequest) -> tuple[dict[str, str], str]:
+    """Return the texts of `jData` and the `jKey` beside it; raise `Refused`.
+
+    The body is cut at every `&`, as a form's is, before anything is decoded. What is null is as good as absent; an array or
+    an object stays out.
+    """
+    parts = dict(part.partition("=")[::2] for part in request.body.decode("utf-8", "replace").split("&"))
+    try:
+        values = msgspec.json.decode(unquote_plus(parts.get("jData", "")), type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        raise Refused("Invalid Input : jData is not valid json object") from None
+    texts = {name: value for name, value in values.items() if isinstance(value, str)}
+    numbers = {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+    return {**texts, **numbers}, unquote_plus(parts.get("jKey", ""))

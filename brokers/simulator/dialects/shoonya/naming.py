@@ -1,0 +1,215 @@
+"""How Shoonya names the exchange's contracts: exchange codes, trading symbols, tokens, price factors, the instrument files."""
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.listed import Listed
+from onebroker.brokers.simulator.model import Contract
+from onebroker.config.instruments import Shape, strike_text
+from onebroker.config.money import plain
+
+_CASH = {"nse": "NSE", "bse": "BSE"}
+_DERIVATIVES = {
+    ("nse", "equity"): "NFO",
+    ("bse", "equity"): "BFO",
+    ("nse", "currency"): "CDS",
+    ("mcx", "commodity"): "MCX",
+    ("ncdex", "commodity"): "NCX",
+}
+FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
+"""Files, each of the exchange it is named for."""
+
+_FACTORS = {
+    "GOLD": "100", "GOLDM": "0.1", "ZINC": "1000", "ALUMINIUM": "1000", "JEERAUNJHA": "10", "DHANIYA": "10",
+    "GUARSEED10": "10", "TMCFGRNZM": "10",
+}  # fmt: skip
+"""Commodity -> units priced in one of Shoonya's quantities: gold by the kilogram or (mini) the gram, priced by ten grams;
+metals and crops by the tonne, priced by the kilogram or quintal. The others are counted in what is priced."""
+
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKLY_MONTHS = "123456789OND"
+
+_CASH_HEADER = ("Exchange", "Token", "LotSize", "Symbol", "TradingSymbol", "Instrument", "TickSize")
+_TAIL = ("Symbol", "TradingSymbol", "Expiry", "Instrument", "OptionType", "StrikePrice", "TickSize")
+_HEADERS = {
+    "NSE": _CASH_HEADER,
+    "BSE": _CASH_HEADER,
+    "NFO": ("Exchange", "Token", "LotSize", *_TAIL),
+    "BFO": ("Exchange", "Token", "LotSize", *_TAIL),
+    "CDS": ("Exchange", "Token", "LotSize", "Precision", "Multiplier", *_TAIL),
+    "MCX": ("Exchange", "Token", "LotSize", "GNGD", *_TAIL),
+    "NCX": ("Exchange", "Token", "LotSize", "GNGD", *_TAIL),  # assumed to be as MCX's
+}
+_PLACEHOLDERS = {
+    "NFO": ("NFO,1,0,,,,,XX,0,0,",),
+    "CDS": ("CDS,5,1,4,1000,DUMMY,DUMMY5,01-JAN-2030,FUTCUR,XX,0,0.0025,",),
+}
+"""Rows that stand for nothing, as the real files have them."""
+
+
+@attrs.frozen(kw_only=True)
+class Name:
+    """One contract as Shoonya calls it."""
+
+    contract: Contract
+    exchange: str
+    symbol: str
+    tradingsymbol: str
+    instrument: str
+    """Series or group of a share, kind of a contract."""
+    factor: Decimal = Decimal(1)
+    """Units priced in one of Shoonya's quantities."""
+
+    @property
+    def token(self) -> str:
+        return str(self.contract.exchange_token)
+
+    @property
+    def scrip(self) -> str:
+        return f"{self.exchange}|{self.token}"
+
+    @property
+    def places(self) -> int:
+        return 4 if self.exchange == "CDS" else 2
+
+    @property
+    def lot(self) -> int:
+        """Of Shoonya's quantities."""
+        return int(self.contract.lot_size / self.factor)
+
+    def quantity(self, units: int) -> str:
+        """Return units as Shoonya counts them."""
+        return str(int(units / self.factor))
+
+    def price(self, value: Decimal | None) -> str:
+        return f"{value or Decimal(0):.{self.places}f}"
+
+
+def name_of(contract: Contract) -> Name | None:
+    """Return Shoonya's name of a contract, or None for one it does not list (BSE's indices)."""
+    identity = contract.identity
+    if identity.shape is Shape.SECURITY:
+        return _security(contract)
+    exchange = _DERIVATIVES.get((identity.exchange, contract.calendar))
+    if exchange is None:
+        return None
+    underlying = str(identity.underlying_symbol)
+    return Name(
+        contract=contract,
+        exchange=exchange,
+        symbol=underlying,
+        tradingsymbol=_derivative_symbol(contract, exchange),
+        instrument=_instrument(contract),
+        factor=_factor(contract, underlying),
+    )
+
+
+def _factor(contract: Contract, underlying: str) -> Decimal:
+    """Currency is counted in lots, goods as the table says, everything else in units."""
+    if contract.calendar == "currency":
+        return Decimal(contract.lot_size)
+    return Decimal(_FACTORS.get(underlying, "1") if contract.calendar == "commodity" else "1")
+
+
+def _security(contract: Contract) -> Name | None:
+    exchange = _CASH.get(contract.identity.exchange)
+    if exchange is None or (contract.is_index and exchange == "BSE"):
+        return None
+    symbol = str(contract.identity.symbol)
+    if contract.is_index:
+        return Name(
+            contract=contract,
+            exchange=exchange,
+            symbol=symbol.title(),
+            tradingsymbol=f"{symbol} INDEX",
+            instrument="INDEX",
+        )
+    return Name(
+        contract=contract,
+        exchange=exchange,
+        symbol=symbol,
+        tradingsymbol=f"{symbol}-{contract.series}" if exchange == "NSE" else symbol,
+        instrument=contract.series,
+    )
+
+
+def _instrument(contract: Contract) -> str:
+    future = contract.identity.shape is Shape.FUTURE
+    if contract.calendar == "commodity":
+        return "FUTCOM" if future else "OPTFUT"
+    ending = "CUR" if contract.calendar == "currency" else "IDX" if "_index_" in contract.bare else "STK"
+    return f"{'FUT' if future else 'OPT'}{ending}"
+
+
+def _derivative_symbol(contract: Contract, exchange: str) -> str:
+    identity = contract.identity
+    expiry = date.fromisoformat(str(identity.expiry_date))
+    year, month = f"{expiry.year % 100:02d}", _MONTHS[expiry.month - 1]
+    underlying, strike = identity.underlying_symbol, strike_text(identity.strike_price or 0.0)
+    if exchange == "BFO":
+        if identity.shape is Shape.FUTURE:
+            return f"{underlying}{year}{month}FUT"
+        weekly = (expiry + timedelta(days=7)).month == expiry.month
+        when = f"{_WEEKLY_MONTHS[expiry.month - 1]}{expiry.day:02d}" if weekly else month
+        return f"{underlying}{year}{when}{strike}{identity.option_type}"
+    head = f"{underlying}{expiry.day:02d}{month}{year}"
+    if identity.shape is Shape.FUTURE:
+        return head if contract.calendar == "commodity" else f"{head}F"
+    return f"{head}{str(identity.option_type)[0]}{strike}"
+
+
+def archive(file: str, names: Sequence[Name]) -> bytes:
+    """Return one of the zipped files; every line ends with a comma."""
+    lines = [",".join((*_HEADERS[file], "")), *_PLACEHOLDERS.get(file, ())]
+    lines += [",".join((*(_cells(name)[column] for column in _HEADERS[file]), "")) for name in names]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file_:
+        file_.writestr(f"{file}_symbols.txt", "\n".join(lines) + "\n")
+    return packed.getvalue()
+
+
+def _cells(name: Name) -> Mapping[str, str]:
+    identity = name.contract.identity
+    expiry = "" if identity.expiry_date is None else date.fromisoformat(identity.expiry_date)
+    return {
+        "Exchange": name.exchange,
+        "Token": name.token,
+        "LotSize": str(name.lot),
+        "Precision": str(name.places),
+        "Multiplier": plain(name.factor),
+        "GNGD": plain(name.factor),
+        "Symbol": name.symbol,
+        "TradingSymbol": name.tradingsymbol,
+        "Expiry": f"{expiry.day:02d}-{_MONTHS[expiry.month - 1]}-{expiry.year}" if isinstance(expiry, date) else "",
+        "Instrument": name.instrument,
+        "OptionType": identity.option_type or "XX",
+        "StrikePrice": strike_text(identity.strike_price or 0.0),
+        "TickSize": "0" if name.contract.is_index else plain(name.contract.tick_size),
+    }
+
+
+class ShoonyaNames(Listed[Name]):
+    """Shoonya's names of one account, also by `EXCHANGE|TOKEN` and by exchange and trading symbol."""
+
+    def __init__(self, account: AccountView) -> None:
+        super().__init__(account, name_of)
+
+    @property
+    def by_scrip(self) -> Mapping[str, Name]:
+        self._refresh()
+        return self._by_scrip
+
+    @property
+    def by_symbol(self) -> Mapping[tuple[str, str], Name]:
+        self._refresh()
+        return self._by_symbol
+
+    def _index(self, names: Sequence[Name]) -> None:
+        self._by_scrip = {name.scrip: name for name in names}
+        self._by_symbol = {(name.exchange, name.tradingsymbol): name for name in names}

@@ -1,0 +1,174 @@
+"""`onebroker check`: try out every configured broker and say what works: login, profile, each read, instruments, stream.
+
+With a running service it is asked, and uses the logins it has; without one the stored logins are used, and brokers that log
+in by themselves do so. No order is sent. Exit code 0 when everything works, 1 when something does not, 4 when no broker
+answered at all.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
+from onebroker.actors.sessions.check import (
+    Doors,
+    Step,
+    check_instruments,
+    check_reads,
+    check_stream,
+    timed,
+)
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.in_service import InService, brokers_in_service, require_credentials
+from onebroker.actors.sessions.login import decode_login, encode_login, why_refused
+from onebroker.actors.store import keys
+from onebroker.actors.store.data_directory import DataDirectory
+from onebroker.actors.store.interface import Set, Store
+from onebroker.brokers.broker import Access, LoginKind
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import BrokerError
+from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.interface import Transport
+from onebroker.brokers.transport.network import open_transport
+from onebroker.config.calendars import Calendar, always_open
+from onebroker.config.clock import Clock
+from onebroker.config.instruments import calendar_of
+from onebroker.config.settings import Settings, load_settings
+from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.service import document_calendar, known_brokers, open_store, second_hosts
+from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+
+SOME_FAILED = 1
+LOGIN_SECONDS = 30.0
+MOST_WAITING = 20
+
+Results = Mapping[str, Sequence[Step]]
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("check", help="try out every configured broker; sends no order")
+    parser.add_argument("broker", nargs="*", metavar="CODE", help="broker codes; all configured ones when absent")
+    parser.add_argument("--config", type=Path, help="settings file (TOML)")
+    parser.add_argument("--data-dir", type=Path, help="ask the service that runs on this data directory")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    results = trio.run(_check, parsed, strict_exception_groups=True)
+    text = msgspec.json.encode(_plain(results)).decode() if parsed.json else table(results)
+    sys.stdout.write(f"{text}\n")
+    if all(step.ok for steps in results.values() for step in steps):
+        return DONE
+    return SOME_FAILED if any(step.ok for steps in results.values() for step in steps) else NOTHING_REACHABLE
+
+
+async def _check(parsed: argparse.Namespace) -> Results:
+    settings = _settings(parsed)
+    data_dir = parsed.data_dir or settings.service.data_dir
+    try:
+        answered = await ask_service(data_dir / SOCKET_NAME, {"command": "check", "brokers": ",".join(parsed.broker)})
+    except ControlFailed as error:
+        raise CommandFailed(str(error), WRONG_USE) from error
+    except NoService:
+        if parsed.data_dir is not None and parsed.config is None:
+            raise CommandFailed(f"no service runs on {parsed.data_dir}, and no --config is given", WRONG_USE) from None
+        return await _without_service(settings, parsed.broker)
+    return {code: [msgspec.convert(step, Step) for step in steps] for code, steps in answered.items()}
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    registry = build_registry()
+    return load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+
+
+async def _without_service(settings: Settings, wanted: Sequence[str]) -> Results:
+    registry = build_registry()
+    require_credentials(registry, settings.brokers)
+    services = brokers_in_service(registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=True)
+    if not services:
+        raise CommandFailed("the settings name no broker", WRONG_USE)
+    if unknown := [code for code in wanted if code not in services]:
+        raise CommandFailed(f"{unknown[0]} is not one of the settings' brokers: {', '.join(services)}", WRONG_USE)
+    clock, calendar = Clock(), document_calendar(settings) or always_open()
+    results: dict[str, Sequence[Step]] = dict.fromkeys(wanted or services, ())
+    with DataDirectory(settings.service.data_dir) as directory:
+        store, child = open_store(settings, directory.path)
+        async with open_transport(clock) as transport, open_supervisor(CrashLog(clock)) as supervisor:
+            await supervisor.start(child)
+
+            async def check_one(code: str) -> None:
+                results[code] = await _try_out(services[code], transport, store, clock, calendar)
+
+            async with trio.open_nursery() as nursery:
+                for code in results:
+                    nursery.start_soon(check_one, code)
+    return results
+
+
+async def _try_out(
+    service: InService, transport: Transport, store: Store, clock: Clock, calendar: Calendar
+) -> list[Step]:
+    caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=MOST_WAITING), clock)
+    doors = Doors(broker=service.broker, caller=caller, transport=transport, clock=clock)
+    access: Access | None = None
+
+    async def log_in() -> str:
+        nonlocal access
+        access = await _logged_in(service, caller, store, clock)
+        return access.login.user_id if access.login is not None else ""
+
+    login = await timed("login", clock, log_in)
+    if access is None:
+        return [login]
+    reads = await check_reads(doors, access, {})
+    instruments, share = await check_instruments(doors, access)
+    markets = {(name.partition("_")[0], calendar_of(name)) for name in service.broker.capabilities.segments}
+    market_open = calendar.any_open(markets, clock.now())
+    return [login, *reads, instruments, await check_stream(doors, access, share, market_open=market_open)]
+
+
+async def _logged_in(service: InService, caller: Caller, store: Store, clock: Clock) -> Access:
+    """Return the access with the stored login while that lives, with a new one where the broker logs in by itself.
+
+    Raises BrokerError, ValueError.
+    """
+    code = service.broker.code
+    body = await store.get(keys.broker_login(code))
+    stored = decode_login(body) if body is not None else None
+    if stored is not None and stored.expires_at > clock.epoch():
+        return attrs.evolve(service.access, login=stored)
+    if service.broker.login_kind is not LoginKind.UNATTENDED:
+        raise BrokerError(f"a person must log in: onebroker login {code}")
+    try:
+        login = await caller.drive(service.broker.login.log_in(service.access, "", clock.now()), LOGIN_SECONDS)
+    except (BrokerError, ValueError) as error:
+        raise BrokerError(why_refused(error)) from error
+    await store.write(Set(keys.broker_login(code), encode_login(login)))
+    return attrs.evolve(service.access, login=login)
+
+
+def _plain(results: Results) -> dict[str, list[dict[str, Any]]]:
+    return {code: [attrs.asdict(step) for step in steps] for code, steps in results.items()}
+
+
+def table(results: Results) -> str:
+    """Return the results for people: a row per broker, `ok` or `FAILED` per step, then the reason of each failure."""
+    names = list(dict.fromkeys(step.name for steps in results.values() for step in steps))
+    rows = [["broker", *names]]
+    for code, steps in results.items():
+        shown = {step.name: "ok" if step.ok else "FAILED" for step in steps}
+        rows.append([code, *(shown.get(name, "-") for name in names)])
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    reasons = [f"{code} {step.name}: {step.detail}" for code, steps in results.items() for step in steps if not step.ok]
+    return "\n".join([*lines, *([""] if reasons else []), *reasons])

@@ -1,0 +1,137 @@
+"""`onebroker import users|brokers|exchanges FILE`: replaces a whole collection of reference documents, or nothing
+(architecture 11).
+
+It writes the durable store itself, in one transaction, whether a service runs or not; one that runs is told over its control
+socket and serves the new documents at once. (Without that it would find them within a minute.)
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import trio
+
+from onebroker.actors.reference.importing import MOST_FILE_BYTES, Document, encode, prepare
+from onebroker.actors.reference.state import COLLECTIONS
+from onebroker.actors.store.durable import Collection, DurableBusy, DurableError, SqliteDurable
+from onebroker.brokers.display_names import display_names
+from onebroker.brokers.registry import build_registry
+from onebroker.config.clock import Clock
+from onebroker.config.converters import StructureError
+from onebroker.config.settings import load_settings
+from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
+from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
+from onebroker.http.commands.service import DURABLE_FILE, known_brokers, second_hosts
+from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+
+SERVICE_SECONDS = 30.0
+"""How long the running service may take to read what was imported."""
+
+_SERVED = "the running service serves them now"
+_NO_SERVICE = "no service is running on this data directory; its next start serves them"
+_LATER = "the running service did not take them up at once and will within a minute"
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("import", help="replace the users', brokers' or exchanges' documents")
+    parser.add_argument("collection", choices=COLLECTIONS)
+    parser.add_argument("file", metavar="FILE", help="JSON array of documents; - for standard input")
+    parser.add_argument("--config", type=Path, help="settings file (TOML)")
+    parser.add_argument("--data-dir", type=Path, help="data directory, in place of that of the settings")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    data_dir = _data_dir(parsed)
+    names = display_names(build_registry())
+    try:
+        documents = prepare(parsed.collection, _read(parsed.file), codes_by_name=names, now=Clock().now())
+        encoded = encode(documents)
+    except StructureError as error:
+        raise CommandFailed(f"nothing was imported:\n{error}", WRONG_USE) from None
+    _write(data_dir, parsed.collection, encoded)
+    service = trio.run(_tell_service, data_dir / SOCKET_NAME, strict_exception_groups=True)
+    done = {
+        "collection": parsed.collection,
+        "documents": len(documents),
+        "data_dir": str(data_dir),
+        "service": service,
+        "notes": _notes(parsed.collection, documents),
+    }
+    if parsed.json:
+        _say(msgspec.json.encode(done).decode())
+    else:
+        _say(f"imported {len(documents)} documents of {parsed.collection}; {service}")
+        for note in _notes(parsed.collection, documents):
+            _say(note)
+    return DONE
+
+
+def _data_dir(parsed: argparse.Namespace) -> Path:
+    """Return the data directory; the settings are read only where they say it."""
+    given: Path | None = parsed.data_dir
+    if given is not None and parsed.config is None:
+        return given.expanduser()
+    registry = build_registry()
+    settings = load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+    return settings.service.data_dir if given is None else given.expanduser()
+
+
+def _read(file: str) -> bytes:
+    """Return the file's bytes, at most one more than are taken."""
+    try:
+        if file == "-":
+            return _most(sys.stdin.buffer)
+        with Path(file).open("rb") as opened:
+            return _most(opened)
+    except OSError as error:
+        raise CommandFailed(f"{file} cannot be read: {error.strerror}", WRONG_USE) from None
+
+
+def _most(opened: BinaryIO) -> bytes:
+    return opened.read(MOST_FILE_BYTES + 1)
+
+
+def _write(data_dir: Path, collection: Collection, documents: tuple[bytes, ...]) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandFailed(f"{data_dir} cannot be made: {error.strerror}", WRONG_USE) from None
+    durable = SqliteDurable(data_dir / DURABLE_FILE)
+    try:
+        trio.run(durable.replace_documents, collection, documents, strict_exception_groups=True)
+    except DurableBusy as error:
+        raise CommandFailed(f"nothing was imported: {error}", STORE_BUSY) from None
+    except DurableError as error:
+        raise CommandFailed(f"nothing was imported: {error}", NOTHING_REACHABLE) from None
+
+
+async def _tell_service(socket: Path) -> str:
+    try:
+        with trio.fail_after(SERVICE_SECONDS):
+            await ask_service(socket, {"command": "reload"})
+    except NoService:
+        return _NO_SERVICE
+    except (ControlFailed, msgspec.MsgspecError, trio.BrokenResourceError, trio.TooSlowError):
+        return _LATER
+    return _SERVED
+
+
+def _notes(collection: Collection, documents: tuple[Document, ...]) -> list[str]:
+    """Return what the person may not have meant."""
+    if collection != "exchanges" or not documents:
+        return []
+    given = {document["exchange"] for document in documents}
+    absent = [exchange for exchange in CALENDARS_OF_EXCHANGE if exchange not in given]
+    return [f"there is no document of {', '.join(absent)}: it counts as closed"] if absent else []
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,116 @@
+"""Fyers' value tables agree in both directions and cover every word of ours; tokens, tags, times, units of a lot."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.brokers.fyers import values
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+
+@pytest.mark.parametrize(
+    ("to_wire", "from_wire", "words", "unsupported"),
+    [
+        (values.SIDE_TO_WIRE, values.SIDE_FROM_WIRE, Side, frozenset()),
+        (values.PRODUCT_TO_WIRE, values.PRODUCT_FROM_WIRE, Product, values.PRODUCTS_UNSUPPORTED),
+        (values.ORDER_TYPE_TO_WIRE, values.ORDER_TYPE_FROM_WIRE, OrderType, frozenset()),
+        (values.VALIDITY_TO_WIRE, values.VALIDITY_FROM_WIRE, Validity, values.VALIDITIES_UNSUPPORTED),
+    ],
+)
+def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(
+    to_wire, from_wire, words, unsupported
+):
+    for word, wire in to_wire.items():
+        assert from_wire[str(wire)] is word
+    assert set(from_wire.values()) | unsupported == set(words)
+    assert not set(from_wire.values()) & unsupported
+
+
+def test_every_order_status_of_ours_has_a_number_and_every_segment_an_exchange():
+    assert set(values.STATUSES.values()) == set(OrderStatus)
+    assert set(values.SEGMENTS.values()) == set(values.EXCHANGES)
+    assert set(values.EXCHANGES) >= values.LOT_SEGMENTS | values.CASH_SEGMENTS
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "more", "ours"),
+    [
+        (1, "LIMIT", {}, "CANCELLED"), (2, "LIMIT", {}, "COMPLETE"), (3, "LIMIT", {}, "3"), (4, "LIMIT", {}, "PENDING"),
+        (5, "LIMIT", {}, "REJECTED"), (6, "LIMIT", {}, "OPEN"), ("6", "MARKET", {}, "OPEN"), (7, "LIMIT", {}, "EXPIRED"),
+        ("half done", "LIMIT", {}, "HALF DONE"), (6, "SL", {}, "PENDING"), (6, "SL-M", {}, "PENDING"),
+        (6, "SL", {"filled": 1}, "OPEN"), (1, "SL", {}, "CANCELLED"),
+        (6, "LIMIT", {"after_market": True, "at_exchange": False}, "PENDING"),
+        (6, "LIMIT", {"after_market": True}, "OPEN"), (6, "LIMIT", {"at_exchange": False}, "OPEN"),
+    ],
+)  # fmt: skip
+def test_the_documented_statuses_are_read_and_what_waits_is_pending(word, kind, more, ours):
+    more = {"filled": 0, "after_market": False, "at_exchange": True, **more}
+    assert values.status(word, kind, **more) == ours
+
+
+@pytest.mark.parametrize(
+    ("row", "token"),
+    [
+        ({"fyToken": "10100000003045"}, "nse_cm|3045"),
+        ({"fyToken": 10100000003045}, "nse_cm|3045"),
+        ({"fyToken": "1120260921565899"}, "mcx_fo|565899"),
+        ({"fyToken": 11460, "exchange": 10, "segment": 10}, "nse_cm|11460"),
+    ],
+)
+def test_a_fytoken_is_a_segment_and_the_exchanges_token(row, token):
+    assert values.broker_token(row, "fyToken") == token
+
+
+@pytest.mark.parametrize(
+    ("row", "token"),
+    [
+        ({"fyToken": "99990000001"}, "9999|1"),
+        ({"fyToken": 11460}, "|11460"),
+        ({"fyToken": "", "symbol": "NSE:X-EQ", "exchange": 10, "segment": 10}, "nse_cm|NSE:X-EQ"),
+    ],
+)
+def test_a_row_of_no_instrument_of_ours_still_has_a_name(row, token):
+    assert values.broker_token(row, "fyToken") == token
+
+
+@pytest.mark.parametrize("row", [{}, {"fyToken": ""}])
+def test_a_row_without_token_and_symbol_is_a_bad_answer(row):
+    with pytest.raises(BadAnswer):
+        values.broker_token(row, "fyToken")
+
+
+@pytest.mark.parametrize(
+    ("written", "ours"),
+    [("1:Ordertag", "Ordertag"), ("2:Untagged", None), ("1:Untagged", None), ("2:internal", None), ("1:", None),
+     ("plain", "plain"), ("", None), (None, None)],
+)  # fmt: skip
+def test_a_tag_is_the_callers_own_or_none(written, ours):
+    assert values.tag(written) == ours
+
+
+@pytest.mark.parametrize(
+    ("written", "ours"),
+    [
+        ("09-Mar-2023 09:34:38", "2023-03-09T09:34:38+05:30"), ("18-DEC-2023 13:51:30", "2023-12-18T13:51:30+05:30"),
+        ("01-Jan-1970 05:30:00", None), ("NA", None), ("", None), (None, None), (7, None), ("31-Feb-2023 00:00:00", None),
+        ("09-Foo-2023 09:34:38", None), ("2023-03-09 09:34:38", None),
+    ],
+)  # fmt: skip
+def test_times_are_indian_and_no_time_is_none(written, ours):
+    assert values.stamp(written) == ours
+
+
+@given(st.text(max_size=30))
+def test_no_text_whatever_makes_a_reader_raise(text):
+    values.stamp(text)
+    values.tag(text)
+
+
+def test_lots_of_an_unknown_size_have_no_units_and_cash_is_always_in_units():
+    listing = Listing(broker_token="mcx_fo|1", tradingsymbol="MCX:X", exchange="MCX", contract_units=100)
+    assert values.contract_units("mcx_fo|1", {"mcx_fo|1": listing}) == 100
+    assert values.contract_units("mcx_fo|2", {}) is None
+    assert values.contract_units("cde_fo|2", {}) is None
+    assert values.contract_units("nse_fo|2", {}) == 1

@@ -1,0 +1,68 @@
+"""Groww's value tables agree in both directions and cover every word of ours; an instrument's name."""
+
+import pytest
+
+from onebroker.brokers.groww import values
+from onebroker.brokers.groww.values import Name
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import BadAnswer
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+
+@pytest.mark.parametrize(
+    ("to_wire", "from_wire", "words", "unsupported"),
+    [
+        (values.SIDE_TO_WIRE, values.SIDE_FROM_WIRE, Side, frozenset()),
+        (values.PRODUCT_TO_WIRE, values.PRODUCT_FROM_WIRE, Product, frozenset()),
+        (values.ORDER_TYPE_TO_WIRE, values.ORDER_TYPE_FROM_WIRE, OrderType, frozenset()),
+        (values.VALIDITY_TO_WIRE, values.VALIDITY_FROM_WIRE, Validity, values.VALIDITIES_UNSUPPORTED),
+    ],
+)
+def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(
+    to_wire, from_wire, words, unsupported
+):
+    for word, wire in to_wire.items():
+        assert from_wire[wire] is word
+    assert set(from_wire.values()) | unsupported == set(words)
+    assert not set(from_wire.values()) & unsupported
+
+
+def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported():
+    assert set(values.STATUSES.values()) | values.STATUSES_UNSUPPORTED == set(OrderStatus)
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("NEW", "PENDING"), ("ACKED", "PENDING"), ("TRIGGER_PENDING", "PENDING"), ("APPROVED", "OPEN"), ("OPEN", "OPEN"),
+        ("MODIFICATION_REQUESTED", "OPEN"), ("CANCELLATION_REQUESTED", "OPEN"), ("EXECUTED", "COMPLETE"),
+        ("DELIVERY_AWAITED", "COMPLETE"), ("COMPLETED", "COMPLETE"), ("CANCELLED", "CANCELLED"), ("REJECTED", "REJECTED"),
+        ("FAILED", "REJECTED"), ("half done", "HALF DONE"),
+    ],
+)  # fmt: skip
+def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word, ours):
+    assert values.status(word) == ours
+
+
+@pytest.mark.parametrize("read", [values.side, values.product, values.order_type, values.validity])
+def test_words_nobody_documented_pass_through_in_capitals(read):
+    assert read("eos") == "EOS"
+
+
+def test_a_name_is_made_of_what_rows_carry_and_read_back_from_the_token():
+    name = Name.of_row({"exchange": "nse", "segment": "CASH", "trading_symbol": "M&M:X"})
+    assert name.token == "NSE:CASH:M&M:X"
+    assert Name.of_token(name.token) == name
+    index = Name.of_token("NSE:IDX:NIFTY")
+    assert (index.is_index, index.wire_segment, name.wire_segment) == (True, "CASH", "CASH")
+    for wrong in ("", "2885", "NSE:CASH"):
+        with pytest.raises(BadAnswer):
+            Name.of_token(wrong)
+
+
+def test_the_further_names_of_a_listing_are_read_or_not_known():
+    listing = Listing(broker_token="x", tradingsymbol="x", exchange="NSE", other_names="2885|NSE-RELIANCE")
+    assert (values.exchange_token(listing), values.groww_symbol(listing)) == ("2885", "NSE-RELIANCE")
+    bare = Listing(broker_token="x", tradingsymbol="x", exchange="NSE")
+    assert (values.exchange_token(bare), values.groww_symbol(bare)) == (None, None)
+    assert values.groww_symbol(Listing(broker_token="x", tradingsymbol="x", exchange="NSE", other_names="1|")) is None

@@ -1,0 +1,87 @@
+"""Kotak Neo's value tables agree in both directions and cover every word of ours; placeholders, times, units."""
+
+import pytest
+
+from onebroker.brokers.kotakneo import values
+from onebroker.brokers.records import Listing
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+
+@pytest.mark.parametrize(
+    ("to_wire", "from_wire", "words", "unsupported"),
+    [
+        (values.SIDE_TO_WIRE, values.SIDE_FROM_WIRE, Side, frozenset()),
+        (values.ORDER_TYPE_TO_WIRE, values.ORDER_TYPE_FROM_WIRE, OrderType, frozenset()),
+        (values.VALIDITY_TO_WIRE, values.VALIDITY_FROM_WIRE, Validity, values.VALIDITIES_UNSUPPORTED),
+        (values.PRODUCT_TO_WIRE, values.PRODUCT_FROM_WIRE, Product, values.PRODUCTS_UNSUPPORTED),
+    ],
+)
+def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(
+    to_wire, from_wire, words, unsupported
+):
+    for word, wire in to_wire.items():
+        assert from_wire[wire] is word
+    assert set(from_wire.values()) | unsupported == set(words)
+    assert not set(from_wire.values()) & unsupported
+
+
+def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported():
+    assert set(values.STATUSES.values()) | values.STATUSES_UNSUPPORTED == set(OrderStatus)
+    assert not set(values.STATUSES.values()) & values.STATUSES_UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("put order req received", "PENDING"), ("validation pending", "PENDING"), ("open pending", "PENDING"),
+        ("after market order req received", "PENDING"), ("modify after market order req received", "PENDING"),
+        ("trigger pending", "PENDING"), ("open", "OPEN"), ("modified", "OPEN"), ("modify pending", "OPEN"),
+        ("modify validation pending", "OPEN"), ("cancel pending", "OPEN"), ("complete", "COMPLETE"),
+        ("traded", "COMPLETE"), ("cancelled", "CANCELLED"), ("canceled", "CANCELLED"),
+        ("cancelled after market order", "CANCELLED"), ("rejected", "REJECTED"), ("expired", "EXPIRED"),
+        ("half done", "HALF DONE"),
+    ],
+)  # fmt: skip
+def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word, ours):
+    assert values.status(word) == ours
+
+
+def test_unknown_words_of_every_kind_pass_through_in_capitals():
+    assert (values.side("x"), values.product("intraday"), values.order_type("sp"), values.validity("eos")) == (
+        "X", "INTRADAY", "SP", "EOS",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("nothing", [None, "", " ", "NA", "--", "-", "- ", "na"])
+def test_every_placeholder_means_none(nothing):
+    assert values.said(nothing) is None
+    assert values.stamp(nothing) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "iso"),
+    [
+        ("22-Jan-2025 14:28:01", "2025-01-22T14:28:01+05:30"),
+        ("22-Jan-2025 14: 32: 53", "2025-01-22T14:32:53+05:30"),
+        ("2025/01/22 14:28:01", "2025-01-22T14:28:01+05:30"),
+        ("01-DEC-2026 09:15:00", "2026-12-01T09:15:00+05:30"),
+        ("31-Feb-2026 09:15:00", None),
+        ("31-Foo-2026 09:15:00", None),
+        ("yesterday at nine o'clock", None),
+    ],
+)
+def test_times_are_indian(written, iso):
+    assert values.stamp(written) == iso
+
+
+def test_units_are_the_listings_where_the_broker_may_count_contracts():
+    currency = Listing(broker_token="cde_fo|1", tradingsymbol="X", exchange="cde_fo", contract_units=1000)
+    assert values.contract_units("cde_fo|1", {"cde_fo|1": currency}) == 1000
+    assert values.contract_units("cde_fo|2", {"cde_fo|1": currency}) is None
+    assert values.contract_units("nse_fo|2", {}) == 1
+
+
+def test_an_index_is_asked_by_its_display_name():
+    index = Listing(broker_token="nse_cm|26000", tradingsymbol="NIFTY", exchange="nse_cm", other_names="Nifty 50")
+    share = Listing(broker_token="nse_cm|2885", tradingsymbol="RELIANCE-EQ", exchange="nse_cm")
+    assert (values.wire_name(index), values.wire_name(share)) == ("nse_cm|Nifty 50", "nse_cm|2885")

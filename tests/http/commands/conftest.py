@@ -1,0 +1,59 @@
+"""Commands over a settings file: two simulated brokers, one a person logs in to and one that logs in by itself."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+ONEBROKER = (sys.executable, "-m", "onebroker.http")
+CODES = ("zerodha", "upstox")
+_NOT_SETTINGS = {"broker", "credentials", "session"}
+
+
+@pytest.fixture
+def simulator(tmp_path):
+    """The lines of the simulated brokers and the control URL, by code and as `control`; the process as `process`."""
+    command = [sys.executable, "-m", "onebroker.brokers.simulator", "--brokers", ",".join(CODES), "--instruments", "100",
+               "--data-dir", str(tmp_path / "simulator"), "--until-stdin-closes"]  # fmt: skip
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        said = {"process": process}
+        while (line := process.stdout.readline().strip()) != "ready":
+            one = json.loads(line)
+            said.update({one["broker"]: one} if "broker" in one else {"control": one["control_url"]})
+        yield said
+        process.stdin.close()
+        process.wait(15)
+
+
+@pytest.fixture
+def config(tmp_path, simulator):
+    """A settings file over those brokers, its secrets for its owner only; and the port of its service."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "s"']
+    lines.append('calendar = "always_open"')
+    for code in CODES:
+        said = simulator[code]
+        own = {name: value for name, value in said.items() if name not in _NOT_SETTINGS}
+        own.setdefault("login_url", said["rest_url"])
+        lines += [f"[brokers.{code}]", *(f'{name} = "{value}"' for name, value in (said["credentials"] | own).items())]
+    path = tmp_path / "onebroker.toml"
+    path.write_text("\n".join(lines))
+    path.chmod(0o600)
+    return path, port
+
+
+@pytest.fixture
+def service(config):
+    """A service running on those settings; its port."""
+    path, port = config
+    process = subprocess.Popen([*ONEBROKER, "serve", "--config", str(path)], stdout=subprocess.PIPE, text=True)
+    assert "is running" in process.stdout.readline()
+    yield port
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    process.stdout.close()

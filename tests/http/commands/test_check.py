@@ -1,0 +1,124 @@
+"""`onebroker check`: what works at each broker, with a service and without one, and why something does not."""
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+ONEBROKER = (sys.executable, "-m", "onebroker.http")
+STEPS = ["login", "profile", "orders", "trades", "positions", "holdings", "funds", "instruments", "stream"]
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *details):
+        return None
+
+
+def run(path, command, *more):
+    return subprocess.run(
+        [*ONEBROKER, command, *more, "--config", str(path)], input="\n", capture_output=True, text=True, timeout=120
+    )
+
+
+def check(path, *more):
+    done = run(path, "check", "--json", *more)
+    return done.returncode, {
+        code: {step["name"]: step for step in steps} for code, steps in json.loads(done.stdout).items()
+    }
+
+
+def log_in(path, code):
+    """Do what a person does: open the page, bring back where it sends us."""
+    page = next(word for word in run(path, "login", code).stderr.split() if word.startswith("http"))
+    try:
+        urllib.request.build_opener(_Stay).open(page, timeout=10)
+    except urllib.error.HTTPError as answer:
+        with answer:
+            done = run(path, "login", code, "--redirect", answer.headers["location"])
+    assert done.returncode == 0, done.stderr
+
+
+def fault(simulator, **body):
+    request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert answer.status == 200
+
+
+def orders_sent(simulator):
+    with urllib.request.urlopen(f"{simulator['control']}/ledger", timeout=10) as answer:
+        return json.load(answer)["orders"]
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_every_step_of_every_broker_is_tried_and_no_order_is_sent(config, simulator, running, request):
+    path, _ = config
+    if running:
+        request.getfixturevalue("service")
+    before = orders_sent(simulator)
+    for code in ("zerodha", "upstox"):
+        log_in(path, code)
+    status, brokers = check(path)
+    assert list(brokers) == ["zerodha", "upstox"]
+    for steps in brokers.values():
+        assert list(steps) == STEPS
+        assert all(step["ok"] for step in steps.values()), steps
+    assert status == 0
+    assert orders_sent(simulator) == before
+
+
+def test_the_reason_of_each_failure_is_said_and_the_other_broker_is_not_touched(config, simulator):
+    path, _ = config
+    log_in(path, "zerodha")
+    log_in(path, "upstox")
+    fault(simulator, broker="upstox", kind="http_500")
+    done = run(path, "check")
+    assert done.returncode == 1
+    head, zerodha, upstox = done.stdout.splitlines()[:3]
+    assert head.split() == ["broker", *STEPS]
+    assert zerodha.split() == ["zerodha", *["ok"] * len(STEPS)]
+    assert "FAILED" in upstox
+    assert "upstox profile: " in done.stdout
+    assert "upstox funds: " in done.stdout
+
+
+def test_a_broker_that_needs_a_person_says_so(config):
+    path, _ = config
+    status, brokers = check(path)
+    assert status == 4
+    assert brokers["zerodha"]["login"]["detail"] == "a person must log in: onebroker login zerodha"
+    assert list(brokers["zerodha"]) == ["login"]
+
+
+def test_a_dead_login_is_found_out_by_the_profile(config, simulator):
+    path, _ = config
+    log_in(path, "zerodha")
+    fault(simulator, broker="zerodha", kind="expire_session", count=1)
+    status, brokers = check(path, "zerodha")
+    assert list(brokers) == ["zerodha"]
+    assert not brokers["zerodha"]["profile"]["ok"]
+    assert status == 1
+
+
+def test_a_simulator_that_is_gone_is_nothing_reachable(config, simulator):
+    path, _ = config
+    log_in(path, "zerodha")
+    simulator["process"].stdin.close()
+    simulator["process"].wait(15)
+    status, brokers = check(path, "zerodha")
+    assert not brokers["zerodha"]["profile"]["ok"]
+    assert not brokers["zerodha"]["stream"]["ok"]
+    assert status == 1  # the stored login is all that is there
+
+
+@pytest.mark.parametrize("words", [["nosuch"], ["--data-dir", "/nowhere/at/all"]])
+def test_wrong_use_is_said_in_a_sentence(config, words):
+    done = subprocess.run(
+        [*ONEBROKER, "check", *words, *(["--config", str(config[0])] if words == ["nosuch"] else [])],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
