@@ -43,10 +43,12 @@ class Caller:
     ) -> WireResponse:
         """Wait for room, send, return the answer. Raises NoRoom and what the transport raises."""
         try:
-            await self._gate.acquire(request.kind, priority, self._clock.monotonic() + room_seconds)
+            place = await self._gate.acquire(request.kind, priority, self._clock.monotonic() + room_seconds)
         except BudgetFull as full:
             raise NoRoom("the broker's call budget is full") from full
-        return await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
+        response = await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
+        self._gate.landed(place)
+        return response
 
     def heed(self, error: BrokerError) -> None:
         """Pause the broker's calls when it said "too many requests"."""

@@ -11,6 +11,10 @@ from onebroker.config.sections import BrokerSettings, RateRow
 from onebroker.config.settings import SettingsError
 
 
+FLIGHT_SECONDS = 1.0
+"""A message without an answer may still reach its broker this long after it left."""
+
+
 @attrs.frozen(kw_only=True)
 class InService:
     """One enabled broker of the settings."""
@@ -33,6 +37,7 @@ class InService:
             kind_windows=self.kind_windows,
             exit_share=self.exit_share,
             exit_reserve=self.exit_reserve,
+            flight_seconds=FLIGHT_SECONDS,
         )
 
 

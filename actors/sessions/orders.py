@@ -62,6 +62,7 @@ class OrderDesk:
                 outcome=Outcome.UNKNOWN, order_id=None, status_message=str(error), broker_response=None
             )
         else:
+            self._gate.landed(message.permit.place)
             answer = self._parse(response)
         if answer.rate_limited:
             self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)

@@ -1,4 +1,8 @@
-"""A broker's rate budget: how many messages may still be sent, counted by send time (architecture 5; order-engine 4.5, 4.6).
+"""A broker's rate budget: how many messages may still be sent (architecture 5; order-engine 4.5, 4.6).
+
+A message counts from when it is sent. The broker counts it when it arrives, which may be any time until its answer: one
+that is on its way is held as if it arrived `flight_seconds` after it left, and once answered counts at its answer, so that
+two sent a second apart never arrive in one of the broker's seconds.
 
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
@@ -85,6 +89,8 @@ class Place:
 
     kind: CallKind
     at: Moment
+    counted_at: float
+    """Monotonic seconds; where it stands in the rolling windows until it is answered."""
 
 
 @attrs.frozen(kw_only=True)
@@ -150,9 +156,11 @@ class Budget:
         kind_windows: Mapping[CallKind, Windows] = MappingProxyType({}),
         exit_share: float = 0.2,
         exit_reserve: int | None = None,
+        flight_seconds: float = 0.0,
     ) -> None:
         """`order_windows.day` is the daily cap of order messages (never waited for), `call_windows.day` a window from
         07:00 IST. `exit_reserve` is of the daily cap; None = a tenth of it, at least 1.
+        `flight_seconds` is how long a message without an answer is held to be on its way.
 
         Raises ValueError for a kind's window of a day, which is not counted.
         """
@@ -162,6 +170,7 @@ class Budget:
         self._calls = Ledger(call_windows, exit_share)
         self._kinds = {kind: Ledger(windows, exit_share) for kind, windows in kind_windows.items()}
         self._exit_share = exit_share
+        self._flight_seconds = flight_seconds
         self._call_cap = call_windows.day
         self.daily_cap = order_windows.day
         self.exit_reserve = max(1, (self.daily_cap or 0) // 10) if exit_reserve is None else exit_reserve
@@ -201,13 +210,19 @@ class Budget:
             raise DailyCapReached(self._day_orders, self.daily_cap, self.exit_reserve)
         if not self.room(kind, priority, now):
             raise BudgetFull
-        place = Place(kind=kind, at=now)
+        place = Place(kind=kind, at=now, counted_at=now.monotonic + self._flight_seconds)
         self._count(place, 1)
         return place
 
     def give_back(self, place: Place) -> None:
         """Uncount a message whose connection never opened (`NotSent`)."""
         self._count(place, -1)
+
+    def landed(self, place: Place, now: Moment) -> None:
+        """Count a message at its answer: it cannot arrive later than now."""
+        if place.kind is not CallKind.FILE and now.monotonic < place.counted_at:
+            for ledger in self._ledgers(place.kind):
+                ledger.move(place.counted_at, now.monotonic)
 
     def close_for(self, seconds: float, now: Moment) -> None:
         """Send nothing for `seconds`: the broker itself said "too many requests"."""
@@ -283,9 +298,9 @@ class Budget:
         is_order = place.kind is CallKind.ORDER
         for ledger in self._ledgers(place.kind):
             if change > 0:
-                ledger.add(place.at.monotonic)
+                ledger.add(place.counted_at)
             else:
-                ledger.remove(place.at.monotonic)
+                ledger.remove(place.counted_at)
         if self._day == _day(place.at):
             self._day_calls = max(0, self._day_calls + change)
             self._day_orders = max(0, self._day_orders + (change if is_order else 0))

@@ -65,6 +65,14 @@ class BudgetGate:
         self.budget.give_back(place)
         self._serve()
 
+    def landed(self, place: Place) -> None:
+        """Count a message at its answer, and let those who waited for it see how much sooner their turn comes."""
+        self.budget.landed(place, Moment.of(self._clock))
+        self._serve()
+        for waiting in self._waiting:
+            waiting.called.set()
+            waiting.called = trio.Event()
+
     def close_for(self, seconds: float) -> None:
         """Let nothing through for `seconds`: the broker itself said "too many requests"."""
         self.budget.close_for(seconds, Moment.of(self._clock))

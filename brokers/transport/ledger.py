@@ -34,11 +34,18 @@ class Ledger:
         for _ in range(count):
             insort(self._times, at)
 
-    def remove(self, at: float) -> None:
-        """Uncount one message sent at `at`; nothing happens when it is forgotten already."""
+    def remove(self, at: float) -> bool:
+        """Uncount one message counted at `at`; False when it is forgotten already."""
         place = bisect_left(self._times, at)
-        if place < len(self._times) and self._times[place] == at:
+        found = place < len(self._times) and self._times[place] == at
+        if found:
             del self._times[place]
+        return found
+
+    def move(self, at: float, to: float) -> None:
+        """Count one message at `to` instead of `at`, unless it is forgotten already."""
+        if self.remove(at):
+            insort(self._times, to)
 
     def room(self, now: float, *, reserve_too: bool) -> dict[str, int]:
         """Return what is left in each window, never below 0."""

@@ -129,6 +129,18 @@ async def test_a_fill_has_trades_and_positions_read_at_once_whoever_tells_of_it(
             assert [when for when in world.calls.times(code, resource, seen - 0.1) if when <= seen + 1.05], resource
 
 
+@pytest.mark.parametrize("code", CODES)
+async def test_what_could_not_be_read_is_read_as_soon_as_the_broker_answers_again(day, world, code, autojump_clock):
+    at(day, 10)
+    async with day.market(), day.service():
+        await trio.sleep(20)
+        day.simulator.fault(code, FaultKind.REFUSE_CONNECTIONS)
+        await day.until(lambda: set(day.sessions[code].view.value.read_errors) == set(RESOURCES))
+        day.simulator.faults.heal(code)
+        await trio.sleep(OPEN[code]["orders"] + 3)
+        assert day.sessions[code].view.value.read_errors == {}
+
+
 async def test_unchanged_bodies_are_not_parsed_again_until_the_catalogue_changes(day, world, slices, autojump_clock):
     at(day, 7)  # closed: nothing moves
     async with day.service():

@@ -34,6 +34,41 @@ def take(budget, count, seconds, kind=ORDER, priority=Priority.EXIT):
     return [budget.take(kind, priority, at(seconds)) for _ in range(count)]
 
 
+# --- on their way ------------------------------------------------------------------------------------------------------
+
+flights = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.01, 0.3, 0.9]), st.floats(0.0, 1.0), st.floats(0.0, 1.0)), max_size=60
+)  # pause before sending, seconds until the answer, the part of them after which it arrived
+
+
+@settings(max_examples=200, deadline=None)
+@given(flights, st.integers(1, 6))
+def test_messages_that_travel_at_different_speeds_never_arrive_too_many_in_one_window(script, limit):
+    budget = Budget(Windows(second=limit), Windows(), flight_seconds=1.0)
+    seconds, arrivals, answers = 0.0, [], []  # answers: (at, place), those to come
+    for pause, until_answer, arrived in script:
+        seconds += pause
+        while not budget.room(ORDER, Priority.EXIT, at(seconds)):
+            wait = budget.wait_seconds(ORDER, Priority.EXIT, at(seconds))
+            seconds = min([seconds + wait, *(when for when, _ in answers)])
+            for landed in [each for each in answers if each[0] <= seconds]:
+                budget.landed(landed[1], at(landed[0]))
+                answers.remove(landed)
+        place = budget.take(ORDER, Priority.EXIT, at(seconds))
+        arrivals.append(seconds + until_answer * arrived)
+        answers.append((seconds + until_answer, place))
+    assert most_in_any_window(sorted(arrivals), 1.0 - 1e-6) <= limit
+
+
+def test_an_answered_message_counts_at_its_answer_and_one_without_answer_as_long_as_it_may_arrive():
+    budget = Budget(Windows(second=1), Windows(), flight_seconds=1.0)
+    (place,) = take(budget, 1, 0.0)
+    assert budget.wait_seconds(ORDER, Priority.EXIT, at(0.1)) == pytest.approx(1.901, abs=1e-6)
+    budget.landed(place, at(0.2))
+    assert budget.wait_seconds(ORDER, Priority.EXIT, at(0.2)) == pytest.approx(1.001, abs=1e-6)
+    take(budget, 1, 1.21)
+
+
 # --- windows -----------------------------------------------------------------------------------------------------------
 
 limits = st.none() | st.integers(1, 12)
