@@ -76,9 +76,10 @@ def socket_path(directory: Path) -> Path:
     path = directory / _SOCKET_NAME
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     name = hashlib.sha256(os.fsencode(directory)).hexdigest()[:16]
-    return runtime / f"onebroker-{os.getuid()}-{name}" / _SOCKET_NAME
+    runtimes = [os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"]
+    paths = [Path(runtime, f"onebroker-{os.getuid()}-{name}", _SOCKET_NAME) for runtime in runtimes if runtime]
+    return next((path for path in paths if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH), paths[-1])
 
 
 class EmbeddedServer:

@@ -125,10 +125,12 @@ def until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS
 
 
 class Demo:
-    """One data directory and, while started, the process that serves it."""
+    """One data directory and, while started, the process that serves it. Fewer instruments than the demo lists by itself
+    start it in two thirds of the time; tests/test_readme.py and test_newcomer.py have the whole list."""
 
     def __init__(self, data_dir: Path, *options: str) -> None:
-        self.data_dir, self.options = data_dir, options
+        few = () if "--instruments" in options else ("--instruments", "600")
+        self.data_dir, self.options = data_dir, (*few, *options)
         self.port = free_port()
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None

@@ -5,8 +5,9 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -111,15 +112,28 @@ def test_without_any_server_one_sentence_names_the_three_ways_out(
     assert all(way in NO_SERVER for way in ("install", "redis.redis_server", "redis.url"))
 
 
-def test_a_directory_too_deep_for_a_socket_gets_one_in_a_private_runtime_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime folder with a short name, as they have: a test's own folder is too deep for a socket."""
+    with tempfile.TemporaryDirectory(prefix="run") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+def test_a_directory_too_deep_for_a_socket_gets_one_in_a_private_runtime_folder(runtime: Path) -> None:
     shallow, deep, other = Path("/d/redis"), Path("/", *(["deep"] * 30)), Path("/", *(["deep"] * 31))
     assert socket_path(shallow) == shallow / "redis.sock"
     assert len(os.fsencode(socket_path(deep))) <= 107
     assert socket_path(deep) == socket_path(deep) != socket_path(other)
-    assert socket_path(deep).parent.parent == tmp_path
+    assert socket_path(deep).parent.parent == runtime
+
+
+def test_a_runtime_folder_that_is_itself_too_deep_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = Path("/", *(["deep"] * 30))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert len(os.fsencode(socket_path(deep))) <= 107
+    assert socket_path(deep).parent.parent == Path("/tmp")
 
 
 async def test_the_server_is_private_and_writes_every_acknowledged_write_to_disk(server: EmbeddedServer) -> None:
@@ -141,19 +155,19 @@ async def test_the_server_is_private_and_writes_every_acknowledged_write_to_disk
     assert stat.S_IMODE(os.stat(os.path.dirname(socket)).st_mode) == 0o700
 
 
-async def test_a_very_deep_data_directory_works_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime = tmp_path / "run"
-    runtime.mkdir()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+async def test_a_very_deep_data_directory_works_too(tmp_path: Path, runtime: Path) -> None:
     server = EmbeddedServer(tmp_path.joinpath(*(["a folder"] * 12)), find_server_binary(None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.keep)
         await wait_for(server)
         nursery.cancel_scope.cancel()
-    (folder,) = runtime.iterdir()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     with trio.fail_after(15):
         await server.end()
+    assert modes_inside(runtime) == [0o700]
+
+
+def modes_inside(folder: Path) -> list[int]:
+    return [stat.S_IMODE(each.stat().st_mode) for each in folder.iterdir()]
 
 
 async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
