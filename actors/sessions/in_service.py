@@ -10,7 +10,6 @@ from onebroker.brokers.transport.budget import Budget
 from onebroker.config.sections import BrokerSettings, RateRow
 from onebroker.config.settings import SettingsError
 
-
 FLIGHT_SECONDS = 1.0
 """A message without an answer may still reach its broker this long after it left."""
 
