@@ -321,7 +321,8 @@ class SessionActor:
         self._keep(read.resource, rows, read.finished_epoch)
         errors = {name: text for name, text in self._view.read_errors.items() if name != read.resource}
         if len(errors) < len(self._view.read_errors):
-            self._read_soon(tuple(errors))  # the broker answers again: what else could not be read need not wait for its turn
+            # The broker answers again: what else could not be read need not wait for its turn.
+            self._read_soon(tuple(name for name in self._pollers if name in errors))
         self._publish(read_errors=errors)
 
     def _read_failed(self, read: ReadDone) -> None:
