@@ -304,7 +304,7 @@ async def test_leaving_the_transport_closes_open_streams(client_tls):
         b"Content-Length: 9\r\n\r\nbad token",
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nbad\r\n6\r\n token\r\n0\r\n\r\n",
         b"\r\nbad token",  # ends with the connection
-        b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"bad token"),
+        b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"bad token", mtime=0),
     ],
 )
 async def test_a_refusal_shows_its_status_and_its_body(serving, transport, rest):
