@@ -18,11 +18,20 @@ from onebroker.actors.catalogue.builder import Builder
 from onebroker.actors.catalogue.download import Source
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
+from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.desk import DeskActor, DeskMessage
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.index import Legs
 from onebroker.actors.engine.messages import EngineMessage, EngineStatus
+from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.history.actor import HistoryActor
+from onebroker.actors.history.folder import incoming_folder
+from onebroker.actors.history.interface import HistoryStore
+from onebroker.actors.history.memory import MemoryHistory
+from onebroker.actors.history.messages import HistoryMessage
+from onebroker.actors.history.recording import TickBuffer
+from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import (
@@ -71,6 +80,8 @@ ENGINE_MAILBOX = 512
 DESK_MAILBOX = 512
 SMALL_MAILBOX = 64
 QUOTE_MAILBOX = 256
+HISTORY_MAILBOX = 512
+"""Answered at once or in tasks of their own: it fills only while the loop is held."""
 
 
 @attrs.frozen(kw_only=True)
@@ -88,6 +99,10 @@ class TreeInputs:
     owner: str
     """The random id kept in the data directory."""
     catalogue_builder: Builder
+    history: HistoryStore = attrs.field(factory=MemoryHistory)
+    """Candles and ticks; in memory where none is given (tests)."""
+    record_ticks: bool = False
+    """Whether the ticks that the settings choose are put into it; it takes threads."""
     document_calendar: DocumentCalendar | None = None
     """`calendar` itself, where the exchange documents are its source: the reference actor keeps it in line with them."""
     known_codes: tuple[str, ...] = ()
@@ -110,12 +125,18 @@ class Tree:
     reference_actor: Address[ReferenceMessage]
     catalogue: Published[CatalogueState]
     catalogue_actor: Address[CatalogueMessage]
+    catalogue_progress: Published[BuildProgress]
     quotes: Quotes
     quote_book: Address[QuoteMessage]
+    history: HistoryStore
+    history_actor: Address[HistoryMessage]
+    durable: Durable
     brokers: Mapping[str, InService]
     sessions: Mapping[str, SessionDoor]
     engine_status: Published[EngineStatus]
     engine: Address[EngineMessage]
+    parents: Changes[str, ParentRecord]
+    """The engine's parents as they change; for one reader."""
     desk: Address[DeskMessage]
 
 
@@ -130,6 +151,7 @@ class _Planting:
         self._reference = Published(ReferenceState())
         self._catalogue_box: Mailbox[CatalogueMessage] = open_mailbox("catalogue", capacity=SMALL_MAILBOX)
         self._quote_box: Mailbox[QuoteMessage] = open_mailbox("quotes", capacity=QUOTE_MAILBOX)
+        self._history_box: Mailbox[HistoryMessage] = open_mailbox("history", capacity=HISTORY_MAILBOX)
         self._engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=ENGINE_MAILBOX)
         self._desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=DESK_MAILBOX)
         self._document_boxes: dict[Resource, Mailbox[DocumentMessage]] = {
@@ -142,9 +164,11 @@ class _Planting:
         self._catalogue = Published(
             CatalogueState(latest=None, published_today=False, reason="the first mapping is being built")
         )
+        self._catalogue_progress = Published(BuildProgress())
         self._documents: dict[Resource, Published[DocumentState | None]] = {
             resource: Published(None) for resource in RESOURCES
         }
+        self._recorded = TickBuffer() if inputs.record_ticks else None
         self._sessions = {
             code: SessionDoor(
                 broker=service.broker,
@@ -184,6 +208,7 @@ class _Planting:
         for resource in RESOURCES:
             yield self._document(resource)
         yield Child(name="quotes", build=self._build_quotes, policy=FOREVER, mailbox=self._quote_box)
+        yield Child(name="history", build=self._build_history, policy=FOREVER, mailbox=self._history_box)
         for code in self._inputs.brokers:
             yield self._session(code)
         yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
@@ -200,12 +225,17 @@ class _Planting:
             reference_actor=self._reference_box.address,
             catalogue=self._catalogue,
             catalogue_actor=self._catalogue_box.address,
+            catalogue_progress=self._catalogue_progress,
             quotes=self._quotes,
             quote_book=self._quote_box.address,
+            history=self._inputs.history,
+            history_actor=self._history_box.address,
+            durable=self._inputs.durable,
             brokers=self._inputs.brokers,
             sessions=self._sessions,
             engine_status=self._engine_status,
             engine=self._engine_box.address,
+            parents=self._engine_doors.parents,
             desk=self._desk_box.address,
         )
 
@@ -271,6 +301,7 @@ class _Planting:
         return CatalogueActor(
             mailbox=self._catalogue_box,
             published=self._catalogue,
+            progress=self._catalogue_progress,
             sources=sources,
             transport=inputs.transport,
             durable=inputs.durable,
@@ -289,6 +320,20 @@ class _Planting:
             store=self._inputs.store,
             clock=self._inputs.clock,
             calendar=self._inputs.calendar,
+            record=self._inputs.settings.history.record,
+            recorder=self._recorded,
+        )
+
+    def _build_history(self) -> Actor:
+        inputs = self._inputs
+        return HistoryActor(
+            mailbox=self._history_box,
+            store=inputs.history,
+            durable=inputs.durable,
+            catalogue=self._catalogue,
+            clock=inputs.clock,
+            recorded=self._recorded,
+            staging=incoming_folder(inputs.data_dir),
         )
 
     def _session(self, code: str) -> Child:

@@ -6,7 +6,7 @@ setting; builders that sign take `now`. Every parser raises `BrokerRefusal` for 
 `BadAnswer` for anything the documents do not promise.
 """
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -70,6 +70,20 @@ class Access:
         if self.login is None:
             raise KeyError("no login")
         return self.login.tokens[name]
+
+
+def logged_in_user(access: Access) -> str | None:
+    """Return the user of the login, None without one."""
+    return None if access.login is None else access.login.user_id
+
+
+@attrs.frozen(kw_only=True)
+class AccountField:
+    """The field by which a broker's answers name the account that they are about."""
+
+    name: str
+    own: Callable[[Access], str | None]
+    """What the login's account is called there; None where that is not documented: then all rows must name the same one."""
 
 
 LoginFlow = Generator[WireRequest, WireResponse, Login]
@@ -226,11 +240,19 @@ class CandleCodec(Protocol):
 
 class InstrumentCodec(Protocol):
     def file_requests(self, access: Access, now: datetime) -> ReadFlow:
-        """The calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there is none."""
+        """The calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there is none.
+
+        A call that failed is answered by one without a body, and the flow goes on with the next file; a flow that needs that
+        answer raises BadAnswer.
+        """
 
     def read_files(self, bodies: Sequence[bytes]) -> pl.DataFrame:
-        """`bodies` are those of all answers of `file_requests`, in order. Return the normalized frame of `brokers/listings.py`;
-        rows that fit nothing are `uncategorised`."""
+        """`bodies` are those of all answers of `file_requests`, in order, `instrument_files.MISSING` for one that did not come.
+        Return the normalized frame of `brokers/listings.py`; rows that fit nothing are `uncategorised`.
+
+        Of several files one that is missing costs what it holds, and what cannot be told without it; those that cannot be read
+        are named with `instrument_files.BadFiles`.
+        """
 
 
 class FeedDecoder(Protocol):
@@ -356,6 +378,10 @@ class Broker:
     order_feed: FeedCodec | None
     """None when `feed` carries the order updates too, or when the broker has none."""
     feed_carries_orders: bool
+    quotes_first_on: frozenset[str] = frozenset()
+    """Exchanges whose priority list of REST quotes names it (architecture 13)."""
+    account_field: AccountField | None = None
+    """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
 
     @property
     def all_credential_keys(self) -> frozenset[str]:

@@ -17,6 +17,8 @@ from onebroker.config.money import paise, rupees
 from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
 
 _DATE_LENGTH: Final = len("2026-11-20")
+_LATEST: Final = 4_102_444_800.0
+"""The year 2100 in epoch seconds: what is later is no time."""
 _REST_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
 
 
@@ -104,10 +106,16 @@ def epoch(value: object) -> float | None:
     return None if read is None else read.timestamp()
 
 
-def milliseconds(value: object) -> float | None:
-    """Return epoch milliseconds (a number or its digits) as epoch seconds; None when there are none."""
+def epoch_seconds(value: object) -> float | None:
+    """Return epoch seconds (a number or its digits) that are a time between 1970 and 2100; None for anything else."""
     stamp = number(value)
-    return stamp / 1000 if stamp and stamp > 0 else None
+    return stamp if stamp is not None and 0 < stamp < _LATEST else None
+
+
+def milliseconds(value: object) -> float | None:
+    """Return epoch milliseconds (a number or its digits) as `epoch_seconds`; None when they are none."""
+    stamp = number(value)
+    return None if stamp is None else epoch_seconds(stamp / 1000)
 
 
 # --- rows --------------------------------------------------------------------------------------------------------------

@@ -101,7 +101,11 @@ class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One position of one broker, in units. Values are quantity x price x multiplier-of-units, so plain rupees."""
+    """One position of one broker, in units. Values are quantity x price x multiplier-of-units, so plain rupees.
+
+    Where the broker counts contracts and the units of one are not known, every quantity that is not zero is None, and so are
+    the values made from it (`in_contracts`): the row is shown, and nobody can take contracts for units.
+    """
 
     position_key: str
     """Names the row within its broker and view; stable over reads."""
@@ -112,12 +116,14 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     instrument_token: str
     tradingsymbol: str
     exchange: str
-    quantity: int
+    quantity: int | None
     """Signed."""
-    overnight_quantity: int = 0
+    overnight_quantity: int | None = 0
     """Signed: what was carried in from the day before."""
-    buy_quantity: int = 0
-    sell_quantity: int = 0
+    buy_quantity: int | None = 0
+    sell_quantity: int | None = 0
+    contracts: int | None = None
+    """Signed; the broker's own quantity where `quantity` is None for want of the units in it."""
     buy_value: float | None = None
     """₹ paid for buy_quantity (carried legs included in the net view)."""
     sell_value: float | None = None
@@ -129,6 +135,20 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The broker's own figure, shown as is; quantity is already in units."""
     realized: float | None = None
     unrealized: float | None = None
+
+
+def in_contracts(row: PositionRow) -> PositionRow:
+    """Return a row whose quantities were read as contracts of an unknown size: what is not zero is not known in units."""
+    return msgspec.structs.replace(
+        row,
+        quantity=0 if row.quantity == 0 else None,
+        overnight_quantity=0 if row.overnight_quantity == 0 else None,
+        buy_quantity=0 if row.buy_quantity == 0 else None,
+        sell_quantity=0 if row.sell_quantity == 0 else None,
+        buy_value=row.buy_value if row.buy_quantity == 0 else None,
+        sell_value=row.sell_value if row.sell_quantity == 0 else None,
+        contracts=row.quantity or None,
+    )
 
 
 class HoldingRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -40,6 +40,9 @@ class WireRequest:
     """Where given, the answer to an earlier request to the same URL with the same version may be used instead of asking again:
     an order's trades change only with its filled quantity."""
 
+    arrived: Callable[[int], None] | None = attrs.field(default=None, repr=False, eq=False)
+    """Told how many bytes of the answer's body have come, each time there are more: for who watches a large file."""
+
     def leaving(self, now: datetime) -> Self:
         """Return the request as it leaves at `now`: signed, where it is to be."""
         if self.sign is None:

@@ -129,12 +129,12 @@ class Calendar:
     def closed_since_and_not_reopened(self, exchange: str, calendar: str, since: datetime, now: datetime) -> bool:
         """Tell whether a price received at `since` is still the market's last word at `now` (spec 1 §4.7, rule 2).
 
-        True when no session is running and nothing has opened after `since`: neither a session nor, because prices
+        True when nothing is running and nothing has opened after `since`: neither a session nor, because prices
         change in it, the pre-open. So a quote of yesterday's session serves until 09:00, one received after the close
         serves as one received before it, and one of yesterday does not serve tonight, when a session lies in between.
         False for a calendar the exchange does not trade: its window is not known.
         """
-        if self.is_open(exchange, calendar, now):
+        if any(one.contains(now) for one in self._day(exchange, calendar, now).openings):
             return False
         opened = self._last_opening(exchange, calendar, now)
         return opened is not None and opened <= since

@@ -14,6 +14,10 @@ Rounding = Literal["up", "down", "nearest"]
 _ROUNDINGS = {"up": ROUND_CEILING, "down": ROUND_FLOOR, "nearest": ROUND_HALF_UP}
 
 
+_QUICK = 1e14
+"""Units below which a product of doubles is off by at most a few hundredths of one."""
+
+
 def exact(value: float | str | Decimal) -> Decimal:
     """Return the decimal a number was written as (`Decimal(repr(x))` for floats)."""
     return value if isinstance(value, Decimal) else Decimal(value if isinstance(value, str) else repr(value))
@@ -21,6 +25,9 @@ def exact(value: float | str | Decimal) -> Decimal:
 
 def scaled(value: float, places: int) -> int:
     """Return `value` in units of 10**-places, rounded half away from zero on its written decimals."""
+    quick: float = value * 10**places
+    if -_QUICK < quick < _QUICK and round(value, places) == value:
+        return round(quick)  # written with no more decimals than that: off by far less than half a unit
     return int(exact(value).scaleb(places).quantize(Decimal(1), ROUND_HALF_UP))
 
 

@@ -8,7 +8,7 @@ from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySet
 
 UNSERVED: dict[str, frozenset[str]] = {
     "service": frozenset({"place_list_maximum", "fast_lane"}),
-    "history": frozenset({"memory_limit", "record"}),
+    "history": frozenset(),
     "charges": frozenset({"file"}),
     "engine": frozenset(
         {

@@ -16,6 +16,9 @@ _COMMANDS = {
     "login": "login",
     "check": "check",
     "import": "import_documents",
+    "instruments": "instruments",
+    "history": "history",
+    "factors": "factors",
 }
 """Command -> module of `commands/`. Only the one that is asked for is imported: a service has no use for ten simulated servers."""
 

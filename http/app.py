@@ -7,14 +7,16 @@ Unknown paths, wrong methods and uncaught exceptions get the framework's standar
 import logging
 from collections.abc import Awaitable, Callable
 
-from quart import Request, request
+from quart import Request, Websocket, request, websocket
 from quart.wrappers import Response
 from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
 from onebroker.http.route import Route
+from onebroker.http.routes.stream import STREAM_PATH
 from onebroker.http.services import Services
+from onebroker.http.streaming.endpoint import converse
 from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
@@ -34,6 +36,7 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app.config["RESPONSE_TIMEOUT"] = None
     for route in routes:
         app.add_url_rule(route.path, route.endpoint, _view(route, services), methods=[route.method])
+    app.add_websocket(STREAM_PATH, "stream socket", _stream_view(services))
     for kind, to_refusal in refusals.REFUSALS.items():
         app.register_error_handler(kind, _renderer(to_refusal))
     app.after_request(_harden)
@@ -46,6 +49,17 @@ def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]
         current: Request = request
         auth.check_rule(route.token, current, services)
         return await route.handler(current, services)
+
+    return view
+
+
+def _stream_view(services: Services) -> Callable[[], Awaitable[None]]:
+    async def view() -> None:
+        """Accept always: a refused token is told by the close code, which browsers show and a failed handshake hides."""
+        current: Websocket = websocket
+        await current.accept()
+        close = await converse(current, auth.header_bytes(current, auth.TOKEN_HEADER), services)
+        await current.close(close.code, close.reason)
 
     return view
 

@@ -6,7 +6,7 @@ what the client sent.
 
 import hmac
 
-from quart import Request
+from quart import Request, Websocket
 
 from onebroker.actors.token.state import refuse_reason
 from onebroker.config.messages import session
@@ -28,7 +28,11 @@ def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
 
 def check_token(request: Request, services: Services) -> None:
     """Raise Refusal 401 in the order of spec 1 §5.2; 503 while the stored token is not known."""
-    presented = header_bytes(request, TOKEN_HEADER)
+    check_presented(header_bytes(request, TOKEN_HEADER), services)
+
+
+def check_presented(presented: bytes | None, services: Services) -> None:
+    """The same for a token that came in another way; None = none came."""
     if presented is None:
         raise Refusal(401, session.ACCESS_TOKEN_REQUIRED)
     held = services.token.value
@@ -52,7 +56,7 @@ def check_credentials(request: Request, settings: ServiceSettings) -> None:
         raise Refusal(401, session.INVALID_KEY_OR_SECRET)
 
 
-def header_bytes(request: Request, name: str) -> bytes | None:
+def header_bytes(request: Request | Websocket, name: str) -> bytes | None:
     """Return a header as it was sent, None when it is missing; one given twice is empty, which is never right."""
     given = request.headers.getlist(name)
     if not given:

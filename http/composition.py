@@ -2,6 +2,8 @@
 
 import attrs
 
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
 from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
@@ -9,11 +11,29 @@ from onebroker.actors.tree import Tree
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.settings import Settings
 from onebroker.http.metrics import Metric
-from onebroker.http.services import InstrumentServices, OrderServices, Services
+from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
+from onebroker.http.streaming.assembly import live_services
+from onebroker.http.streaming.feeds import FeedSources
 
 
-def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -> Services:
-    """Return what the routes need of `tree`."""
+async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
+    """Start what feeds `/stream`, supervised with the tree."""
+    live, feeds = live_services(
+        FeedSources(
+            quotes=tree.quotes,
+            catalogue=tree.catalogue,
+            documents=tree.documents,
+            parents=tree.parents,
+            store=store,
+            clock=clock,
+        )
+    )
+    await tree.supervisor.start(feeds)
+    return live
+
+
+def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, live: LiveServices) -> Services:
+    """Return what the routes need of `tree`, and of what streams from it."""
     return Services(
         clock=clock,
         settings=settings.service,
@@ -28,8 +48,10 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
             "reference": lambda: _reference_health(tree),
+            "streams": lambda: attrs.asdict(live.streams.figures()),
         },
-        metric_sources=(lambda: _document_metrics(tree),),
+        metric_sources=(lambda: _document_metrics(tree), lambda: _stream_metrics(live)),
+        live=live,
         documents=tree.documents,
         reference=tree.reference,
         instruments=InstrumentServices(
@@ -37,6 +59,9 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store) -
             catalogue_actor=tree.catalogue_actor,
             quotes=tree.quotes,
             quote_book=tree.quote_book,
+        ),
+        history=HistoryServices(
+            actor=tree.history_actor, store=tree.history, durable=tree.durable, catalogue=tree.catalogue
         ),
         orders=OrderServices(
             brokers=tuple(tree.sessions),
@@ -73,9 +98,22 @@ def _feed(feed: FeedView) -> dict[str, object]:
 
 
 def _catalogue_health(tree: Tree) -> dict[str, object]:
-    state = tree.catalogue.value
-    mapping_date = None if state.latest is None else state.latest.mapping_date.isoformat()
-    return {"mapping_date": mapping_date, "published_today": state.published_today, "reason": state.reason}
+    return catalogue_health(tree.catalogue.value, tree.catalogue_progress.value)
+
+
+def catalogue_health(state: CatalogueState, progress: BuildProgress) -> dict[str, object]:
+    """Return what `/api/health` shows of the catalogue: what serves, what it lacks, and why a build came to nothing."""
+    return {
+        "mapping_date": None if state.latest is None else state.latest.mapping_date.isoformat(),
+        "published_today": state.published_today,
+        "reason": state.reason,
+        "build": progress.stage.value,
+        "trouble": state.trouble,
+        "lost": dict(state.lost),
+        "missing_files": {code: dict(files) for code, files in state.missing.items()},
+        "shrunk": {code: dict(segments) for code, segments in state.shrunk.items()},
+        "unlisted": state.unlisted.count,
+    }
 
 
 def _document_health(tree: Tree) -> dict[str, object]:
@@ -108,4 +146,16 @@ def _document_metrics(tree: Tree) -> list[Metric]:
             doc="How long a document's last build took.",
             samples=tuple(({"document": resource}, state.build_seconds) for resource, state in built),
         ),
+    ]
+
+
+def _stream_metrics(live: LiveServices) -> list[Metric]:
+    figures = attrs.asdict(live.streams.figures())
+    return [
+        Metric(
+            name="onebroker_streams",
+            kind="gauge",
+            doc="Connections to /stream, streams, streams without a connection, instruments subscribed.",
+            samples=tuple(({"of": name}, float(value)) for name, value in figures.items()),
+        )
     ]

@@ -1,13 +1,16 @@
 """The running service's own door for the command line: a unix socket in the data directory, open to its owner only (0600).
 
 One JSON object a line in, one out. Requests: `{"command": "login", "broker": CODE, "redirect": URL}`, `{"command": "check",
-"brokers": "CODE,CODE"}` (all brokers for "") whose `done` maps each code to its steps, and
+"brokers": "CODE,CODE"}` (all brokers for "") whose `done` maps each code to its steps,
+`{"command": "instruments"}` which has the catalogue built now, `{"command": "take", ...}` for a staged file of history
+and `{"command": "check_history"}` (`history_door`), and
 `{"command": "reload"}` when the durable store holds newly imported documents; answers `{"done": {...}}` or
-`{"error": sentence}`. No secret goes out.
+`{"error": sentence}`. While a build of the catalogue runs, lines `{"progress": {...}}` come before its answer. Who goes away ends
+nothing. No secret goes out.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,13 @@ import attrs
 import msgspec
 import trio
 
+from onebroker.actors.catalogue.builder import BuildFailed
+from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
+from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
+from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.reference.messages import ReferenceMessage, Reload
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.sessions.messages import Check, ExchangeRedirect
@@ -25,11 +33,17 @@ from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.refusal import Refusal
+from onebroker.http import history_door
 
 SOCKET_NAME = "control.sock"
 LOGIN_SECONDS = 30.0
 CHECK_SECONDS = 120.0
 """For one broker's check; all are checked at once."""
+BUILD_SECONDS = 1800.0
+"""For a build of the catalogue; one that runs already is joined."""
+PROGRESS_SECONDS = 0.2
+"""Least time between two lines of progress."""
+SEND_SECONDS = 10.0
 MOST_LINE_BYTES = 64 * 1024
 MOST_ANSWER_BYTES = 1024 * 1024
 
@@ -42,10 +56,21 @@ class NoService(Exception):
     """No service is running on this data directory."""
 
 
+@attrs.frozen(kw_only=True)
+class ControlDoors:
+    """Whom the commands are for."""
+
+    sessions: Mapping[str, SessionDoor]
+    reference: Address[ReferenceMessage]
+    catalogue: Address[CatalogueMessage]
+    catalogue_progress: Published[BuildProgress]
+    history: Address[HistoryMessage]
+    data_dir: Path
+
+
 async def serve_control(
     path: Path,
-    sessions: Mapping[str, SessionDoor],
-    reference: Address[ReferenceMessage],
+    doors: ControlDoors,
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -63,7 +88,7 @@ async def serve_control(
             task_status.started()
             while True:
                 connection, _ = await listener.accept()
-                nursery.start_soon(_answer_one, trio.SocketStream(connection), sessions, reference)
+                nursery.start_soon(_answer_one, trio.SocketStream(connection), doors)
     finally:
         listener.close()
         _remove(path)
@@ -73,34 +98,51 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-async def _answer_one(
-    stream: trio.SocketStream, sessions: Mapping[str, SessionDoor], reference: Address[ReferenceMessage]
-) -> None:
+async def _answer_one(stream: trio.SocketStream, doors: ControlDoors) -> None:
     async with stream:
         try:
-            with trio.fail_after(CHECK_SECONDS + LOGIN_SECONDS):
-                answer = await _work(await _read_line(stream), sessions, reference)
-                await stream.send_all(msgspec.json.encode(answer) + b"\n")
+            with trio.fail_after(CHECK_SECONDS + LOGIN_SECONDS) as scope:
+                line = await _read_line(stream)
+                if _command(line) in ("instruments", history_door.CHECK):
+                    scope.deadline = trio.current_time() + BUILD_SECONDS + SEND_SECONDS
+                answer = await _work(line, doors, stream)
+                await _send(stream, answer)
         except (trio.BrokenResourceError, trio.TooSlowError):
             return  # the person went away
 
 
-async def _work(
-    line: bytes, sessions: Mapping[str, SessionDoor], reference: Address[ReferenceMessage]
-) -> dict[str, Any]:
+async def _send(stream: trio.SocketStream, answer: Mapping[str, Any]) -> None:
+    with trio.fail_after(SEND_SECONDS):
+        await stream.send_all(msgspec.json.encode(answer) + b"\n")
+
+
+def _command(line: bytes) -> str | None:
+    try:
+        return msgspec.json.decode(line, type=dict[str, str]).get("command")
+    except msgspec.MsgspecError:
+        return None
+
+
+async def _work(line: bytes, doors: ControlDoors, stream: trio.SocketStream) -> dict[str, Any]:
     try:
         request = msgspec.json.decode(line, type=dict[str, str])
     except msgspec.MsgspecError:
         return {"error": "a command is one JSON object of texts"}
     match request.get("command"):
         case "login":
-            return await _log_in(request, sessions)
+            return await _log_in(request, doors.sessions)
         case "check":
-            return await _check(request, sessions)
+            return await _check(request, doors.sessions)
+        case "instruments":
+            return await _build_instruments(doors, stream)
+        case history_door.COMMAND:
+            return await history_door.answer_take(request, doors.data_dir, doors.history)
+        case history_door.CHECK:
+            return await history_door.answer_check(doors.data_dir, doors.history)
         case "reload":
-            return await _reload(reference)
+            return await _reload(doors.reference)
         case _:
-            return {"error": "the commands are login, check and reload"}
+            return {"error": "the commands are login, check, instruments, take, check_history and reload"}
 
 
 async def _log_in(request: Mapping[str, str], sessions: Mapping[str, SessionDoor]) -> dict[str, Any]:
@@ -133,6 +175,36 @@ async def _check(request: Mapping[str, str], sessions: Mapping[str, SessionDoor]
     return {"done": done}
 
 
+async def _build_instruments(doors: ControlDoors, stream: trio.SocketStream) -> dict[str, Any]:
+    """Have the catalogue built, and tell of its progress meanwhile; the build goes on when who asked is gone."""
+    answer: dict[str, Any] = {"error": "nobody waits for the build any more"}
+    async with trio.open_nursery() as nursery:
+
+        async def tell_progress() -> None:
+            try:
+                await _tell_progress(doors.catalogue_progress, stream)
+            except (trio.BrokenResourceError, trio.TooSlowError):
+                nursery.cancel_scope.cancel()  # the person went away
+
+        nursery.start_soon(tell_progress)
+        try:
+            report = await doors.catalogue.ask(BuildNow, BUILD_SECONDS)
+            answer = {"done": msgspec.to_builtins(report)}
+        except (BuildFailed, ActorNotRunning, AskTimedOut) as error:
+            answer = {"error": str(error)}
+        nursery.cancel_scope.cancel()
+    return answer
+
+
+async def _tell_progress(progress: Published[BuildProgress], stream: trio.SocketStream) -> None:
+    while True:
+        version = progress.version
+        shown = attrs.asdict(progress.value)
+        await _send(stream, {"progress": shown})
+        await trio.sleep(PROGRESS_SECONDS)
+        await progress.wait_newer(version)
+
+
 async def _reload(reference: Address[ReferenceMessage]) -> dict[str, Any]:
     try:
         await reference.ask(lambda reply: Reload(reply=reply), LOGIN_SECONDS)
@@ -150,26 +222,58 @@ def shown_login(login: Login) -> dict[str, str]:
     return {"user_id": login.user_id, "expires_at": local_text(from_epoch(login.expires_at))}
 
 
-async def ask_service(path: Path, request: Mapping[str, str]) -> dict[str, Any]:
-    """Send one command to the running service and return its `done`. Raises NoService, ControlFailed."""
+async def ask_service(
+    path: Path, request: Mapping[str, str], on_progress: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Send one command to the running service and return its `done`; `on_progress` is given what comes before it.
+
+    Raises NoService, ControlFailed.
+    """
     try:
         stream = await trio.open_unix_socket(str(path))
     except OSError as error:
         raise NoService(f"no service answers at {path}") from error
     async with stream:
         await stream.send_all(msgspec.json.encode(request) + b"\n")
-        answer = msgspec.json.decode(await _read_line(stream, MOST_ANSWER_BYTES), type=dict[str, Any])
+        lines = _Lines(stream)
+        while "progress" in (answer := await lines.next_answer()):
+            if on_progress is not None:
+                on_progress(answer["progress"])
     if "error" in answer:
         raise ControlFailed(answer["error"])
     done: dict[str, Any] = answer["done"]
     return done
 
 
-async def _read_line(stream: trio.abc.ReceiveStream, most_bytes: int = MOST_LINE_BYTES) -> bytes:
+async def _read_line(stream: trio.abc.ReceiveStream) -> bytes:
     buffer = b""
-    while b"\n" not in buffer and len(buffer) <= most_bytes:
+    while b"\n" not in buffer and len(buffer) <= MOST_LINE_BYTES:
         chunk = await stream.receive_some(4096)
         if not chunk:
             break
         buffer += chunk
     return buffer.partition(b"\n")[0]
+
+
+class _Lines:
+    """The lines of a stream, one after the other."""
+
+    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
+        self._stream = stream
+        self._rest = b""
+
+    async def next_answer(self) -> dict[str, Any]:
+        """Return the next line as an object. Raises ControlFailed when the service ended without one."""
+        while b"\n" not in self._rest and len(self._rest) <= MOST_ANSWER_BYTES:
+            try:
+                chunk = await self._stream.receive_some(65536)
+            except trio.BrokenResourceError:
+                chunk = b""
+            if not chunk:
+                raise ControlFailed("the service ended before it answered")
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            return msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise ControlFailed("the service answered with what is no answer") from error

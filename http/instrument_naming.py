@@ -42,6 +42,8 @@ STRIKE = Parameter(name="strike_price", place="query", kind="number", doc="For a
 OPTION_TYPE = Parameter(name="option_type", place="query", doc="For an option: CE or PE.")
 
 PARAMETERS = (INSTRUMENT_ID, EXCHANGE, SEGMENT, SYMBOL, UNDERLYING, EXPIRY, STRIKE, OPTION_TYPE)
+ALL = "all"
+"""In place of an exchange or segment, where a list may span them."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -54,6 +56,8 @@ class InstrumentName:
     instrument_id: str
     text: str
     """The id, or the fields, for the 404."""
+    identity: Identity | None = None
+    """None when it was named by its id."""
 
 
 def read_name(values: Mapping[str, str]) -> InstrumentName:
@@ -67,12 +71,20 @@ def read_name(values: Mapping[str, str]) -> InstrumentName:
     if all(parse.text(values, parameter) is None for parameter in PARAMETERS):
         raise Refusal(400, sentences.NOTHING_GIVEN)
     identity = _identity(values)
-    return InstrumentName(identity.instrument_id, fields_text(identity))
+    return InstrumentName(identity.instrument_id, fields_text(identity), identity)
 
 
 def find(name: InstrumentName, snapshot: Snapshot) -> Instrument:
     """Return the instrument of a mapping; Refusal 404 when it is not in it."""
-    instrument = snapshot.instrument(name.instrument_id)
+    return _found(snapshot.instrument(name.instrument_id), name, snapshot)
+
+
+def find_once(name: InstrumentName, snapshot: Snapshot) -> Instrument:
+    """Return the same as `find`, for instruments that are not asked for again soon."""
+    return _found(snapshot.instrument_once(name.instrument_id), name, snapshot)
+
+
+def _found(instrument: Instrument | None, name: InstrumentName, snapshot: Snapshot) -> Instrument:
     if instrument is None:
         raise Refusal(404, sentences.not_mapped(name.text, snapshot.mapping_date))
     return instrument
@@ -86,13 +98,12 @@ def mapped(snapshot: Snapshot | None) -> Snapshot:
 
 
 def _identity(values: Mapping[str, str]) -> Identity:
-    exchange, bare = _exchange_and_segment(values)
-    shape = SEGMENT_SHAPES[bare]
+    exchange, stored = read_segment(values)
+    shape = SEGMENT_SHAPES[bare_segment(stored)]
     fields = IDENTITY_FIELDS[shape]
     readers = {parameter.name: parameter for parameter in PARAMETERS}
     if any(parse.text(values, readers[name]) is None for name in fields):
         raise Refusal(400, sentences.segment_needs(shape.value, fields))
-    stored = prefixed_segment(exchange, bare)
     if shape is Shape.SECURITY:
         return Identity(exchange, stored, shape, symbol=_upper(values, SYMBOL))
     return Identity(
@@ -106,15 +117,32 @@ def _identity(values: Mapping[str, str]) -> Identity:
     )
 
 
-def _exchange_and_segment(values: Mapping[str, str]) -> tuple[str, str]:
-    exchange = parse.required_text(values, EXCHANGE)
-    if exchange not in EXCHANGES:
-        raise Refusal(400, sentences.exchange_unknown(EXCHANGES))
+def read_segment(values: Mapping[str, str]) -> tuple[str, str]:
+    """Return the exchange and the stored form of its segment; Refusal 400 when either is missing or unknown."""
+    exchange = _exchange(values, EXCHANGES)
     raw = parse.required_text(values, SEGMENT)
     bare = bare_segment(raw)
     if bare not in segments_of(exchange) or raw not in (bare, prefixed_segment(exchange, bare)):
         raise Refusal(400, sentences.segment_unknown(raw, exchange))
-    return exchange, bare
+    return exchange, prefixed_segment(exchange, bare)
+
+
+def read_segments(values: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return an exchange and a segment's stored form like `read_segment`, None for `all`; Refusal 400."""
+    exchange = _exchange(values, (*EXCHANGES, ALL))
+    every_segment = parse.required_text(values, SEGMENT) == ALL
+    if exchange != ALL:
+        return (exchange, None) if every_segment else read_segment(values)
+    if not every_segment:
+        raise Refusal(400, sentences.ONE_SEGMENT_ONE_EXCHANGE)
+    return None, None
+
+
+def _exchange(values: Mapping[str, str], choices: tuple[str, ...]) -> str:
+    exchange = parse.required_text(values, EXCHANGE)
+    if exchange not in choices:
+        raise Refusal(400, sentences.exchange_unknown(choices))
+    return exchange
 
 
 def _upper(values: Mapping[str, str], parameter: Parameter) -> str:

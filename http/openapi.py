@@ -81,6 +81,8 @@ def _schema(row: Parameter) -> dict[str, object]:
         schema["minimum"] = row.minimum
     if row.maximum is not None:
         schema["maximum"] = row.maximum
+    if row.items is not None:
+        schema["items"] = row.items
     return schema
 
 

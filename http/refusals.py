@@ -41,5 +41,10 @@ REFUSALS: dict[type[Exception], Callable[..., Refusal]] = {
 """Exception -> the refusal it means."""
 
 
+def refusal_of(error: Exception) -> Refusal:
+    """Return the refusal that an exception of a kind in `REFUSALS` means."""
+    return next(to_refusal for kind, to_refusal in REFUSALS.items() if isinstance(error, kind))(error)
+
+
 def render_refusal(refusal: Refusal) -> Response:
     return render.json_answer(refusal.body(), refusal.status)

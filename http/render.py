@@ -10,7 +10,12 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 
 def json_answer(value: object, status: int = 200) -> Response:
     """Return `value` as JSON. Decimals become numbers; not-a-number and infinity become null."""
-    return encoded(_encoder.encode(value), status)
+    return encoded(encode(value), status)
+
+
+def encode(value: object) -> bytes:
+    """Return `value` as JSON text, as `json_answer` sends it."""
+    return _encoder.encode(value)
 
 
 def encoded(body: bytes, status: int = 200) -> Response:

@@ -38,6 +38,8 @@ class Parameter:
     required: bool = False
     minimum: int | None = None
     maximum: int | None = None
+    items: Mapping[str, object] | None = None
+    """JSON schema of an array's items; None = told in `doc` only."""
     doc: str
     """One sentence; the default belongs in it."""
 

@@ -26,6 +26,8 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from quart_trio import QuartTrio
 
+from onebroker.http import websockets
+
 KEEP_ALIVE_SECONDS = 75.0
 """How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
 
@@ -64,6 +66,7 @@ async def serve(
     `port` 0 takes any free one. Returns within about `graceful_seconds` of the event. Raises ListenError.
     """
     bound = await _listen(host, port, tls)
+    websockets.install()
     config, context, connections = _hypercorn_config(), WorkerContext(None), _Connections()
 
     async def handle(stream: Stream) -> None:
@@ -138,6 +141,8 @@ def _hypercorn_config() -> Config:
     config.errorlog = _log
     config.include_server_header = False
     config.keep_alive_timeout = KEEP_ALIVE_SECONDS
+    config.websocket_max_message_size = websockets.MOST_MESSAGE_BYTES
+    config.websocket_ping_interval = websockets.PING_SECONDS
     return config
 
 

@@ -9,11 +9,14 @@ a callable for a figure. Say what it is under the field. Tests take the `service
 from collections.abc import Callable, Mapping
 
 import attrs
+import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.engine.desk import DeskMessage
 from onebroker.actors.engine.messages import EngineMessage, EngineStatus
+from onebroker.actors.history.interface import HistoryStore
+from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashRecord
@@ -21,6 +24,7 @@ from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.quotes.messages import QuoteMessage
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.reference.state import ReferenceState
+from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
@@ -28,6 +32,7 @@ from onebroker.actors.token.state import HeldToken
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.metrics import MetricSource
+from onebroker.http.streaming.registry import Streams
 
 
 @attrs.frozen(kw_only=True)
@@ -57,6 +62,28 @@ class InstrumentServices:
 
 
 @attrs.frozen(kw_only=True)
+class HistoryServices:
+    """Candles and ticks."""
+
+    actor: Address[HistoryMessage]
+    """Asked for candles; the only writer of the store."""
+    store: HistoryStore
+    """Ticks are read straight from it while they are sent."""
+    durable: Durable
+    """Adjustment factors, and instruments entered with their history."""
+    catalogue: Published[CatalogueState]
+
+
+@attrs.frozen(kw_only=True)
+class LiveServices:
+    """The stream of live data (`/stream`)."""
+
+    streams: Streams
+    stopping: trio.Event
+    """Set when the service stops: every stream is closed."""
+
+
+@attrs.frozen(kw_only=True)
 class Services:
     clock: Clock
     settings: ServiceSettings
@@ -80,6 +107,24 @@ class Services:
     """What instrument and quote routes need; None where there are none (tests of other areas)."""
     orders: OrderServices | None = None
     """What order routes need; None where nothing places orders (tests of other areas)."""
+
+    live: LiveServices | None = None
+    """What `/stream` needs; None where nothing is streamed (tests of other areas)."""
+
+    history: HistoryServices | None = None
+    """What candles and ticks need; None where there are none (tests of other areas)."""
+
+    def required_history(self) -> HistoryServices:
+        """Return `history`; a composition without it has no such routes to serve (a fault of ours: LookupError)."""
+        if self.history is None:
+            raise LookupError("no history services")
+        return self.history
+
+    def required_live(self) -> LiveServices:
+        """Return `live`; a composition without it streams nothing (a fault of ours: LookupError)."""
+        if self.live is None:
+            raise LookupError("no live services")
+        return self.live
 
     def required_instruments(self) -> InstrumentServices:
         """Return `instruments`; a composition without it has no such routes to serve (a fault of ours: LookupError)."""

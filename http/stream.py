@@ -20,14 +20,17 @@ async def array_answer(
     rows: AsyncGenerator[bytes, None],
     *,
     failures: tuple[type[Exception], ...],
+    opening: bytes = b"[",
+    closing: bytes = b"]",
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Response:
     """Return the answer that streams `rows` (each one or more JSON values, joined by commas) as one array.
 
-    Raises what `rows` raises before the first chunk is full. `failures` are the errors of the source that end the array
-    early later on; any other error breaks the connection.
+    `opening` and `closing` are what stands around the values, where the array is inside an object. Raises what `rows` raises
+    before the first chunk is full. `failures` are the errors of the source that end the array early later on; any other
+    error breaks the connection.
     """
-    chunks = _array(rows, failures, chunk_bytes)
+    chunks = _array(rows, failures, opening, closing, chunk_bytes)
     first = await anext(chunks)
     response = Response(_resumed(first, chunks), status=200, content_type=render.JSON)
     response.headers["Cache-Control"] = "no-store"
@@ -35,25 +38,29 @@ async def array_answer(
 
 
 async def _array(
-    rows: AsyncGenerator[bytes, None], failures: tuple[type[Exception], ...], chunk_bytes: int
+    rows: AsyncGenerator[bytes, None],
+    failures: tuple[type[Exception], ...],
+    opening: bytes,
+    closing: bytes,
+    chunk_bytes: int,
 ) -> AsyncGenerator[bytes, None]:
-    buffer = bytearray(b"[")
+    buffer = bytearray(opening)
     separator, started = b"", False
     try:
         async for row in rows:
             buffer += separator + row
             separator = b","
-            if len(buffer) >= chunk_bytes:
+            while len(buffer) >= chunk_bytes:
                 started = True
-                yield bytes(buffer)
-                buffer.clear()
+                yield bytes(buffer[:chunk_bytes])
+                del buffer[:chunk_bytes]
     except failures as error:
         if not started:
             raise
         _log.warning("a stream ended early: %s", error)
     finally:
         await rows.aclose()
-    yield bytes(buffer + b"]")
+    yield bytes(buffer + closing)
 
 
 async def _resumed(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

@@ -18,8 +18,10 @@ How to add an area (see http/routes/session.py for one done):
 
 from onebroker.http.route import Route
 from onebroker.http.routes import (
+    catalogue,
     documents,
     health,
+    history,
     instruments,
     orders_cancel,
     orders_intents,
@@ -30,6 +32,7 @@ from onebroker.http.routes import (
     quotes,
     reference,
     session,
+    stream,
 )
 
 _AREAS: tuple[Route, ...] = (
@@ -37,13 +40,16 @@ _AREAS: tuple[Route, ...] = (
     *health.ROUTES,
     *reference.ROUTES,
     *portfolio.ROUTES,
+    *catalogue.ROUTES,
     *instruments.ROUTES,
     *quotes.ROUTES,
+    *history.ROUTES,
     *orders_read.ROUTES,
     *orders_place.ROUTES,
     *orders_intents.ROUTES,
     *orders_cancel.ROUTES,
     *orders_parents.ROUTES,
+    *stream.ROUTES,
 )
 
 ROUTES: tuple[Route, ...] = (*_AREAS, *documents.describing(_AREAS))

@@ -14,6 +14,7 @@ CODE = ("config", "brokers", "actors", "http")
 LAYERS = "config <- brokers <- actors <- http"
 ASKS = "only onebroker.brokers.transport.rest imports asks"
 REDIS = "only onebroker.actors.store imports redis"
+DUCK = "only onebroker.actors.history imports duckdb"
 WEB = "only onebroker.http and onebroker.brokers.simulator import quart, quart_trio and hypercorn"
 
 PLANTED = [
@@ -25,6 +26,8 @@ PLANTED = [
     ("brokers/transport/planted.py", "import asks", ASKS),
     ("http/routes/planted.py", "import redis", REDIS),
     ("actors/engine/planted.py", "from redis.exceptions import RedisError", REDIS),
+    ("actors/store/planted.py", "import duckdb", DUCK),
+    ("http/commands/planted.py", "from duckdb import connect", DUCK),
     ("actors/portfolio/planted.py", "from quart import Request", WEB),
     ("brokers/transport/planted.py", "from hypercorn.config import Config", WEB),
     ("config/planted.py", "import quart_trio", WEB),
@@ -33,6 +36,7 @@ PLANTED = [
 
 ALLOWED = [
     ("actors/store/planted.py", "import redis"),
+    ("actors/history/planted.py", "import duckdb"),
     ("http/planted.py", "from quart import Request"),
     ("brokers/simulator/planted.py", "from hypercorn.config import Config"),
     ("http/planted.py", "from onebroker.actors.kernel import mailbox"),
@@ -63,10 +67,10 @@ def lint(folder: Path) -> tuple[int, dict[str, str]]:
     verdicts = {
         name: line.removeprefix(name).split()[0]
         for line in done.stdout.splitlines()
-        for name in (LAYERS, ASKS, REDIS, WEB)
+        for name in (LAYERS, ASKS, REDIS, DUCK, WEB)
         if line.startswith(f"{name} ")
     }
-    assert len(verdicts) == 4, done.stdout + done.stderr
+    assert len(verdicts) == 5, done.stdout + done.stderr
     return done.returncode, verdicts
 
 

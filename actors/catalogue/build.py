@@ -6,50 +6,79 @@ a temporary file.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import msgspec
 import polars as pl
-from polars.exceptions import PolarsError
 
-from onebroker.actors.catalogue.files import write_frame
-from onebroker.actors.catalogue.merge import merge
+from onebroker.actors.catalogue.merge import merge, segment_counts
+from onebroker.actors.catalogue.reading import UNREADABLE, file_name_of, read_broker
 from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildReport
-from onebroker.brokers.broker import Broker, Registry
+from onebroker.actors.catalogue.table import write_table
+from onebroker.actors.catalogue.unlisted import grow_unlisted
+from onebroker.brokers.broker import Registry
+from onebroker.brokers.instrument_files import MISSING
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.requests import BrokerError
 
-UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
-"""What a file that is not what it should be can raise: it costs its broker, never the build."""
+T = TypeVar("T")
+
+READERS = 2
+"""Brokers read at a time: while one's JSON becomes Python objects, another's columns are polars' work."""
+
+
+class Each(Protocol):
+    """Like the built-in `map`."""
+
+    def __call__(self, read: Callable[[str], T], codes: Iterable[str], /) -> Iterable[T]: ...
 
 
 def build_catalogue(
-    bodies: Mapping[str, Sequence[bytes]], lost: Mapping[str, str], output: Path, registry: Registry, day: date
+    bodies: Mapping[str, Sequence[bytes]],
+    lost: Mapping[str, str],
+    output: Path,
+    registry: Registry,
+    day: date,
+    *,
+    names: Mapping[str, Sequence[str]] | None = None,
+    missing: Mapping[str, Mapping[str, str]] | None = None,
+    each: Each = map,
 ) -> BuildReport:
     """Build the file `output` from the bodies of every broker's files; `lost` says why others have none.
 
+    `names` are those of the bodies, `missing` says why some of them are `MISSING`, by name. `each` reads the
+    brokers, one after the other or some at a time.
     Without a single usable listing nothing is written and the report has no rows. Raises OSError when the file cannot be
     written.
     """
-    frames: dict[str, pl.DataFrame] = {}
     failed = {code: BrokerReport(error=why) for code, why in lost.items()}
-    for code, broker in registry.items():
-        if code in bodies:
-            try:
-                frames[code] = _alive(_read(broker, bodies[code]), day)
-            except UNREADABLE as error:
-                failed[code] = BrokerReport(error=str(error) or type(error).__name__)
+    absent = {code: dict((missing or {}).get(code, {})) for code in bodies}
+
+    def read(code: str) -> pl.DataFrame | BrokerReport:
+        try:
+            frame, unreadable = read_broker(registry[code], bodies[code], (names or {}).get(code, ()))
+            absent[code].update(unreadable)
+            return _alive(frame, day)
+        except UNREADABLE as error:
+            return BrokerReport(error=str(error) or type(error).__name__)
+
+    codes = [code for code in registry if code in bodies]
+    found = dict(zip(codes, each(read, codes), strict=True))
+    failed |= {code: report for code, report in found.items() if isinstance(report, BrokerReport)}
+    frames = {code: frame for code, frame in found.items() if isinstance(frame, pl.DataFrame)}
     catalogue, reports = merge(frames)
-    content_hash = write_frame(catalogue, output) if catalogue.height else ""
-    return BuildReport(rows=catalogue.height, content_hash=content_hash, brokers={**failed, **reports})
-
-
-def _read(broker: Broker, bodies: Sequence[bytes]) -> pl.DataFrame:
-    if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is no line
-        raise ValueError("its file is empty")
-    return broker.instruments.read_files(bodies)
+    for code, report in reports.items():
+        report.missing = absent[code]
+    content_hash = write_table(catalogue, output) if catalogue.height else ""
+    return BuildReport(
+        rows=catalogue.height,
+        content_hash=content_hash,
+        brokers={**failed, **reports},
+        segments=segment_counts(catalogue),
+    )
 
 
 def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
@@ -60,15 +89,30 @@ def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
 
 def main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildJob)
-    bodies: dict[str, list[bytes]] = {}
-    lost = dict(job.lost)
-    for code, paths in job.files.items():
-        try:
-            bodies[code] = [Path(path).read_bytes() for path in paths]
-        except OSError as error:
-            lost[code] = f"its file cannot be read: {error.strerror}"
-    report = build_catalogue(bodies, lost, Path(job.output), build_registry(), date.fromisoformat(job.day))
+    missing = {code: dict(job.missing.get(code, {})) for code in job.files}
+    bodies = {
+        code: [_body(path, file_name_of(job.names.get(code, ()), place), missing[code]) for place, path in enumerate(paths)]
+        for code, paths in job.files.items()
+    }
+    day, output = date.fromisoformat(job.day), Path(job.output)
+    with ThreadPoolExecutor(READERS) as readers:
+        report = build_catalogue(
+            bodies, job.lost, output, build_registry(), day, names=job.names, missing=missing, each=readers.map
+        )
+    if job.unlisted is not None and report.rows:
+        report.unlisted = grow_unlisted(job.unlisted, output, day)
     sys.stdout.buffer.write(msgspec.json.encode(report))
+
+
+def _body(path: str, name: str, missing: dict[str, str]) -> bytes:
+    """Return a downloaded file; `MISSING` for one that did not come, or that is gone, which is then put into `missing`."""
+    if not path:
+        return MISSING
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        missing[name] = f"it cannot be read: {error.strerror}"
+        return MISSING
 
 
 if __name__ == "__main__":

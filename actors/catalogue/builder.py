@@ -1,23 +1,32 @@
 """How a build is run and its file mapped: in a worker process and a thread (the service), or here (under a mocked clock)."""
 
+import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 import msgspec
 import trio
 
 from onebroker.actors.catalogue.build import build_catalogue
-from onebroker.actors.catalogue.files import map_frame
-from onebroker.actors.catalogue.report import BuildJob, BuildReport
+from onebroker.actors.catalogue.report import BuildJob, BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.catalogue.table import open_table
+from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
+from onebroker.brokers.instrument_files import is_missing
+
+T = TypeVar("T")
 
 MOST_ERROR_CHARACTERS = 400
+CLEARING_SECONDS = 10.0
+WORKER_ENVIRONMENT = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:5000,muzzy_decay_ms:5000"}
+"""For polars' allocator: by itself it hands freed memory back at once and fetches it anew for the next step, half of the page
+faults of a build. The worker lives for seconds; its memory ends with it."""
 
 
 class BuildFailed(Exception):
@@ -25,11 +34,22 @@ class BuildFailed(Exception):
 
 
 @attrs.frozen(kw_only=True)
+class Fetched:
+    """One broker's files, in the order of its requests."""
+
+    bodies: tuple[bytes, ...] = attrs.field(repr=False)
+    """`instrument_files.MISSING` for one that did not come."""
+    names: tuple[str, ...]
+    missing: Mapping[str, str] = attrs.field(factory=dict)
+    """Name of a file that did not come -> why."""
+
+
+@attrs.frozen(kw_only=True)
 class Downloads:
     """What was fetched for one build."""
 
-    bodies: Mapping[str, Sequence[bytes]] = attrs.field(repr=False)
-    """Broker code -> its files, in the order of its requests."""
+    files: Mapping[str, Fetched]
+    """Broker code -> its files."""
     lost: Mapping[str, str]
     """Broker code -> why there are none."""
     day: date
@@ -37,11 +57,14 @@ class Downloads:
 
 
 class Builder(Protocol):
-    async def build(self, downloads: Downloads, output: Path) -> BuildReport:
-        """Write the catalogue file. Raises BuildFailed."""
+    async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
+        """Write the catalogue file, and the one of `unlisted` instruments. Raises BuildFailed."""
 
     async def load(self, path: Path, mapping_date: date) -> TableSnapshot:
-        """Map a catalogue file. Raises what `files.map_frame` raises, and ValueError when it is another kind of file."""
+        """Map a catalogue file. Raises what `table.open_table` raises."""
+
+    async def off_loop(self, work: Callable[[], T]) -> T:
+        """Do `work`, which reads or writes files, where it does not hold up the loop."""
 
 
 class ProcessBuilder:
@@ -50,14 +73,22 @@ class ProcessBuilder:
     def __init__(self, folder: Path) -> None:
         self._incoming = folder / "incoming"
 
-    async def build(self, downloads: Downloads, output: Path) -> BuildReport:
-        await trio.to_thread.run_sync(self._clear)
+    async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         try:
-            files = await trio.to_thread.run_sync(self._keep, downloads.bodies)
-            job = BuildJob(output=str(output), files=files, lost=dict(downloads.lost), day=downloads.day.isoformat())
+            files = await self.off_loop(lambda: self._keep(downloads.files))
+            job = BuildJob(
+                output=str(output),
+                files=files,
+                names={code: list(fetched.names) for code, fetched in downloads.files.items()},
+                missing={code: dict(fetched.missing) for code, fetched in downloads.files.items()},
+                lost=dict(downloads.lost),
+                day=downloads.day.isoformat(),
+                unlisted=unlisted,
+            )
             done = await trio.run_process(
                 [sys.executable, "-m", "onebroker.actors.catalogue.build"],
                 stdin=msgspec.json.encode(job), capture_stdout=True, capture_stderr=True, check=False,
+                env={**WORKER_ENVIRONMENT, **os.environ},
             )  # fmt: skip
             if done.returncode != 0:
                 raise BuildFailed(f"the build ended with {done.returncode}: {_tail(done.stderr)}")
@@ -65,24 +96,33 @@ class ProcessBuilder:
         except (OSError, msgspec.DecodeError) as error:
             raise BuildFailed(str(error)) from error
         finally:
-            self._clear()
+            with trio.move_on_after(CLEARING_SECONDS, shield=True):
+                await self.off_loop(self._clear)
 
     async def load(self, path: Path, mapping_date: date) -> TableSnapshot:
-        return await trio.to_thread.run_sync(lambda: TableSnapshot(map_frame(path), mapping_date))
+        return await self.off_loop(lambda: TableSnapshot(open_table(path), mapping_date))
+
+    async def off_loop(self, work: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(work)
 
     def _clear(self) -> None:
-        """Remove downloads, those of a killed build included."""
+        """Remove downloads."""
         shutil.rmtree(self._incoming, ignore_errors=True)
 
-    def _keep(self, bodies: Mapping[str, Sequence[bytes]]) -> dict[str, list[str]]:
+    def _keep(self, fetched: Mapping[str, Fetched]) -> dict[str, list[str]]:
+        self._clear()  # those of a killed build
         self._incoming.mkdir(parents=True, mode=0o700)
-        files: dict[str, list[str]] = {}
-        for code, parts in bodies.items():
-            paths = [self._incoming / f"{code}-{number}" for number in range(len(parts))]
-            for path, body in zip(paths, parts, strict=True):
-                path.write_bytes(body)
-            files[code] = [str(path) for path in paths]
-        return files
+        return {
+            code: [self._write(f"{code}-{place}", body) for place, body in enumerate(one.bodies)]
+            for code, one in fetched.items()
+        }
+
+    def _write(self, name: str, body: bytes) -> str:
+        if is_missing(body):
+            return ""
+        path = self._incoming / name
+        path.write_bytes(body)
+        return str(path)
 
 
 class InProcessBuilder:
@@ -91,16 +131,27 @@ class InProcessBuilder:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    async def build(self, downloads: Downloads, output: Path) -> BuildReport:
+    async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         await trio.lowlevel.checkpoint()
+        files, day = downloads.files, downloads.day
         try:
-            return build_catalogue(downloads.bodies, downloads.lost, output, self._registry, downloads.day)
+            report = build_catalogue(
+                {code: fetched.bodies for code, fetched in files.items()}, downloads.lost, output, self._registry, day,
+                names={code: fetched.names for code, fetched in files.items()},
+                missing={code: fetched.missing for code, fetched in files.items()},
+            )  # fmt: skip
         except OSError as error:
             raise BuildFailed(str(error)) from error
+        if unlisted is not None and report.rows:
+            report.unlisted = grow_unlisted(unlisted, output, day)
+        return report
 
     async def load(self, path: Path, mapping_date: date) -> TableSnapshot:
+        return await self.off_loop(lambda: TableSnapshot(open_table(path), mapping_date))
+
+    async def off_loop(self, work: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
-        return TableSnapshot(map_frame(path), mapping_date)
+        return work()
 
 
 def _tail(stderr: bytes | None) -> str:

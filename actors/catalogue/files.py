@@ -1,9 +1,11 @@
-"""The catalogue's Arrow files: written whole or not at all, read by mapping them into memory."""
+"""The catalogue's Arrow files: written whole or not at all, read whole or some columns of them (single cells: `arrow_cells`)."""
 
 import hashlib
 import os
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
@@ -16,16 +18,23 @@ def file_name(mapping_date: date) -> str:
 def write_frame(frame: pl.DataFrame, path: Path) -> str:
     """Write `frame` to `path` and return its SHA-256; a crash leaves either the old file or the new one.
 
-    Uncompressed, so that it can be mapped. The same frame gives the same bytes.
+    The same frame gives the same bytes.
     """
     temporary = path.with_name(f".{path.name}.writing")
-    frame.write_ipc(temporary, compression="uncompressed")
+    write_ipc(frame, temporary)
     temporary.chmod(0o600)
     with temporary.open("rb") as written:
         os.fsync(written.fileno())
         digest = hashlib.file_digest(written, "sha256").hexdigest()
     move_into_place(temporary, path)
     return digest
+
+
+def write_ipc(frame: pl.DataFrame, target: Path | BinaryIO) -> None:
+    """Write a frame as `arrow_cells` can read it in its place: uncompressed, in one batch, with 64-bit offsets."""
+    frame.write_ipc(
+        target, compression="uncompressed", compat_level=pl.CompatLevel.oldest(), record_batch_size=max(frame.height, 1)
+    )
 
 
 def move_into_place(written: Path, path: Path) -> None:
@@ -39,5 +48,19 @@ def move_into_place(written: Path, path: Path) -> None:
 
 
 def map_frame(path: Path) -> pl.DataFrame:
-    """Map a catalogue file. Raises OSError or polars' PolarsError when it is missing or no such file."""
+    """Read a catalogue file, every column into memory. Raises OSError or polars' PolarsError when it is missing or no such file."""
     return pl.scan_ipc(path, glob=False).collect()
+
+
+def map_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """Read some columns of a catalogue file into memory. Raises as `map_frame`, and PolarsError when it has no such column."""
+    return pl.scan_ipc(path, glob=False).select(columns).collect()
+
+
+def content_hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file, as `write_frame` returned it; empty when it cannot be read."""
+    try:
+        with path.open("rb") as written:
+            return hashlib.file_digest(written, "sha256").hexdigest()
+    except OSError:
+        return ""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import attrs
 
+from onebroker.actors.catalogue.master import Master
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import Identity
 
@@ -34,7 +35,17 @@ class Snapshot(Protocol):
     @property
     def mapping_date(self) -> date: ...
 
+    @property
+    def master(self) -> Master:
+        """The mapping as a list: its segments, its records, search."""
+
     def instrument(self, instrument_id: str) -> Instrument | None: ...
+
+    def instrument_once(self, instrument_id: str) -> Instrument | None:
+        """Return the same as `instrument`, without keeping it at hand: for long lists read once."""
+
+    def attributes(self, instrument_id: str) -> Mapping[str, Mapping[str, str]]:
+        """Return broker code -> the columns of its file that nothing else carries, as text; empty when not mapped."""
 
     def find(self, identity: Identity) -> Instrument | None: ...
 
@@ -49,6 +60,36 @@ class Snapshot(Protocol):
 
 
 @attrs.frozen(kw_only=True)
+class Found:
+    """An instrument that is listed, or was."""
+
+    instrument: Instrument
+    """Without listings when no broker lists it any more."""
+    mapping_date: date
+    """The last mapping date that held it; the latest when it is listed."""
+
+
+class Unlisted(Protocol):
+    """The instruments that were listed once and are not in the latest mapping."""
+
+    @property
+    def count(self) -> int: ...
+
+    def find(self, instrument_id: str) -> Found | None: ...
+
+
+class _None:
+    count = 0
+
+    def find(self, instrument_id: str) -> Found | None:
+        return None
+
+
+NONE_UNLISTED: Unlisted = _None()
+"""Before anything has ever gone out."""
+
+
+@attrs.frozen(kw_only=True)
 class CatalogueState:
     """What the catalogue actor publishes."""
 
@@ -60,6 +101,24 @@ class CatalogueState:
     """Why not, for the 503; empty when published."""
     lost: Mapping[str, str] = attrs.field(factory=dict)
     """Broker code -> why the latest mapping holds nothing of it."""
+    missing: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    """Broker code -> name of one of its files -> why the latest mapping holds nothing of that file."""
+    shrunk: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
+    """Broker code -> stored segment -> listings in the mapping before, where the latest has far fewer."""
+    trouble: str | None = None
+    """Why the last build came to nothing, or could not be kept for a restart; the latest mapping serves all the same."""
+    unlisted: Unlisted = NONE_UNLISTED
+
+    def find_ever(self, instrument_id: str) -> Found | None:
+        """Find an instrument that is listed or was at any time, for the history routes (spec 1 §4.4)."""
+        listed = None if self.latest is None else self.latest.instrument(instrument_id)
+        if self.latest is not None and listed is not None:
+            return Found(instrument=listed, mapping_date=self.latest.mapping_date)
+        return self.unlisted.find(instrument_id)
+
+    def find_ever_by(self, identity: Identity) -> Found | None:
+        """The same by identity fields."""
+        return self.find_ever(identity.instrument_id)
 
 
 NOT_MAPPED = CatalogueState(latest=None, published_today=False, reason="no instruments have been mapped yet")

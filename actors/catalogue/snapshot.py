@@ -1,74 +1,61 @@
-"""One mapping date's catalogue over its memory-mapped file: columns stay in the file, lookups are binary searches.
+"""One mapping date's catalogue over its file (`table`): listings stay in the file until asked for, lookups are binary searches.
 
 Nothing here is written after it is made but the memos of what was once asked for, so any number of readers share it.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from datetime import date
+from functools import lru_cache
 
 import msgspec
 import polars as pl
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS
+from onebroker.actors.catalogue.master import Master
+from onebroker.actors.catalogue.table import Table, Tokens, held_table
 from onebroker.brokers.records import Listing
-from onebroker.config.instruments import Exchange, Identity, identity_from_fields
+from onebroker.config.instruments import Identity, identity_from_fields
 
-MOST_REMEMBERED = 50_000
-"""Instruments kept ready: more than are ever held, open and watched together."""
+MOST_REMEMBERED = 25_000
+"""Instruments kept ready, some 5 KB each: more than are held, open and watched together."""
 
 
-class _Index:
-    """Text -> row number: two sorted columns, about 20 bytes an entry."""
-
-    def __init__(self, keys: pl.Series, rows: pl.Series) -> None:
-        frame = pl.DataFrame({"key": keys, "row": rows}).sort("key")
-        self.keys = frame["key"]
-        self._rows = frame["row"]
-
-    def row(self, key: str) -> int | None:
-        place = bisect_left(self.keys, key)
-        if place < len(self.keys) and self.keys[place] == key:
-            return int(self._rows[place])
-        return None
+LISTING_FIELDS = (
+    "broker", "broker_token", "tradingsymbol", "exchange", "lot_size", "tick_size", "freeze_quantity", "contract_units",
+    "other_names",
+)  # fmt: skip
 
 
 class TableSnapshot:
-    """Implements `Snapshot` over a catalogue file's frame. Raises ValueError when the frame is of another kind."""
+    """Implements `Snapshot` over a catalogue's table, or a merged frame. Raises ValueError for a frame of another kind."""
 
-    def __init__(self, frame: pl.DataFrame, mapping_date: date) -> None:
-        if tuple(frame.columns) != (*INSTRUMENT_COLUMNS, "listings"):
-            raise ValueError("not a catalogue file")
-        self._frame = frame
+    def __init__(self, table: Table | pl.DataFrame, mapping_date: date) -> None:
+        self._table = table if isinstance(table, Table) else held_table(table)
         self._date = mapping_date
-        self._remembered: dict[int, Instrument] = {}
-        numbered = frame.select("instrument_id", "listings").with_row_index("row")
-        self._by_id = _Index(numbered["instrument_id"], numbered["row"])
-        listed = numbered.select("row", "listings").explode("listings")  # never empty
-        tokens = listed.select(
-            "row",
-            broker=pl.col("listings").struct.field("broker"),
-            token=pl.col("listings").struct.field("broker_token"),
-        )
-        self._listings = {
-            str(code): BrokerListings(self, str(code), _Index(part["token"], part["row"]))
-            for (code,), part in tokens.partition_by("broker", as_dict=True).items()
-        }
-        self._by_isin = self._isins()
+        self._remembered = lru_cache(MOST_REMEMBERED)(self._read)
+        self._listings = {code: BrokerListings(self, code, tokens) for code, tokens in self._table.tokens.items()}
+        self._master = Master(self._table.instruments, mapping_date)
 
     @property
     def mapping_date(self) -> date:
         return self._date
 
     @property
+    def master(self) -> Master:
+        return self._master
+
+    @property
     def count(self) -> int:
         """How many instruments there are."""
-        return self._frame.height
+        return self._table.instruments.height
 
     def instrument(self, instrument_id: str) -> Instrument | None:
-        row = self._by_id.row(instrument_id)
+        row = self._table.row(instrument_id)
         return None if row is None else self.at(row)
+
+    def instrument_once(self, instrument_id: str) -> Instrument | None:
+        row = self._table.row(instrument_id)
+        return None if row is None else self._read(row)
 
     def find(self, identity: Identity) -> Instrument | None:
         return self.instrument(identity.instrument_id)
@@ -79,34 +66,28 @@ class TableSnapshot:
         return None if row is None else self.at(row).instrument_id
 
     def by_isin(self, isin: str) -> tuple[str, ...]:
-        return tuple(self.at(row).instrument_id for row in self._by_isin.get(isin, ()))
+        return tuple(self.at(row).instrument_id for row in self._table.rows_of_isin(isin))
 
     def listings(self, broker: str) -> Mapping[str, Listing]:
         return self._listings.get(broker, _NO_LISTINGS)
 
     def attributes(self, instrument_id: str) -> dict[str, dict[str, str]]:
-        """Return broker code -> the columns of its file that nothing else carries, as text."""
-        row = self._by_id.row(instrument_id)
+        row = self._table.row(instrument_id)
         if row is None:
             return {}
         return {
             listing["broker"]: {
                 name: text for name, text in _columns(listing["attributes"]).items() if text is not None
             }
-            for listing in self._frame["listings"][row].to_list()
+            for listing in self._table.listings(row, ("broker", "attributes"))
         }
 
     def at(self, row: int) -> Instrument:
         """Return the instrument of a row (order of the file: exchange, segment, identity)."""
-        known = self._remembered.get(row)
-        if known is None:
-            if len(self._remembered) >= MOST_REMEMBERED:
-                self._remembered.clear()
-            known = self._remembered[row] = self._read(row)
-        return known
+        return self._remembered(row)
 
     def _read(self, row: int) -> Instrument:
-        values = self._frame.row(row, named=True)
+        values = self._table.instruments.row(row, named=True)
         return Instrument(
             instrument_id=values["instrument_id"],
             identity=identity_from_fields(values),
@@ -124,51 +105,37 @@ class TableSnapshot:
                     tick_size=listing["tick_size"],
                     freeze_quantity=listing["freeze_quantity"],
                     contract_units=listing["contract_units"],
-                    other_names=listing.get("other_names"),  # catalogue files of before it have none
+                    other_names=listing["other_names"],
                 )
-                for listing in values["listings"]
+                for listing in self._table.listings(row, LISTING_FIELDS)
             },
         )
-
-    def _isins(self) -> dict[str, tuple[int, ...]]:
-        """Only securities carry one: some ten thousand."""
-        rows = (
-            self._frame.select("isin", "exchange")
-            .with_row_index("row")
-            .drop_nulls("isin")
-            .sort(pl.col("exchange") != Exchange.NSE.value, "row")
-            .group_by("isin", maintain_order=True)
-            .agg("row")
-        )
-        return {isin: tuple(found) for isin, found in rows.iter_rows()}
 
 
 class BrokerListings(Mapping[str, Listing]):
     """A broker's listings by broker_token, read from the file when asked for. One object for the snapshot's life."""
 
-    def __init__(self, snapshot: TableSnapshot, broker: str, index: _Index) -> None:
+    def __init__(self, snapshot: TableSnapshot, broker: str, tokens: Tokens) -> None:
         self._snapshot = snapshot
         self._broker = broker
-        self._index = index
-        self._known: dict[str, Listing] = {}
-        self.row = index.row
+        self._tokens = tokens
+        self._known = lru_cache(MOST_REMEMBERED)(self._read)  # feeds ask at every tick
+        self.row = tokens.row
 
     def __getitem__(self, broker_token: str) -> Listing:
-        known = self._known.get(broker_token)
-        if known is None:  # feeds ask at every tick, so what was read once is kept
-            row = self.row(broker_token)
-            if row is None:
-                raise KeyError(broker_token)
-            if len(self._known) >= MOST_REMEMBERED:
-                self._known.clear()
-            known = self._known[broker_token] = self._snapshot.at(row).listings[self._broker]
-        return known
+        return self._known(broker_token)
+
+    def _read(self, broker_token: str) -> Listing:
+        row = self.row(broker_token)
+        if row is None:
+            raise KeyError(broker_token)
+        return self._snapshot.at(row).listings[self._broker]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._index.keys)
+        return iter(self._tokens)
 
     def __len__(self) -> int:
-        return len(self._index.keys)
+        return len(self._tokens)
 
 
 _NO_LISTINGS: Mapping[str, Listing] = {}

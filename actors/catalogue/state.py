@@ -1,9 +1,12 @@
-"""When a build is due and when orders may rest on the mapping there is (architecture 8, today's catalogue). Pure."""
+"""When a build is due, when orders may rest on the mapping there is (architecture 8, today's catalogue), and how two builds
+compare. Pure."""
 
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 
 import attrs
 
+from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import IST
 from onebroker.config.instruments import TRADING_EXCHANGES
@@ -16,6 +19,8 @@ MOST_RETRY_SECONDS = 300.0
 """Between builds while orders wait for one."""
 MOST_LOST_RETRY_SECONDS = 3600.0
 """Between builds that look for a lost broker only: each fetches every broker's files again."""
+SHRUNK = 0.5
+"""A broker's segment with less than this share of its listings before is said to have shrunk (lesson 15)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,3 +88,29 @@ def seconds_to_next_look(now: datetime) -> float:
 def retry_seconds(failures: int, most_seconds: float) -> float:
     """Return the wait after the n-th build in a row that failed or lost a broker."""
     return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(failures - 1, 10), most_seconds))
+
+
+def losses(built: BuildReport, mapped: BuildReport) -> dict[str, str]:
+    """Return what `mapped` holds and `built` would not, each with why: brokers, and single files of brokers.
+
+    What a broker gives counts as a gain over nothing, whichever of its files are missing.
+    """
+    lost = {code: why for code, why in built.lost.items() if code not in mapped.lost}
+    for code, missing in built.missing.items():
+        held = mapped.missing.get(code, {})
+        if code not in mapped.lost:
+            lost.update({f"{code} {name}": why for name, why in missing.items() if name not in held})
+    return lost
+
+
+def mark_shrunk(built: BuildReport, before: Iterable[BuildReport]) -> None:
+    """Note in `built` which segments hold far fewer listings than when the broker was last mapped; `before` is newest first."""
+    unseen = {code: broker for code, broker in built.brokers.items() if broker.error is None}
+    for report in before:
+        if not unseen:
+            return
+        for code in [code for code in unseen if report.brokers.get(code, BrokerReport()).rows]:
+            broker, old = unseen.pop(code), report.brokers[code].segments
+            broker.shrunk = {
+                name: count for name, count in old.items() if broker.segments.get(name, 0) < count * SHRUNK
+            }

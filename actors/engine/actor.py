@@ -231,6 +231,7 @@ class EngineActor:
             place.reply.answer(answers.not_written(place.intent_id, "the order engine has lost its lock"))
             self._lock.lose()
         else:
+            self._doors.parents.note(record.parent_order_id, record)
             return True
         return False
 
@@ -291,6 +292,7 @@ class EngineActor:
         except FencedOut:
             self._lock.lose()
             return
+        self._doors.parents.note(parent_id, failed)
         if not record.answered:
             self._keep_answer(record.intent_id, answers.rebuilt(record))
 

@@ -7,6 +7,8 @@ import attrs
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.choice.failures import OrderFailures
 from onebroker.actors.engine.index import Legs
+from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.messages import SessionMessage
@@ -37,4 +39,6 @@ class EngineDoors:
     owner: str
     """The random id kept in the data directory."""
     excluded_brokers: frozenset[str] = frozenset()
+    parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
+    """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)

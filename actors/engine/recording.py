@@ -102,6 +102,7 @@ class Recorder:
             self._saved = None
             self.wake()  # a write that failed may have taken effect: what is true is written over it
             await self._commit(Set(keys.parent(after.parent_order_id), encode_parent(after)), *ops)
+            self._doors.parents.note(after.parent_order_id, after)
             if self._record is before:
                 self._record = after
                 self._saved = _Saved(after, over=False)
@@ -129,6 +130,7 @@ class Recorder:
                 self.wake()
                 return False
             self._saved = _Saved(record, over)
+            self._doors.parents.note(record.parent_order_id, record)
             return True
 
     def _ops(self, record: ParentRecord, over: bool) -> list[Op]:

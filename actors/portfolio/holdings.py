@@ -31,7 +31,7 @@ _PERCENT_PLACES = 4
 """As a quote's change_percent (spec 1 §2.3)."""
 
 
-class HoldingPnl(msgspec.Struct, frozen=True, kw_only=True):
+class HoldingPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Rupees of the whole holding; null where a figure it needs is not known."""
 
     unrealized: float | None
@@ -40,7 +40,7 @@ class HoldingPnl(msgspec.Struct, frozen=True, kw_only=True):
     day_change_percentage: float | None
 
 
-class HoldingView(msgspec.Struct, frozen=True, kw_only=True):
+class HoldingView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """An element of `holdings`, fields in the order of spec 1 §2.5."""
 
     instrument_id: str | None

@@ -37,19 +37,21 @@ class PositionPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     total: float | None
 
 
-class BrokerPosition(msgspec.Struct, frozen=True, kw_only=True):
+class BrokerPosition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """An element of `by_broker`: the broker's own row."""
 
     broker: str
     position_key: str
     instrument_token: str
     tradingsymbol: str
-    quantity: int
+    quantity: int | None
     average_price: float | None
     pnl: PositionPnl
+    contracts: int | msgspec.UnsetType = msgspec.UNSET
+    """Only where `quantity` is null: what the broker reports, signed, in contracts of which the units are not known."""
 
 
-class PositionView(msgspec.Struct, frozen=True, kw_only=True):
+class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A row of `net` or `day`."""
 
     instrument_id: str | None
@@ -64,10 +66,10 @@ class PositionView(msgspec.Struct, frozen=True, kw_only=True):
     option_type: str | None
     product: str
     """delivery, intraday, carry, cover, bracket, margin_trading, or the broker's term upper-cased."""
-    quantity: int
-    """Units, signed."""
-    buy_quantity: int
-    sell_quantity: int
+    quantity: int | None
+    """Units, signed; null where a broker of the row counts contracts of a size not known, as are the other quantities."""
+    buy_quantity: int | None
+    sell_quantity: int | None
     buy_value: float | None
     sell_value: float | None
     buy_average: float | None
@@ -78,7 +80,7 @@ class PositionView(msgspec.Struct, frozen=True, kw_only=True):
     """As the broker most recently read reports it."""
     multiplier: float | None
     """The brokers' own figure; null when they differ."""
-    overnight_quantity: int
+    overnight_quantity: int | None
     pnl: PositionPnl
     by_broker: tuple[BrokerPosition, ...]
 
@@ -109,7 +111,7 @@ def merge_position(members: tuple[Member, ...], identity: Identity | None, last_
     """Merge the rows of one instrument and product. `members` in the order of the broker codes, `last_price` as reported."""
     places = _UNMAPPED_PLACES if identity is None else price_places(identity.segment)
     rows = [row for _, row in members]
-    buy_quantity, sell_quantity = sum(row.buy_quantity for row in rows), sum(row.sell_quantity for row in rows)
+    buy_quantity, sell_quantity = _units(row.buy_quantity for row in rows), _units(row.sell_quantity for row in rows)
     buy_paise = _added((row.buy_quantity, row.buy_value) for row in rows)
     sell_paise = _added((row.sell_quantity, row.sell_value) for row in rows)
     multipliers = {row.multiplier for row in rows}
@@ -118,7 +120,7 @@ def merge_position(members: tuple[Member, ...], identity: Identity | None, last_
     return PositionView(
         **fields,
         product=position_product(rows[0].product),
-        quantity=sum(row.quantity for row in rows),
+        quantity=_units(row.quantity for row in rows),
         buy_quantity=buy_quantity,
         sell_quantity=sell_quantity,
         buy_value=None if buy_paise is None else rupees(buy_paise),
@@ -126,9 +128,9 @@ def merge_position(members: tuple[Member, ...], identity: Identity | None, last_
         buy_average=_average(buy_paise, buy_quantity, places),
         sell_average=_average(sell_paise, sell_quantity, places),
         average_price=_held_average(rows, places),
-        last_price=None if last_price is None else round_half_up(last_price, places),
+        last_price=_rounded(last_price, places),
         multiplier=multipliers.pop() if len(multipliers) == 1 else None,
-        overnight_quantity=sum(row.overnight_quantity for row in rows),
+        overnight_quantity=_units(row.overnight_quantity for row in rows),
         pnl=_merged_pnl([one.pnl for one in by_broker]),
         by_broker=by_broker,
     )
@@ -148,17 +150,20 @@ def _broker_position(broker: str, row: PositionRow, places: int) -> BrokerPositi
         instrument_token=row.instrument_token,
         tradingsymbol=row.tradingsymbol,
         quantity=row.quantity,
-        average_price=None if average is None else round_half_up(average, places),
+        average_price=_rounded(average, places),
         pnl=_broker_pnl(row),
+        contracts=msgspec.UNSET if row.contracts is None else row.contracts,
     )
 
 
 def _own_average(row: PositionRow) -> float | None:
     """A closed row has no average; zero on an open one is a stand-in (lesson 11). Never the last price."""
-    return price_or_none(row.average_price) if row.quantity else None
+    return price_or_none(row.average_price) if row.quantity != 0 else None
 
 
 def _held_average(rows: list[PositionRow], places: int) -> float | None:
+    if any(row.quantity is None for row in rows):
+        return None if len(rows) > 1 else _rounded(_own_average(rows[0]), places)
     held = [(row.quantity, _own_average(row)) for row in rows if row.quantity]
     if not held or len({quantity > 0 for quantity, _ in held}) != 1:
         return None
@@ -182,7 +187,7 @@ def _unrealized_paise(row: PositionRow) -> int | None:
     if row.quantity == 0:
         return 0
     average, last = _own_average(row), price_or_none(row.last_price)
-    if average is None or last is None:
+    if average is None or last is None or row.quantity is None:
         return None
     return value_paise(row.quantity, last) - value_paise(row.quantity, average)
 
@@ -202,22 +207,32 @@ def _known_sum(figures: list[float | None]) -> int | None:
     return sum(known) if len(known) == len(figures) else None
 
 
+def _rounded(price: float | None, places: int) -> float | None:
+    return None if price is None else round_half_up(price, places)
+
+
+def _units(quantities: Iterable[int | None]) -> int | None:
+    """Add quantities up; one that is not known in units makes the sum unknown."""
+    known = list(quantities)
+    return None if None in known else sum(quantity for quantity in known if quantity is not None)
+
+
 def _rupees(amount_paise: int | None) -> float | None:
     return None if amount_paise is None else rupees(amount_paise)
 
 
-def _added(sides: Iterable[tuple[int, float | None]]) -> int | None:
+def _added(sides: Iterable[tuple[int | None, float | None]]) -> int | None:
     """Add up values in paise; a side without units is worth zero, one with units and no value makes the sum unknown."""
     total = 0
     for quantity, value in sides:
         if value is not None:
             total += paise(value)
-        elif quantity:
+        elif quantity != 0:
             return None
     return total
 
 
-def _average(value_in_paise: int | None, quantity: int, places: int) -> float | None:
+def _average(value_in_paise: int | None, quantity: int | None, places: int) -> float | None:
     return None if value_in_paise is None or not quantity else quotient(value_in_paise, quantity * 100, places)
 
 

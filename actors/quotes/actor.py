@@ -1,44 +1,51 @@
 """The quote book's actor: takes ticks, decides what the feeds carry, fetches quotes over REST, and writes once a second.
 
-A restart begins with the quotes in the store, received when they truly were; those that no feed renews are stale at once.
+A restart begins with the quotes in the store, received when they truly were. In a session, those that no feed renews are stale:
+at once when their feed is known to be down, after a while when the service has just begun.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import assert_never
 
 import msgspec
 import trio
 
-from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.quotes.book import FETCHED_SECONDS, QuoteBook
+from onebroker.actors.quotes.book import FETCHED_SECONDS, LIVE_SECONDS, QuoteBook
+from onebroker.actors.quotes.feeding import Feeding
 from onebroker.actors.quotes.fetching import fetch
 from onebroker.actors.quotes.fold import Quote
-from onebroker.actors.quotes.messages import Beat, FetchDone, FetchQuote, Found, QuoteMessage, Touched
-from onebroker.actors.quotes.usable import may_serve
-from onebroker.actors.quotes.watching import ASKED_SECONDS, Session, Share, share, wanted
-from onebroker.actors.sessions.messages import TickReceived, Watch
-from onebroker.actors.store import keys
-from onebroker.actors.store.interface import HashSet, Set, Store, StoreError
+from onebroker.actors.quotes.known import KnownInstruments
+from onebroker.actors.quotes.messages import Beat, FetchDone, FetchQuote, Found, QuoteMessage, Repaired, Touched
+from onebroker.actors.quotes.recording import TickRecorder, followed_for_recording, recorded
+from onebroker.actors.quotes.repairing import Repairs
+from onebroker.actors.quotes.storing import QuoteStore
+from onebroker.actors.quotes.usable import market_of, may_serve, open_markets
+from onebroker.actors.quotes.watching import ASKED_SECONDS, MOST_ASKED, Session
+from onebroker.actors.sessions.messages import TickReceived
+from onebroker.actors.store.interface import Store
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock, from_epoch
-from onebroker.config.instruments import calendar_of
 from onebroker.config.messages import quotes as sentences
 from onebroker.config.refusal import Refusal
+from onebroker.config.sections import RecordedInstruments
 
 BEAT_SECONDS = 1.0
-WATCH_AGAIN_SECONDS = 15.0
-"""An unchanged watch list is sent again this often: a session that was restarted has none."""
-KEPT_SECONDS = 10 * 24 * 3600.0
-"""A stored quote older than this serves nobody (no market is closed so long) and is removed at a start."""
-
-_log = logging.getLogger("onebroker.quotes")
+RESTORED_SECONDS = 15.0
+"""How long feeds have after a start to renew what was in the store, before it is stale."""
+MARK_AGAIN_SECONDS = 10.0
+"""All quotes are looked through for stale ones when a feed or the plan changed, and this often besides."""
+FORGET_SECONDS = 60.0
+RESTORE_AGAIN_SECONDS = 5.0
+SLICE = 250
+"""Messages, or quotes looked through, between which others run: about half a millisecond."""
 
 
 class QuoteBookActor:
-    """Told and asked with the messages of `messages.py`. `sessions` are in the brokers' priority order."""
+    """Told and asked with the messages of `messages.py`. `sessions` are in the brokers' priority order. `recorder` hears every
+    tick of what `record` chooses."""
 
     def __init__(
         self,
@@ -50,169 +57,181 @@ class QuoteBookActor:
         store: Store,
         clock: Clock,
         calendar: Calendar,
+        record: RecordedInstruments = RecordedInstruments(scope="held"),  # noqa: B008  # frozen
+        recorder: TickRecorder | None = None,
     ) -> None:
         self._mailbox = mailbox
         self._published = published
         self._sessions = sessions
-        self._catalogue = catalogue
-        self._store = store
+        self._store = QuoteStore(store, clock)
         self._clock = clock
         self._calendar = calendar
-        self._book = QuoteBook(tuple(sessions))
-        self._snapshot: Snapshot | None = None
-        self._ids: dict[tuple[str, str], str | None] = {}
-        """(broker, token) -> instrument, remembered as long as the snapshot is the same."""
+        self._record = record
+        self._recorder = recorder
+        self._recorded: frozenset[str] = frozenset()
+        self._book = QuoteBook(tuple(sessions), followers=published.value.followers)
+        self._known = KnownInstruments(catalogue)
+        self._feeding = Feeding(sessions, self._known)
+        self._repairs = Repairs(
+            sessions=sessions,
+            known=self._known,
+            clock=clock,
+            needed=self._feeding.needed,
+            lacks=self._lacks,
+            deliver=self._deliver,
+        )
         self._asked: dict[str, float] = {}
         """instrument_id -> monotonic seconds of the last touch."""
-        self._shares: dict[str, Share] = {}
-        self._watched_at: dict[str, float] = {}
+        self._began_at = clock.monotonic()
+        self._heard_at: dict[str, float] = {}
+        """Broker -> monotonic seconds of its last tick."""
+        self._marked: tuple[object, float] = (None, 0.0)
+        """What the last look for stale quotes was based on, and when it was."""
+        self._forget_at = 0.0
         self._fetching: dict[str, list[Reply[Found]]] = {}
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await self._restore()
-        self._mark_stale()
+        restored = await self._store.restore(self._book)
         self._published.set(self._book)
         async with trio.open_nursery() as nursery:
+            if not restored:
+                nursery.start_soon(self._restore_later)
             nursery.start_soon(self._beat)
+            nursery.start_soon(self._repairs.run)
             task_status.started()
             async for message in self._mailbox:
-                match message:
-                    case TickReceived():
-                        self._take(message)
-                    case Touched():
-                        self._asked[message.instrument_id] = self._clock.monotonic()
-                    case FetchQuote():
-                        self._start_fetch(message, nursery)
-                    case FetchDone():
-                        self._finish_fetch(message)
-                    case Beat():
-                        self._write()
-                        self._watch()
-                        self._mark_stale()
-                        self._book.forget_fetched(self._clock.epoch() - FETCHED_SECONDS)
-                    case _:
-                        assert_never(message)
+                await self._handle_all([message, *self._mailbox.take_replaced()], nursery)
 
-    # Start and beat
-
-    async def _restore(self) -> None:
-        try:
-            stored = await self._store.hash_all(keys.QUOTES_LIVE)
-        except StoreError as error:
-            _log.warning("stored quotes could not be read, so the book starts empty: %s", error)
-            return
-        oldest = self._clock.epoch() - KEPT_SECONDS
-        outdated = []
-        for instrument_id, encoded in stored.items():
-            quote = _decode(encoded)
-            if quote is None or quote.received_at < oldest:
-                outdated.append(instrument_id)
+    async def _handle_all(self, messages: list[QuoteMessage], nursery: trio.Nursery) -> None:
+        """Work through what has waited; ticks come by the thousand and must cost no trip through the scheduler each."""
+        now = self._clock.monotonic()
+        for number, message in enumerate(messages, 1):
+            if type(message) is TickReceived:
+                self._take(message, now)
             else:
-                self._book.restore(instrument_id, quote)
-        if outdated:
-            self._store.post(HashSet(keys.QUOTES_LIVE, {}, tuple(outdated)))
+                await self._handle(message, nursery)
+            if number % SLICE == 0:
+                await trio.lowlevel.checkpoint()
+
+    async def _handle(self, message: QuoteMessage, nursery: trio.Nursery) -> None:
+        match message:
+            case TickReceived():
+                self._take(message, self._clock.monotonic())
+            case Touched():
+                self._asked[message.instrument_id] = self._clock.monotonic()
+            case FetchQuote():
+                self._start_fetch(message, nursery)
+            case FetchDone():
+                self._finish_fetch(message)
+            case Repaired():
+                for instrument_id, quote in message.quotes.items():
+                    self._keep_fetched(instrument_id, quote)
+            case Beat():
+                await self._turn()
+            case _:
+                assert_never(message)
+
+    async def _restore_later(self) -> None:
+        """Take up what is stored as soon as the store can be read; what came meanwhile is newer and stays."""
+        while True:
+            await trio.sleep(RESTORE_AGAIN_SECONDS)
+            if await self._store.restore(self._book):
+                return
+
+    # Ticks
+
+    def _take(self, message: TickReceived, now: float) -> None:
+        broker = message.broker
+        self._heard_at[broker] = now
+        instrument_id = self._known.id_of(broker, message.tick.broker_token)
+        if instrument_id is None:
+            return
+        quote = self._book.take(instrument_id, broker, message.tick, message.received_at)
+        if quote is not None and instrument_id in self._recorded and self._recorder is not None:
+            self._recorder.record(instrument_id, quote)
+
+    # The beat
 
     async def _beat(self) -> None:
         while True:
             await trio.sleep(BEAT_SECONDS)
             self._mailbox.address.replace("beat", Beat())
 
-    def _write(self) -> None:
-        changed = self._book.drain_changed()
-        if changed:
-            values = {instrument_id: msgspec.json.encode(quote) for instrument_id, quote in changed.items()}
-            self._store.post(HashSet(keys.QUOTES_LIVE, values))
+    async def _turn(self) -> None:
+        now = self._clock.monotonic()
+        ticked, marked = self._book.drain_changed()
+        await self._store.write_live(self._book, ticked | marked)
+        self._feeding.renew_mute(self._heard_at, ticked, now)
+        await self._watch(now)
+        await self._mark_stale(now)
+        if now >= self._forget_at:
+            self._forget_at = now + FORGET_SECONDS
+            self._forget()
 
-    # Ticks
+    async def _watch(self, now: float) -> None:
+        self._asked = {one: at for one, at in self._asked.items() if now - at < ASKED_SECONDS}
+        if len(self._asked) > MOST_ASKED:
+            latest = sorted(self._asked.items(), key=lambda asked: -asked[1])
+            self._asked = dict(latest[:MOST_ASKED])
+        before = self._feeding.version
+        await self._feeding.turn((*self._book.followers, *followed_for_recording(self._record)), self._asked, now)
+        if self._feeding.version != before:
+            self._recorded = recorded(self._record, self._feeding.wanted)
 
-    def _take(self, message: TickReceived) -> None:
-        instrument_id = self._id_of(message.broker, message.tick.broker_token)
-        if instrument_id is not None:
-            self._book.take(instrument_id, message.broker, message.tick, message.received_at)
-
-    def _id_of(self, broker: str, broker_token: str) -> str | None:
-        latest = self._catalogue.value.latest
-        if latest is not self._snapshot:
-            self._snapshot = latest
-            self._ids = {}
-        key = (broker, broker_token)
-        if key not in self._ids:
-            self._ids[key] = None if latest is None else latest.by_token(broker, broker_token)
-        return self._ids[key]
-
-    def _instrument(self, instrument_id: str) -> Instrument | None:
-        latest = self._catalogue.value.latest
-        return None if latest is None else latest.instrument(instrument_id)
-
-    def _mark_stale(self) -> None:
+    async def _mark_stale(self, now: float) -> None:
         """In a session, a quote is stale from the moment no feed renews it: its broker's feed is down, or the instrument is
         not on it any more. Out of session the last quote stays the market's last word."""
-        connected = {code for code, session in self._sessions.items() if session.view.value.market_feed.connected}
-        now = from_epoch(self._clock.epoch())
-        open_markets: dict[tuple[str, str], bool] = {}
+        moment = self._clock.epoch()
+        opened = open_markets(self._calendar, moment)
+        basis = (self._feeding.version, opened)
+        if basis == self._marked[0] and now - self._marked[1] < MARK_AGAIN_SECONDS:
+            return
+        self._marked = (basis, now)
 
-        def orphaned(instrument_id: str, broker: str) -> bool:
-            carried = self._shares.get(broker)
-            if broker in connected and carried is not None and instrument_id in carried.instrument_ids:
+        def orphaned(instrument_id: str, quote: Quote) -> bool:
+            if self._feeding.renews(instrument_id, quote):
                 return False
-            instrument = self._instrument(instrument_id)
-            if instrument is None:
+            if quote.restored and now - self._began_at < RESTORED_SECONDS:
                 return False
-            market = (instrument.identity.exchange, calendar_of(instrument.identity.segment))
-            if market not in open_markets:
-                open_markets[market] = self._calendar.is_open(*market, now)
-            return open_markets[market]
+            instrument = self._known.instrument(instrument_id)
+            return instrument is not None and market_of(instrument.identity) in opened
 
-        self._book.mark_stale(orphaned, now.timestamp())
+        ids = list(self._book)
+        for start in range(0, len(ids), SLICE):
+            self._book.mark_stale(ids[start : start + SLICE], orphaned, moment)
+            await trio.lowlevel.checkpoint()
 
-    # Watching
+    def _forget(self) -> None:
+        now = self._clock.epoch()
+        self._store.remove_live(self._book.forget_live(now - LIVE_SECONDS, self._feeding.carried()))
+        self._store.remove_fetched(self._book.forget_fetched(now - FETCHED_SECONDS))
 
-    def _watch(self) -> None:
-        now = self._clock.monotonic()
-        self._asked = {key: at for key, at in self._asked.items() if now - at < ASKED_SECONDS}
-        views = {code: session.view.value for code, session in self._sessions.items()}
-        ids = wanted(views, self._asked, self._id_of)
-        for code, session in self._sessions.items():
-            carried = share(session.broker, ids, self._instrument)
-            before = self._shares.get(code)
-            same = before is not None and set(before.listings) == set(carried.listings)
-            if same and now - self._watched_at[code] < WATCH_AGAIN_SECONDS:
-                continue
-            self._shares[code] = carried
-            self._watched_at[code] = now
-            session.address.replace("watch", Watch(carried.listings))
+    # Repairs
+
+    def _lacks(self, instrument_id: str) -> bool:
+        instrument = self._known.instrument(instrument_id)
+        if instrument is None:
+            return False
+        now = self._clock.epoch()
+        quote = self._book.newest(instrument_id)
+        if quote is not None and may_serve(quote, instrument.identity, self._calendar, now):
+            return False
+        return self._calendar.is_open(*market_of(instrument.identity), from_epoch(now))
+
+    async def _deliver(self, quotes: Mapping[str, Quote]) -> None:
+        await self._mailbox.address.tell(Repaired(quotes))
 
     # Fetching
 
     def _start_fetch(self, message: FetchQuote, nursery: trio.Nursery) -> None:
         """Join a fetch that runs, or start one."""
-        instrument_id = message.instrument.instrument_id
-        waiting = self._fetching.setdefault(instrument_id, [])
+        waiting = self._fetching.setdefault(message.instrument.instrument_id, [])
         waiting.append(message.reply)
         if len(waiting) == 1:
             nursery.start_soon(self._fetch, message.instrument)
 
     async def _fetch(self, instrument: Instrument) -> None:
-        stored = await self._stored_fetch(instrument)
-        if stored is not None:
-            done = FetchDone(instrument_id=instrument.instrument_id, found=Found(quote=stored, source="cache"))
-        else:
-            done = await fetch(self._sessions, instrument, self._clock)
-        await self._mailbox.address.tell(done)
-
-    async def _stored_fetch(self, instrument: Instrument) -> Quote | None:
-        """Return a quote fetched before a restart, when it may still be served."""
-        if self._book.fetched(instrument.instrument_id) is not None:
-            return None  # the reader has seen it
-        try:
-            encoded = await self._store.get(keys.fetched_quote(instrument.instrument_id))
-        except StoreError:
-            return None
-        quote = None if encoded is None else _decode(encoded)
-        if quote is None or not may_serve(quote, instrument.identity, self._calendar, self._clock.epoch()):
-            return None
-        live = self._book.live(instrument.instrument_id)
-        return quote if live is None or quote.received_at > live.received_at else None
+        await self._mailbox.address.tell(await fetch(self._sessions, instrument, self._clock))
 
     def _finish_fetch(self, done: FetchDone) -> None:
         waiting = self._fetching.pop(done.instrument_id, [])
@@ -221,14 +240,15 @@ class QuoteBookActor:
             for reply in waiting:
                 reply.refuse(Refusal(503, sentence))
             return
-        found = done.found
-        if found.source == "broker":
-            found = Found(quote=self._with_previous_close(done.instrument_id, found.quote), source="broker")
-            encoded = msgspec.json.encode(found.quote)
-            self._store.post(Set(keys.fetched_quote(done.instrument_id), encoded, FETCHED_SECONDS))
-        self._book.keep_fetched(done.instrument_id, found.quote)
+        kept = self._keep_fetched(done.instrument_id, done.found.quote)
         for reply in waiting:
-            reply.answer(found)
+            reply.answer(Found(quote=kept, source="broker"))
+
+    def _keep_fetched(self, instrument_id: str, quote: Quote) -> Quote:
+        kept = self._with_previous_close(instrument_id, quote)
+        self._book.keep_fetched(instrument_id, kept)
+        self._store.write_fetched(instrument_id, kept)
+        return kept
 
     def _with_previous_close(self, instrument_id: str, quote: Quote) -> Quote:
         """Keep the previous close of the cached quote it replaces, when both are of one India day (spec 1 §4.7, rule 4)."""
@@ -239,10 +259,3 @@ class QuoteBookActor:
             return quote
         tick = msgspec.structs.replace(quote.tick, previous_close=cached.tick.previous_close)
         return msgspec.structs.replace(quote, tick=tick)
-
-
-def _decode(encoded: bytes) -> Quote | None:
-    try:
-        return msgspec.json.decode(encoded, type=Quote)
-    except msgspec.DecodeError:
-        return None

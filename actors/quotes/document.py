@@ -1,19 +1,17 @@
 """The unified quote document (spec 1 §2.3), built when it is read. Pure."""
 
-from decimal import Decimal
 from typing import Literal
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.fold import LARGEST_PRICE, Quote, is_price
 from onebroker.brokers.records import DepthLevel
 from onebroker.config.instruments import price_places
-from onebroker.config.money import exact, round_half_up
+from onebroker.config.money import quotient, round_half_up, scaled
 
 Source = Literal["cache", "broker"]
 
 DEPTH_LEVELS = 5
 CHANGE_PLACES = 4
-_LTP_FIELDS = ("last_price", "last_trade_time", "received_at", "source")
 
 
 def quote_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
@@ -28,10 +26,10 @@ def quote_document(quote: Quote, instrument: Instrument, source: Source, now: fl
         "broker_token": tick.broker_token,
         "lot_size": instrument.lot_size,
         "last_price": last_price,
-        "average_price": None if tick.average_price is None else round_half_up(tick.average_price, places),
+        "average_price": _rounded(tick.average_price, places),
         "ohlc": _day_bar(quote, places),
         "previous_close": previous_close,
-        "change_percent": change_percent(last_price, previous_close),
+        "change_percent": change_percent(last_price, previous_close, places),
         "last_quantity": tick.last_quantity,
         "volume": tick.volume,
         "buy_quantity": tick.buy_quantity,
@@ -52,8 +50,13 @@ def quote_document(quote: Quote, instrument: Instrument, source: Source, now: fl
 
 def ltp_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
     """Return the fields marked L."""
-    whole = quote_document(quote, instrument, source, now)
-    return {**instrument.identity.fields(), **{name: whole[name] for name in _LTP_FIELDS}}
+    return {
+        **instrument.identity.fields(),
+        "last_price": round_half_up(quote.tick.last_price, price_places(instrument.identity.segment)),
+        "last_trade_time": quote.tick.last_trade_time,
+        "received_at": quote.received_at,
+        "source": source,
+    }
 
 
 def ohlc_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
@@ -66,12 +69,12 @@ def ohlc_document(quote: Quote, instrument: Instrument, source: Source, now: flo
     }
 
 
-def change_percent(last_price: float, previous_close: float | None) -> float | None:
-    """Return the percent change between the two prices as the document shows them."""
-    if previous_close is None:
+def change_percent(last_price: float, previous_close: float | None, places: int) -> float | None:
+    """Return the percent change between the two prices as the document shows them, with `places` decimals."""
+    if not previous_close:
         return None
-    change = (exact(last_price) - exact(previous_close)) / exact(previous_close) * Decimal(100)
-    return round_half_up(float(change), CHANGE_PLACES)
+    before = scaled(previous_close, places)
+    return quotient((scaled(last_price, places) - before) * 100, before, CHANGE_PLACES)
 
 
 def _day_bar(quote: Quote, places: int) -> dict[str, object]:
@@ -81,11 +84,16 @@ def _day_bar(quote: Quote, places: int) -> dict[str, object]:
 
 def _price(value: float | None, places: int) -> float | None:
     """Brokers write zero for a price that does not exist yet (no trade today, first day of listing)."""
-    return round_half_up(value, places) if value else None
+    return _rounded(value, places) or None
+
+
+def _rounded(value: float | None, places: int) -> float | None:
+    """What is no price (not a number, infinite, beyond any price) is shown as missing."""
+    return None if value is None or not abs(value) < LARGEST_PRICE else round_half_up(value, places)
 
 
 def _levels(levels: tuple[DepthLevel, ...] | None, places: int) -> list[dict[str, object]]:
-    filled = [level for level in levels or () if level.quantity > 0 and level.price > 0]
+    filled = [level for level in levels or () if level.quantity > 0 and is_price(level.price)]
     return [
         {"price": round_half_up(level.price, places), "quantity": level.quantity, "orders": level.orders}
         for level in filled[:DEPTH_LEVELS]

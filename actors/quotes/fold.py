@@ -5,7 +5,6 @@ the broker's fullest mode; a tick that carries less all the same (an index, a br
 and an empty depth where it carries nothing, never a figure of another moment (architecture 9).
 """
 
-import math
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -16,6 +15,10 @@ SAME_MOMENT_SECONDS = 2.0
 """A broker's newest tick counts as current when it is at most this much older than the newest of any broker."""
 AHEAD_SECONDS = 60.0
 """An exchange time further ahead of its receipt is a broker's mistake: it orders nothing, or all later ticks would drop."""
+LARGEST_PRICE = 1e12
+"""Rupees; no instrument costs as much, so what is above is damage."""
+CLOCK_STEP_SECONDS = 5.0
+"""A receipt held that lies further in the future comes from another clock (the machine's was set back): it orders nothing."""
 
 
 class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -29,13 +32,25 @@ class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Epoch seconds since when, in a session, no live feed stands behind it; None = not stale."""
     ordered_at: float | None = None
     """Latest exchange time seen from this broker, epoch seconds: a tick of before is dropped."""
+    restored: bool = False
+    """Received before a restart: it may be served, but nobody may act on it."""
+
+
+def is_price(value: float) -> bool:
+    """Tell whether a last price is one that may be served: above zero and finite."""
+    return 0 < value < LARGEST_PRICE
 
 
 def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quote | None:
-    """Return what is held after `tick`, or None when it is dropped: no price, or older than what is held."""
-    if not (math.isfinite(tick.last_price) and tick.last_price > 0):
+    """Return what is held after `tick`, or None when it is dropped: no price, or older than what is held, by the exchange's
+    time or by ours."""
+    if not is_price(tick.last_price):
         return None
-    before = None if held is None else held.ordered_at
+    before = None
+    if held is not None:
+        if 0 < held.received_at - received_at <= CLOCK_STEP_SECONDS:
+            return None
+        before = held.ordered_at
     at = tick.exchange_time
     if at is not None and at > received_at + AHEAD_SECONDS:
         at = None
@@ -46,6 +61,8 @@ def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quo
 
 def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | None:
     """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones."""
+    if len(by_broker) == 1:
+        return next(iter(by_broker.values()))
     live = {code: quote for code, quote in by_broker.items() if quote.stale_since is None} or by_broker
     if not live:
         return None

@@ -1,5 +1,6 @@
 """What the quote book may be told and asked. Ticks come from sessions (`sessions.messages.TickReceived`)."""
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import attrs
@@ -50,8 +51,16 @@ class FetchDone:
 
 
 @attrs.frozen
+class Repaired:
+    """Quotes fetched because no feed brought them."""
+
+    quotes: Mapping[str, Quote]
+    """By instrument_id."""
+
+
+@attrs.frozen
 class Beat:
     """A second has passed: write, watch, mark what no feed renews."""
 
 
-QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Beat
+QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Repaired | Beat

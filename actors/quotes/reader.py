@@ -1,10 +1,14 @@
 """Reading quotes without awaiting. Whoever reads an instrument makes the quote book watch it."""
 
+from collections.abc import Iterable
+
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.quotes.known import KnownInstruments
 from onebroker.actors.quotes.messages import QuoteMessage, Touched
 from onebroker.actors.quotes.usable import may_act, may_serve
 from onebroker.brokers.records import Tick
@@ -32,10 +36,15 @@ class Quotes:
     ) -> None:
         self._book = book
         self._address = address
-        self._catalogue = catalogue
+        self._known = KnownInstruments(catalogue)
         self._calendar = calendar
         self._clock = clock
         self._touched: dict[str, float] = {}
+
+    @property
+    def book(self) -> Published[QuoteBook]:
+        """The book itself, for whoever follows its changes."""
+        return self._book
 
     def stored(self, instrument: Instrument) -> Quote | None:
         """Return the stored quote when it may be served (spec 1 §4.7, rules 1 and 2)."""
@@ -45,14 +54,14 @@ class Quotes:
         return quote if quote is not None and may_serve(quote, instrument.identity, self._calendar, now) else None
 
     def usable_price(self, instrument_id: str) -> float | None:
-        instrument = self._instrument(instrument_id)
+        instrument = self._known.instrument(instrument_id)
         quote = None if instrument is None else self.stored(instrument)
         if instrument is None or quote is None:
             return None
         return round_half_up(quote.tick.last_price, price_places(instrument.identity.segment))
 
     def usable_tick(self, instrument_id: str) -> Tick | None:
-        instrument = self._instrument(instrument_id)
+        instrument = self._known.instrument(instrument_id)
         if instrument is None:
             return None
         self._touch(instrument_id)
@@ -60,9 +69,9 @@ class Quotes:
         now = self._clock.epoch()
         return quote.tick if quote is not None and may_act(quote, instrument.identity, self._calendar, now) else None
 
-    def _instrument(self, instrument_id: str) -> Instrument | None:
-        latest = self._catalogue.value.latest
-        return None if latest is None else latest.instrument(instrument_id)
+    def follow(self, instrument_ids: Iterable[str]) -> Follower:
+        """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""
+        return self._book.value.followers.open(instrument_ids)
 
     def _touch(self, instrument_id: str) -> None:
         now = self._clock.monotonic()

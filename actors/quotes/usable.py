@@ -1,9 +1,9 @@
 """When a quote may be served, and when it may be acted on. Pure."""
 
 from onebroker.actors.quotes.fold import Quote
-from onebroker.config.calendars import Calendar
+from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import from_epoch
-from onebroker.config.instruments import Identity, calendar_of
+from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
 
 USABLE_SECONDS = 300.0
 """Spec 1 §8, quote freshness; order-engine 5.8, quote_usable_seconds."""
@@ -18,13 +18,26 @@ def may_serve(quote: Quote, identity: Identity, calendar: Calendar, now: float) 
     if now - quote.received_at <= USABLE_SECONDS:
         return True
     return calendar.closed_since_and_not_reopened(
-        identity.exchange, calendar_of(identity.segment), from_epoch(quote.received_at), from_epoch(now)
+        *market_of(identity), from_epoch(quote.received_at), from_epoch(now)
     )
 
 
 def may_act(quote: Quote, identity: Identity, calendar: Calendar, now: float) -> bool:
     """Tell whether triggers, trails and pricing may act on a live quote (order-engine 0, usable quote): not stale, received
-    within 300 s and within a session other than the pre-open."""
-    if quote.stale_since is not None or not -MOST_AHEAD_SECONDS <= now - quote.received_at <= USABLE_SECONDS:
+    within 300 s and within a session other than the pre-open; and by this process, since nobody knows what has happened
+    between an older one and the restart."""
+    if quote.stale_since is not None or quote.restored or not -MOST_AHEAD_SECONDS <= now - quote.received_at <= USABLE_SECONDS:
         return False
-    return calendar.is_open(identity.exchange, calendar_of(identity.segment), from_epoch(quote.received_at))
+    return calendar.is_open(*market_of(identity), from_epoch(quote.received_at))
+
+
+def market_of(identity: Identity) -> tuple[str, str]:
+    """Return the exchange and the calendar by which an instrument trades."""
+    return identity.exchange, calendar_of(identity.segment)
+
+
+def open_markets(calendar: Calendar, now: float) -> frozenset[tuple[str, str]]:
+    """Return the (exchange, calendar) pairs in whose session `now` (epoch seconds) lies."""
+    moment = from_epoch(now)
+    pairs = ((exchange.value, name) for exchange in TRADING_EXCHANGES for name in CALENDARS)
+    return frozenset(pair for pair in pairs if calendar.is_open(*pair, moment))

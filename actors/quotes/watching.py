@@ -1,21 +1,20 @@
-"""Which instruments each broker's feed should carry: what is open, what is held, what was asked for lately. Pure."""
+"""Which instruments the feeds should carry, and how much each is needed. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
 from typing import Protocol
 
-import attrs
-
-from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.messages import SessionMessage
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Broker
-from onebroker.brokers.records import Listing, OrderRow
 from onebroker.config.vocabulary import is_finished
 
 ASKED_SECONDS = 900.0
 """How long an instrument is watched after it was last read."""
+MOST_ASKED = 20_000
+"""Of instruments merely read lately no more are watched: a list may name the whole catalogue."""
 
 
 class Session(Protocol):
@@ -31,45 +30,62 @@ class Session(Protocol):
     def view(self) -> Published[SessionView]: ...
 
 
-@attrs.frozen
-class Share:
-    """What one broker's feed is asked to carry."""
+class Need(IntEnum):
+    """Why an instrument is watched; the smaller, the more it is needed."""
 
-    listings: tuple[Listing, ...]
-    instrument_ids: frozenset[str]
-
-
-def wanted(
-    views: Mapping[str, SessionView], asked: Mapping[str, float], id_of: Callable[[str, str], str | None]
-) -> dict[str, None]:
-    """Return the instruments wanted, the most needed first: with open orders, held, then the latest asked for.
-
-    `asked` is instrument_id -> when it was last read; `id_of(broker, broker_token)` is the catalogue.
-    """
-    tokens = [
-        *((code, row.instrument_token) for code, view in views.items() for row in _open(view)),
-        *((code, row.instrument_token) for code, view in views.items() for row in view.positions),
-        *((code, row.instrument_token) for code, view in views.items() for row in view.holdings),
-    ]
-    known = (id_of(code, token) for code, token in tokens)
-    ids = dict.fromkeys(instrument_id for instrument_id in known if instrument_id is not None)
-    ids.update(dict.fromkeys(sorted(asked, key=lambda instrument_id: (-asked[instrument_id], instrument_id))))
-    return ids
+    OPEN = 0
+    """An order of it is open."""
+    HELD = 1
+    """A position or a holding."""
+    FOLLOWED = 2
+    """A parent, a stream or a recorder follows it."""
+    ASKED = 3
+    """Somebody read it lately."""
 
 
-def _open(view: SessionView) -> Iterator[OrderRow]:
-    return (row for row in view.orders.values() if not is_finished(row.status))
+Wanted = Mapping[str, Need]
+"""instrument_id -> need, the most needed first."""
+IdOf = Callable[[str, str], str | None]
+"""(broker, broker_token) -> instrument_id: the catalogue."""
 
 
-def share(broker: Broker, ids: Iterable[str], instrument: Callable[[str], Instrument | None]) -> Share:
-    """Return what a broker's feed carries of `ids`: what it lists, as far as its connections have room."""
-    room = broker.feed.sockets * broker.feed.per_socket
-    listings: dict[str, Listing] = {}
-    for instrument_id in ids:
-        if len(listings) == room:
-            break
-        found = instrument(instrument_id)
-        listing = None if found is None else found.listings.get(broker.code)
-        if listing is not None:
-            listings[instrument_id] = listing
-    return Share(tuple(listings.values()), frozenset(listings))
+class OwnInstruments:
+    """What is open and held at all brokers. A broker's rows are looked through again only when they, or the catalogue, have
+    changed: order books have thousands of rows, and this is asked for every second."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[tuple[object, ...], frozenset[str], frozenset[str]]] = {}
+
+    def needs(self, views: Mapping[str, SessionView], id_of: IdOf, catalogue: object) -> dict[str, Need]:
+        """Return instrument_id -> OPEN or HELD; `catalogue` is the snapshot behind `id_of`."""
+        opened: dict[str, Need] = {}
+        held: dict[str, Need] = {}
+        for code, view in views.items():
+            source = (view.orders, view.positions, view.holdings, catalogue)
+            known = self._of.get(code)
+            if known is None or any(one is not other for one, other in zip(known[0], source, strict=True)):
+                known = self._of[code] = (source, *_own(code, view, id_of))
+            opened.update(dict.fromkeys(sorted(known[1]), Need.OPEN))
+            held.update(dict.fromkeys(sorted(known[2]), Need.HELD))
+        return opened | {one: Need.HELD for one in held if one not in opened}
+
+
+def _own(code: str, view: SessionView, id_of: IdOf) -> tuple[frozenset[str], frozenset[str]]:
+    unfinished = (row.instrument_token for row in view.orders.values() if not is_finished(row.status))
+    owned = (row.instrument_token for rows in (view.positions, view.holdings) for row in rows)
+    return _ids(code, unfinished, id_of), _ids(code, owned, id_of)
+
+
+def _ids(code: str, tokens: Iterable[str], id_of: IdOf) -> frozenset[str]:
+    found = (id_of(code, token) for token in set(tokens))
+    return frozenset(one for one in found if one is not None)
+
+
+def wanted(own: Mapping[str, Need], followed: Iterable[str], asked: Iterable[str]) -> dict[str, Need]:
+    """Return all that is wanted, the most needed first. Among equals the order says nothing."""
+    needs = dict(own)
+    for one in followed:
+        needs.setdefault(one, Need.FOLLOWED)
+    for one in asked:
+        needs.setdefault(one, Need.ASKED)
+    return needs

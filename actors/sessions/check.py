@@ -1,18 +1,23 @@
 """Trying out one broker for `onebroker check`: its profile, every read, its instrument file, the first tick of its stream.
 
-Everything goes through the broker's own budget; no order is sent, nothing is stored. A step that fails says why, and the steps
-after it are tried all the same.
+`check_session` tries out the broker of a running service with the login and the sockets that live; without a service, the command
+puts the steps together (`http/commands/check.py`). Everything goes through the broker's own budget; no order is sent, nothing
+is stored. A step that fails says why, and the steps after it are tried all the same.
 """
 
+import itertools
 from collections.abc import Awaitable, Callable, Mapping
 
 import attrs
 import polars as pl
 import trio
-from polars.exceptions import PolarsError
 
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.reading import UNREADABLE, read_broker, told
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.reads import codec_calls
+from onebroker.actors.sessions.view import FeedView, SessionView
 from onebroker.actors.store.keys import RESOURCES
 from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
 from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
@@ -20,6 +25,7 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, WireResponse
 from onebroker.brokers.transport.interface import FrameStream, Transport
 from onebroker.config.clock import Clock
+from onebroker.config.instruments import Exchange, security
 
 CALL_SECONDS = 10.0
 FILE_SECONDS = 180.0
@@ -64,6 +70,45 @@ async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) ->
     return Step(name=name, ok=ok, detail=detail, seconds=clock.monotonic() - began)
 
 
+async def check_session(
+    doors: Doors, view: Published[SessionView], catalogue: CatalogueState, *, market_open: Callable[[], bool]
+) -> tuple[Step, ...]:
+    """Try out the broker with the login that lives; a market stream that is open already is shown as it is, because some brokers
+    close the first socket when a second one opens."""
+    access = view.value.access
+    if access is None:
+        return (Step(name="login", ok=False, detail=view.value.trouble or "no login", seconds=0.0),)
+    listings = {} if catalogue.latest is None else catalogue.latest.listings(doors.broker.code)
+    user = access.login.user_id if access.login is not None else ""
+    steps = [Step(name="login", ok=True, detail=user, seconds=0.0), *await check_reads(doors, access, listings)]
+    steps.append(Step(name="instruments", ok=bool(listings), detail=f"{len(listings)} listed", seconds=0.0))
+    feed = view.value.market_feed
+    if feed.connected:
+        steps.append(Step(name="stream", ok=True, detail=_stream_life(feed, doors.clock), seconds=0.0))
+    else:
+        share = _listed_share(doors.broker.code, catalogue)
+        steps.append(await check_stream(doors, access, share, market_open=market_open()))
+    return tuple(steps)
+
+
+def _listed_share(code: str, catalogue: CatalogueState) -> dict[str, Listing]:
+    """Return one of the broker's listings that trades all the time, or any; by broker_token."""
+    latest = catalogue.latest
+    if latest is None:
+        return {}
+    for symbol in LIQUID:
+        found = latest.find(security(Exchange.NSE, "equities", symbol))
+        if found is not None and code in found.listings:
+            return {found.listings[code].broker_token: found.listings[code]}
+    return dict(itertools.islice(latest.listings(code).items(), 1))
+
+
+def _stream_life(feed: FeedView, clock: Clock) -> str:
+    if feed.last_frame_at is None:
+        return f"open, {feed.subscribed} subscribed, nothing heard yet"
+    return f"open, {feed.subscribed} subscribed, heard {clock.epoch() - feed.last_frame_at:.1f} s ago"
+
+
 async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listing]) -> list[Step]:
     """Ask for the profile and for every book."""
     broker = doors.broker
@@ -96,11 +141,15 @@ async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[st
         if wrong := [answer.status for answer in answers if answer.status != 200]:
             raise NothingCame(f"its file was answered with HTTP {wrong[0]}")
         try:
-            frame = await trio.to_thread.run_sync(
-                doors.broker.instruments.read_files, [answer.body for answer in answers], abandon_on_cancel=True
+            frame, missing = await trio.to_thread.run_sync(
+                read_broker, doors.broker, [answer.body for answer in answers], abandon_on_cancel=True
             )
-        except (PolarsError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        except (BrokerError, ValueError):
+            raise  # which say what is wrong
+        except UNREADABLE as error:
             raise NothingCame(f"its file cannot be read ({type(error).__name__})") from error
+        if missing:
+            raise NothingCame(told(missing))
         found.update(_liquid(frame))
         return f"{frame.height} rows"
 

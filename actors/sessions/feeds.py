@@ -4,7 +4,7 @@ A child task of the session actor. What it hears goes out through `FeedEvents`; 
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import trio
@@ -31,6 +31,7 @@ STEADY_SECONDS = 30.0
 SUBSCRIBE_PAUSE_SECONDS = 0.05
 """Changes of the watch list within this time are sent together."""
 _REFUSED_LOGIN = (401, 403)
+MUTE = "the stream said nothing while those of others did"
 
 
 class FeedEvents(Protocol):
@@ -78,6 +79,13 @@ class Feed:
         self._clock = clock
         self._events = events
         self._spread = spread
+        self._end: Callable[[str], None] | None = None
+        """Ends the connection there is, with the reason."""
+
+    def renew(self) -> None:
+        """Open the connection anew, if there is one."""
+        if self._end is not None:
+            self._end(MUTE)
 
     async def run(self) -> None:
         """Keep the connection for ever; without anything to watch it stays closed unless `always`."""
@@ -128,7 +136,12 @@ class Feed:
                 ended.append(await self._receive(stream, decoder, ready))
                 nursery.cancel_scope.cancel()
 
+            def end(trouble: str) -> None:
+                ended.append((trouble, False))
+                nursery.cancel_scope.cancel()
+
             nursery.start_soon(until_end)
+            self._end = end
             try:
                 for message in self._codec.opening_messages(access):
                     await stream.send(message)
@@ -139,8 +152,9 @@ class Feed:
                     nursery.start_soon(self._ping, stream, self._codec.ping_seconds)
                 await self._keep_subscribed(stream, decoder, access)
             except StreamClosed as closed:
-                ended.append((str(closed), False))
-                nursery.cancel_scope.cancel()
+                end(str(closed))
+            finally:
+                self._end = None
         return ended[0]
 
     async def _receive(self, stream: FrameStream, decoder: FeedDecoder, ready: trio.Event) -> tuple[str, bool]:

@@ -35,7 +35,7 @@ class OrderFold:
 
     rows: dict[str, OrderRow] = attrs.field(factory=dict)
     contradictions: int = 0
-    """Times a finished order was reported unfinished, or a filled quantity lower than before, on one channel."""
+    """Times a finished order was reported with another status, or a filled quantity lower than before, on one channel."""
     _gone: dict[str, OrderRow] = attrs.field(factory=dict, repr=False)
     """Orders of the day that the book stopped showing."""
     _reported: dict[str, float] = attrs.field(factory=dict, repr=False)
@@ -111,9 +111,9 @@ def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:
     """
     if new == before:
         return before, False
-    reopened = is_finished(before.status) and not is_finished(new.status)
+    taken_back = is_finished(before.status) and new.status != before.status  # no change ever, to no other end either
     lowered = new.filled_quantity < before.filled_quantity
-    if reopened:
+    if taken_back:
         # A feed's CANCELLED can run ahead of its last fill: the fill is news, the status is not (order-engine 2.3).
         before = _tagged(before, new)
         return (before if new.filled_quantity <= before.filled_quantity else _filled_as(before, new)), True

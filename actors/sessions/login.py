@@ -104,6 +104,8 @@ class LoginKeeper:
         self._live: Access | None = None
         self._changed = trio.Event()
         self._refused = False
+        self.repairing_since: float | None = None
+        """Monotonic seconds since when a login that was refused or has ended is being repaired; None while none is."""
         self._offered: Login | None = None
         self._logged_in_at: float | None = None
         self._spread = spread or random.Random()
@@ -173,6 +175,8 @@ class LoginKeeper:
     def _show(self, state: LoginState, access: Access | None, trouble: str | None) -> None:
         self._live = access
         self._refused = False
+        began = self.repairing_since if self.repairing_since is not None else self._clock.monotonic()
+        self.repairing_since = began if state is LoginState.REPAIRING else None
         self._on_change(state, access, trouble)
         self._wake()
 

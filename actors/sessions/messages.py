@@ -3,6 +3,7 @@
 from typing import TypeAlias
 
 import attrs
+import msgspec
 
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.check import Step
@@ -131,6 +132,11 @@ class Check:
 
 
 @attrs.frozen
+class RenewStream:
+    """Open the market stream's connections anew: they are open and say nothing of what other brokers tell (lesson 2)."""
+
+
+@attrs.frozen
 class Watch:
     """The instruments wanted on the market stream from now on (replaces the list before)."""
 
@@ -138,15 +144,14 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Check | Watch
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Check | Watch | RenewStream
 )
 
 
 # --- to the quote book -------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True)
-class TickReceived:
+class TickReceived(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Newest tick of one instrument at one broker; told by `replace((broker, broker_token), ...)`."""
 
     broker: str

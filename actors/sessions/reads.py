@@ -16,6 +16,7 @@ from onebroker.actors.sessions.flows import LOGIN_PRIORITY, Caller, NoRoom
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.store.keys import Resource
+from onebroker.brokers import accounts
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
@@ -66,9 +67,14 @@ class ReadDone:
 
 
 def codec_calls(broker: Broker) -> dict[Resource, tuple[Requests, Parse]]:
-    """Return, per resource, the broker's request builder and its parser."""
+    """Return, per resource, the broker's request builder and its parser. An answer about another account than the login's raises
+    `BadAnswer` as soon as it is sent into the flow."""
     books, portfolio = broker.books, broker.portfolio
-    return {
+
+    def of_account(requests: Requests) -> Requests:
+        return lambda access, now: accounts.of_account(requests(access, now), broker.account_field, access)
+
+    calls: dict[Resource, tuple[Requests, Parse]] = {
         "orders": (books.order_requests, lambda answers, listings: tuple(books.parse_orders(answers, listings))),
         "trades": (books.trade_requests, lambda answers, listings: tuple(books.parse_trades(answers, listings))),
         "positions": (
@@ -78,6 +84,7 @@ def codec_calls(broker: Broker) -> dict[Resource, tuple[Requests, Parse]]:
         "holdings": (portfolio.holding_requests, lambda answers, _: tuple(portfolio.parse_holdings(answers))),
         "funds": (portfolio.fund_requests, lambda answers, _: portfolio.parse_funds(answers)),
     }
+    return {resource: (of_account(requests), parse) for resource, (requests, parse) in calls.items()}
 
 
 def period_seconds(cadence: Cadence, resource: Resource, *, market_open: bool) -> float:

@@ -1,6 +1,7 @@
 """The durable store: one SQLite file for what must outlive Redis, written also by the command line while the service runs.
 
-Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files.
+Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
+adjustment factors and the instruments entered by hand (`durable_history`).
 Every call opens its own connection in a worker thread: calls are rare, and nothing is shared between threads or processes
 but the file. `MemoryDurable` is its twin under the same contract suite.
 """
@@ -15,6 +16,11 @@ from typing import Literal, Protocol, TypeVar
 import attrs
 import msgspec
 import trio
+
+from onebroker.actors.store import durable_history
+from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.merged import Merged
+from onebroker.config.instruments import Identity
 
 T = TypeVar("T")
 
@@ -80,6 +86,18 @@ class Durable(Protocol):
     async def put_catalogue_file(self, file: CatalogueFile) -> None:
         """Add the row of a mapping date, or replace it."""
 
+    async def factors(self, instrument_id: str | None) -> tuple[Factor, ...]:
+        """Return the adjustment factors of an instrument, or of all (None), by instrument and ex-date."""
+
+    async def put_factors(self, factors: Sequence[Factor]) -> Merged:
+        """Add factors in one transaction; one of the same instrument, ex-date and kind is replaced."""
+
+    async def history_instrument(self, instrument_id: str) -> Identity | None:
+        """Return an instrument that was entered by hand with its history."""
+
+    async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
+        """Enter instruments in one transaction."""
+
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -96,6 +114,7 @@ MIGRATIONS: tuple[str, ...] = (
         counts BLOB NOT NULL, content_hash TEXT NOT NULL, report BLOB NOT NULL
     ) STRICT, WITHOUT ROWID;
     """,
+    durable_history.TABLES,
 )
 """What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
 
@@ -124,6 +143,26 @@ class SqliteDurable:
 
     async def put_catalogue_file(self, file: CatalogueFile) -> None:
         await self._call(lambda connection: _write_file(connection, file))
+
+    async def factors(self, instrument_id: str | None) -> tuple[Factor, ...]:
+        return await self._call(lambda connection: durable_history.read_factors(connection, instrument_id))
+
+    async def put_factors(self, factors: Sequence[Factor]) -> Merged:
+        def put(connection: sqlite3.Connection) -> Merged:
+            with _transaction(connection):
+                return durable_history.write_factors(connection, factors)
+
+        return await self._call(put)
+
+    async def history_instrument(self, instrument_id: str) -> Identity | None:
+        return await self._call(lambda connection: durable_history.read_history_instrument(connection, instrument_id))
+
+    async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
+        def put(connection: sqlite3.Connection) -> None:
+            with _transaction(connection):
+                durable_history.write_history_instruments(connection, identities)
+
+        await self._call(put)
 
     async def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
@@ -241,6 +280,8 @@ class MemoryDurable:
         self._token: AccessToken | None = None
         self._documents: dict[Collection, tuple[bytes, ...]] = {}
         self._files: dict[date, CatalogueFile] = {}
+        self._factors: dict[tuple[str, date, str], Factor] = {}
+        self._instruments: dict[str, Identity] = {}
         self._away: DurableError | None = None
 
     def fail_with(self, error: DurableError) -> None:
@@ -272,6 +313,26 @@ class MemoryDurable:
     async def put_catalogue_file(self, file: CatalogueFile) -> None:
         await self._contact()
         self._files[file.mapping_date] = file
+
+    async def factors(self, instrument_id: str | None) -> tuple[Factor, ...]:
+        await self._contact()
+        return tuple(one for _, one in sorted(self._factors.items()) if instrument_id in (None, one.instrument_id))
+
+    async def put_factors(self, factors: Sequence[Factor]) -> Merged:
+        await self._contact()
+        found: list[Factor | None] = []
+        for factor in factors:
+            found.append(self._factors.get(factor.key))
+            self._factors[factor.key] = factor
+        return durable_history.merged_counts(found, factors)
+
+    async def history_instrument(self, instrument_id: str) -> Identity | None:
+        await self._contact()
+        return self._instruments.get(instrument_id)
+
+    async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
+        await self._contact()
+        self._instruments.update({identity.instrument_id: identity for identity in identities})
 
     async def _contact(self) -> None:
         await trio.lowlevel.checkpoint()

@@ -9,6 +9,7 @@
 | reference:users, :brokers, :exchanges | reference actor | JSON array | until replaced |
 | quotes:live | quote book | hash: instrument_id -> JSON | until replaced |
 | quotes:fetched:<instrument_id> | quote book | JSON | 2 days |
+| quotes:fetched | quote book | set of the instrument ids with a fetched quote | until replaced |
 | rate:<code> | session actor | JSON counts | until replaced |
 | orders:engine:lock | engine | `epoch:owner` | 30 s |
 | orders:intents | intake | stream, about 10,000 | trimmed |
@@ -32,6 +33,7 @@ ENGINE_LOCK = "orders:engine:lock"
 INTENTS = "orders:intents"
 OPEN_PARENTS = "orders:parents:open"
 QUOTES_LIVE = "quotes:live"
+QUOTES_FETCHED = "quotes:fetched"
 SCHEMA = "onebroker:schema"
 
 DOCUMENT_KEYS: dict[str, str] = {

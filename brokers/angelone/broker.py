@@ -34,6 +34,7 @@ ANGELONE = Broker(
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=True,
+    quotes_first_on=frozenset({"ncdex"}),
     candles=candles,
     feed=feed,
     order_feed=order_feed,

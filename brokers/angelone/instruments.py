@@ -5,11 +5,9 @@ instrumenttype, NSE's series and words of the symbol (general knowledge, uncheck
 file. Ticks and strikes are paise, strikes of the currency exchange ten-millionths of a rupee.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import msgspec
 import polars as pl
 
 from onebroker.brokers.angelone.values import (
@@ -21,8 +19,20 @@ from onebroker.brokers.angelone.values import (
     LOT_EXCHANGES,
 )
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.fields import text
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    GOVERNMENT_INDEX,
+    NSE_SHARES,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_series,
+    first_match,
+    json_rows,
+    listed_symbol,
+    listing_frame,
+    text_column,
+    told,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -55,12 +65,6 @@ KINDS_OF = {
 }
 """Exchange -> the kinds that are listed there; on a commodity exchange an index is one of goods."""
 
-SERIES_SEGMENTS: Sequence[tuple[str, str]] = (
-    *NSE_SERIES,
-    (r"^(EQ|BE|BZ|SM|ST|SZ|E[0-9]|X[0-9])$", ""),  # shares (and funds, by name): all that is traded like them
-)
-"""NSE series (behind the symbol) -> segment; a series that is not here says neither what it is nor that an ordinary order
-belongs there: uncategorised."""
 SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"ETF|BEES$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
@@ -70,6 +74,8 @@ SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
 begins with its rate and ends with its year."""
 
 PLAIN_SERIES = "EQ"
+"""NSE's series (behind the symbol) where a symbol has none. In one that is not known a row says neither what it is nor that
+an ordinary order belongs there."""
 
 _CODE, _SYMBOL, _KIND = pl.col("exch_seg"), pl.col("symbol"), pl.col("instrumenttype")
 
@@ -84,7 +90,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Raises `BadAnswer` for a body that is not the file.
     """
-    rows = _frame(bodies[0])
+    rows, unread = _frame(bodies[0])
     rows = rows.with_columns(
         ours=_CODE.replace_strict(EXCHANGES, default="unknown"),
         underlying=pl.col("name").str.to_uppercase(),
@@ -93,49 +99,33 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         future=_KIND.str.starts_with("FUT"),
         option=_KIND.str.starts_with("OPT"),
         side=_SYMBOL.str.to_uppercase().str.extract(r"\d(CE|PE)$"),
-        series=pl.when(_CODE == "NSE").then(_SYMBOL.str.to_uppercase().str.extract(r"-([A-Z0-9]{1,2})$")),
+        suffix=pl.when(_CODE == "NSE").then(_SYMBOL.str.to_uppercase().str.extract(r"-([A-Z0-9]{1,2})$")),
+        cash=_CODE.is_in(CASH_EXCHANGES) & (_KIND == ""),
     )
     upper = _SYMBOL.str.to_uppercase()
     stem = upper.str.replace(r"-[A-Z0-9]{1,2}$", "")
-    rows = rows.with_columns(base=pl.when(pl.col("series").is_not_null()).then(stem).otherwise(upper))
-    rows = rows.with_columns(bare=_bare_segment())
-    return listing_frame(_normalized(rows))
-
-
-def _frame(body: bytes) -> pl.DataFrame:
-    """Return the file's columns as texts; a row that is no object, or names no instrument, is left out."""
-    named = [row for row in _rows(body) if isinstance(row, dict) and all(_word(row.get(name)) for name in _NAMING)]
-    if not named:
-        raise BadAnswer("the instrument file names no instrument")
-    frame = pl.DataFrame(
-        {name: pl.Series([_word(row.get(name)) for row in named], dtype=pl.String) for name in COLUMNS}
+    rows = rows.with_columns(
+        base=pl.when(pl.col("suffix").is_not_null()).then(stem).otherwise(upper),
+        series=pl.when(pl.col("cash") & (_CODE == "NSE")).then(pl.col("suffix").fill_null(PLAIN_SERIES)),
     )
-    return frame.with_columns(
+    return listing_frame(_normalized(_told(rows)), unread=unread)
+
+
+def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
+    """Return the file's columns as texts, and how many rows are left out: no objects, or they name no instrument."""
+    listed, lost = json_rows(body)
+    rows = [row for row in listed if isinstance(row, dict)]
+    frame = pl.DataFrame([text_column(name, [row.get(name) for row in rows]) for name in COLUMNS])
+    frame = frame.drop_nulls(_NAMING)
+    if frame.is_empty():
+        raise BadAnswer("the instrument file names no instrument")
+    frame = frame.with_columns(
         _CODE.str.to_uppercase().replace(LONG_EXCHANGES), _KIND.str.to_uppercase().fill_null("")
     ).unique(["exch_seg", "token"], keep="first", maintain_order=True)
+    return frame, lost + len(listed) - frame.height
 
 
 _NAMING = ("token", "symbol", "exch_seg")
-_BARE_NAN = re.compile(rb":\s*(?:NaN|-?Infinity)\b")
-
-
-def _rows(body: bytes) -> list[object]:
-    try:
-        return msgspec.json.decode(body, type=list[object])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    try:  # a cell that is no number, written bare, is no JSON (lesson 15)
-        return msgspec.json.decode(_BARE_NAN.sub(b":null", body), type=list[object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadAnswer(f"the instrument file cannot be read: {error}") from error
-
-
-def _word(value: object) -> str | None:
-    """Return a cell as text; what stands for nothing, and anything but a word or a number, is null."""
-    if isinstance(value, (dict, list)):
-        return None
-    word = text(value)
-    return None if word is None else word.strip()
 
 
 def _strike() -> pl.Expr:
@@ -143,24 +133,22 @@ def _strike() -> pl.Expr:
     return pl.when(_CODE == "CDS").then(strike / 10_000_000).otherwise(strike / 100)
 
 
-def _bare_segment() -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the segment. The file has no ISIN: of what is traded like a share, words of its symbol tell the rest."""
     by_index = pl.coalesce(
         pl.when(_SYMBOL.str.to_uppercase().str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
     )
-    return (
-        pl.when(_KIND == INDEX_KIND)
-        .then(by_index)
-        .when(_CODE.is_in(CASH_EXCHANGES) & (_KIND == ""))
-        .then(_cash_segment())
-        .otherwise(_derivative_segment())
+    cash, index, series = pl.col("cash"), _KIND == INDEX_KIND, pl.col("series")
+    like_a_share = cash & (series.is_null() | series.str.contains(NSE_SHARES))
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(~index & ~cash).then(_derivative_segment()), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
+        (pl.when(like_a_share).then(first_match(pl.col("base"), SYMBOL_SEGMENTS)), Basis.WORDS),
+        (pl.when(like_a_share).then(pl.lit("equities")), Basis.SUPPOSED),
     )
-
-
-def _cash_segment() -> pl.Expr:
-    by_series = first_match(pl.col("series").fill_null(PLAIN_SERIES), SERIES_SEGMENTS)
-    by_symbol = pl.coalesce(first_match(pl.col("base"), SYMBOL_SEGMENTS), pl.lit("equities"))
-    return pl.when(by_series == "").then(by_symbol).otherwise(by_series.fill_null(UNCATEGORISED))
 
 
 def _derivative_segment() -> pl.Expr:
@@ -170,16 +158,15 @@ def _derivative_segment() -> pl.Expr:
     segment = pl.when(on_goods).then(segment.str.replace("^equity_index", "commodity_index")).otherwise(segment)
     complete = pl.col("underlying").str.len_chars().gt(0) & pl.col("expiry").is_not_null()
     complete &= pl.col("future") | (pl.col("side").is_not_null() & (pl.col("strike") > 0))
-    return pl.when(here & complete).then(segment).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(here & complete).then(segment)
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     option = derived & pl.col("option")
-    # A share can be listed in two series at once and an issuer's debentures are many: then the series stays in the symbol.
-    alone = pl.len().over("ours", "bare", "base") == 1
-    plain = (pl.col("bare") != UNCATEGORISED) & (alone | (pl.col("series") == PLAIN_SERIES).fill_null(True))
-    symbol = pl.when(plain).then(pl.col("base")).otherwise(_SYMBOL.str.to_uppercase())
+    cash, index, fits = pl.col("cash"), _KIND == INDEX_KIND, pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), pl.col("base"), pl.col("series"))
+    symbol = pl.when(cash).then(in_series).otherwise(_SYMBOL.str.to_uppercase())
     lot = pl.col("lotsize").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     tick = pl.col("tick_size").cast(pl.Float64, strict=False)
     speaks_lots = _CODE.is_in(LOT_EXCHANGES)
@@ -199,6 +186,11 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=_CODE + "|" + pl.col("token"),
         tradingsymbol=_SYMBOL,
         broker_exchange=_CODE,
+        basis=pl.col("basis"),
+        series=pl.col("series"),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("token")),
+        short_name=pl.when(index).then(pl.col("name")),
+        words=broker_words(pl.col("bare"), _CODE, _KIND, pl.col("series")),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
     )
 

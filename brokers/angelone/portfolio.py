@@ -12,7 +12,7 @@ import attrs
 from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product
 
@@ -98,7 +98,8 @@ class _Position:
     token: str
     symbol: str
     exchange: str
-    units: int
+    units: int | None
+    """In one of the row's quantities; None when not known: the quantities here are the broker's own then."""
     quantity: int
     """Signed."""
     bought: int
@@ -112,7 +113,7 @@ class _Position:
         """Return the row of the net view: carried and today's legs together."""
         row = self.row
         bought, sold = self.bought + self.carried_buy, self.sold + self.carried_sell
-        return PositionRow(
+        return self._sized(PositionRow(
             position_key=self.key,
             view="net",
             product=self.product,
@@ -128,10 +129,10 @@ class _Position:
             average_price=self._average(bought, sold),
             last_price=fields.price(row.get("ltp")),
             close_price=fields.price(row.get("close")),
-            multiplier=float(self.units),
+            multiplier=float(self.units or 1),
             realized=_signed(row.get("realised")),
             unrealized=_signed(row.get("unrealised")),
-        )
+        ))  # fmt: skip
 
     def day(self) -> PositionRow:
         """Return the row of the day view: what was traded today; its result is not reported apart."""
@@ -139,7 +140,7 @@ class _Position:
         carried = self.carried_buy or self.carried_sell
         # With a carried leg buyavgprice may hold it too: then there is no average of today.
         average = None if carried else row.get("buyavgprice" if self.bought > self.sold else "sellavgprice")
-        return PositionRow(
+        return self._sized(PositionRow(
             position_key=self.key,
             view="day",
             product=self.product,
@@ -154,8 +155,11 @@ class _Position:
             average_price=fields.price(average) if self.bought != self.sold else None,
             last_price=fields.price(row.get("ltp")),
             close_price=fields.price(row.get("close")),
-            multiplier=float(self.units),
-        )
+            multiplier=float(self.units or 1),
+        ))  # fmt: skip
+
+    def _sized(self, row: PositionRow) -> PositionRow:
+        return in_contracts(row) if self.units is None else row
 
     @property
     def product(self) -> str:
@@ -200,7 +204,8 @@ def _position(
     """
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     token = values.name_of(row, exchange, symbol, found)
-    units = _units(row, token, listings)
+    known = _units(row, token, listings)
+    units = known or 1
     buy, sell = fields.whole(row.get("buyqty")), fields.whole(row.get("sellqty"))
     carried_buy, carried_sell = fields.whole(row.get("cfbuyqty")), fields.whole(row.get("cfsellqty"))
     quantity = fields.whole(_signed(fields.required(row, "netqty")))
@@ -211,7 +216,7 @@ def _position(
         token=token,
         symbol=symbol,
         exchange=exchange,
-        units=units,
+        units=known,
         quantity=quantity * units,
         bought=buy * units,
         sold=sell * units,
@@ -221,8 +226,8 @@ def _position(
     )
 
 
-def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int:
-    """Return the units in one of the row's quantities; raise `BadAnswer` where they are not known.
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the row's quantities; None where they are not known.
 
     The catalogue may not be there yet, so the row's own words are the second source: the lot size it carries (1 for currency,
     which says nothing), the kind of contract.
@@ -233,8 +238,6 @@ def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing
         units = lot
     if units is None and str(row.get("instrumenttype")).upper() in values.CURRENCY_KINDS:
         units = values.CURRENCY_UNITS
-    if units is None:
-        raise BadAnswer(f"a position in {token}, whose units in a lot are not known")
     return units
 
 

@@ -1,6 +1,6 @@
 """Dhan as one value: `DHAN`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.dhan import (
     books,
     candles,
@@ -32,6 +32,7 @@ DHAN = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
+    account_field=AccountField(name="dhanClientId", own=logged_in_user),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=True,

@@ -11,20 +11,26 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.dhan.values import CASH_SEGMENTS, INDEX_SEGMENT, LOT_SEGMENTS, SEGMENT_PARTS
 from onebroker.brokers.dhan.wire import COMPACT_FILE, DETAILED_FILE
+from onebroker.brokers.instrument_files import is_missing
 from onebroker.brokers.listings import (
-    BSE_GROUPS,
+    CURRENCY_PAIR,
     GOVERNMENT_INDEX,
-    ISIN_SEGMENTS,
-    NSE_SERIES,
+    ISIN_PATTERN,
     RAW_PREFIX,
-    SHARE_SERIES,
-    first_match,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    listed_symbol,
     listing_frame,
+    read_table,
+    share_by_series,
+    texts,
+    told,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
@@ -53,12 +59,6 @@ DETAILED_RAW = (
 """What nothing else carries; the limits are rupees, zero = none."""
 LIMITS = ("SM_UPPER_LIMIT", "SM_LOWER_LIMIT")
 
-SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "NSE_EQ": NSE_SERIES,
-    "BSE_EQ": BSE_GROUPS,
-}
-"""Segment -> series (NSE) or group (BSE) -> what is listed there and nowhere else."""
-
 KINDS: Mapping[tuple[str, str], str] = {
     ("D", "FUTIDX"): "equity_index_futures", ("D", "OPTIDX"): "equity_index_options",
     ("D", "FUTSTK"): "equity_futures", ("D", "OPTSTK"): "equity_options",
@@ -67,7 +67,6 @@ KINDS: Mapping[tuple[str, str], str] = {
     ("M", "FUTIDX"): "commodity_index_futures", ("M", "OPTIDX"): "commodity_index_options",
 }  # fmt: skip
 """(segment, instrument) -> bare segment. What is traded with currencies and is no pair of them is an interest rate."""
-CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
 
 TEST_SYMBOL = r"^\d*(NSE|BSE|MCX)TEST"
 """The exchanges' own test symbols stand in the files."""
@@ -86,59 +85,60 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
 
-    Raises `BadAnswer` for a body that is not the file.
+    Raises `BadAnswer` for a body that is not the file, and without one of the two: each holds half of every row.
     """
     compact, detailed = bodies
-    rows = _read(compact, COMPACT_COLUMNS, COMPACT_RAW).join(
-        _read(detailed, DETAILED_COLUMNS, DETAILED_RAW), on=KEY, how="left", maintain_order="left"
-    )
+    if is_missing(compact) or is_missing(detailed):
+        raise BadAnswer("each of its two files holds half of every row")
+    rows, unread = _read(compact, COMPACT_COLUMNS, COMPACT_RAW)
+    details, unread_details = _read(detailed, DETAILED_COLUMNS, DETAILED_RAW)
+    rows = rows.join(details, on=KEY, how="left", maintain_order="left")
     parts = pl.concat_str("exchange", "part", separator=" ")
     segments = {" ".join(pair): segment for pair, segment in SEGMENT_PARTS.items()}
     rows = rows.with_columns(
-        where=parts.replace_strict(segments, default=None, return_dtype=pl.String),
-        ours=pl.col("exchange").str.to_lowercase(),
+        # A segment nobody knows stands under the file's own words, on no exchange of ours.
+        where=parts.replace_strict(segments, default=parts, return_dtype=pl.String),
+        known=parts.is_in(list(segments)),
         expiry=pl.col("expiry").str.extract(r"^(\d{4}-\d\d-\d\d)").str.to_date("%Y-%m-%d", strict=False),
         strike=_number("strike"),
     )
-    rows = rows.filter(_WHERE.is_not_null() & ~pl.col("written").str.to_uppercase().str.contains(TEST_SYMBOL))
+    rows = rows.filter(~pl.col("written").str.to_uppercase().str.contains(TEST_SYMBOL))
     rows = rows.with_columns(
+        ours=pl.when("known").then(pl.col("exchange").str.to_lowercase()).otherwise(pl.lit("unknown")),
+        cash=_WHERE.is_in(list(CASH_SEGMENTS)),
         token=pl.concat_str(_WHERE, "id", separator=":"),
         expiry=pl.when(pl.col("expiry").dt.year() > 1).then(pl.col("expiry").dt.to_string()),
         underlying=pl.coalesce("underlying", pl.col("written").str.extract(CONTRACT_SYMBOL)).str.to_uppercase(),
     )
-    rows = rows.unique("token", keep="first", maintain_order=True).with_columns(bare=_bare_segment())
-    return listing_frame(_normalized(rows))
+    rows = _told(rows.unique("token", keep="first", maintain_order=True))
+    return listing_frame(_normalized(rows), unread=unread + unread_details)
 
 
-def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> pl.DataFrame:
-    """Return the file's columns as texts under our names, blanks and `NA` null; what a file lacks of `raw` is null."""
-    try:
-        rows = pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
-    except PolarsError as error:
-        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> tuple[pl.DataFrame, int]:
+    """Return the file's columns as texts under our names, and how many rows are left out.
+
+    Blanks and `NA` are null, and so is what a file lacks of `raw`.
+    """
+    rows, lost = read_table(body, "an instrument file")
+    listed = rows.height + lost
     missing = [name for name in columns if name not in rows.columns]
     if missing:
         raise BadAnswer(f"an instrument file has no column {', '.join(missing)}")
+    rows = rows.select(texts(rows, list(dict.fromkeys((*columns, *raw))))).with_columns(pl.all().replace("NA", None))
     kept = [pl.col(name).alias(ours) for name, ours in columns.items()]
-    kept += [
-        (pl.col(name) if name in rows.columns else pl.lit(None, pl.String)).alias(f"{RAW_PREFIX}{name}") for name in raw
-    ]
-    rows = (
-        rows.select(kept)
-        .with_columns(pl.all().str.strip_chars())
-        .with_columns(pl.when(~pl.all().is_in(["", "NA"])).then(pl.all()))
-    )
+    rows = rows.select(*kept, *(pl.col(name).alias(f"{RAW_PREFIX}{name}") for name in raw))
     named = pl.col("id").str.contains(r"^\d+$") & pl.col("exchange").is_not_null() & pl.col("part").is_not_null()
     if "written" in rows.columns:
         named &= pl.col("written").is_not_null()
-    return rows.filter(named).unique(KEY, keep="first", maintain_order=True)
+    rows = rows.filter(named).unique(KEY, keep="first", maintain_order=True)
+    return rows, listed - rows.height
 
 
 def _number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64, strict=False)
 
 
-def _bare_segment() -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     by_index = (
         pl.when(pl.col("exchange") == "MCX")
         .then(pl.lit("commodity_indices"))
@@ -146,22 +146,14 @@ def _bare_segment() -> pl.Expr:
         .then(pl.lit("fixed_income_indices"))
         .otherwise(pl.lit("equity_indices"))
     )
-    return (
-        pl.when(_WHERE == INDEX_SEGMENT)
-        .then(by_index)
-        .when(_WHERE.is_in(list(CASH_SEGMENTS)))
-        .then(_cash_segment())
-        .otherwise(_derivative_segment())
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    isin, series = pl.col("isin"), pl.col("series")
-    return pl.coalesce(
-        *(pl.when(code == _WHERE).then(first_match(series, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
-        first_match(isin, ISIN_SEGMENTS),
-        pl.when(isin.is_null() & series.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
-        pl.lit(UNCATEGORISED),
+    cash, index, isin, series = pl.col("cash"), _WHERE == INDEX_SEGMENT, pl.col("isin"), pl.col("series")
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(pl.col("known") & ~index & ~cash).then(_derivative_segment()), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
+        (pl.when(cash).then(by_isin(isin)), Basis.ISIN),
+        (pl.when(cash).then(share_by_series(isin, series)), Basis.SUPPOSED),
     )
 
 
@@ -174,7 +166,7 @@ def _derivative_segment() -> pl.Expr:
     option = named.str.ends_with("_options")
     complete = pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
     complete &= ~option | ((pl.col("strike") > 0) & pl.col("option").is_in(["CE", "PE"]))
-    return pl.when(complete & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete).then(named)
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
@@ -185,17 +177,13 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("exchange") == "NSE").then(pl.coalesce("custom", "written")).otherwise(pl.col("written"))
     )
     symbol = pl.when(index).then(index_name).otherwise(pl.col("written")).str.to_uppercase()
-    rows = rows.with_columns(symbol=pl.when(~derived).then(symbol))
-    # A share can be listed in two series at once, and an issuer's debentures can share a symbol: then the series tells them
-    # apart.
-    alone = pl.len().over("ours", "bare", "symbol") == 1
+    cash, fits = pl.col("cash"), pl.col("bare") != UNCATEGORISED
+    symbol = pl.when(cash).then(listed_symbol(pl.col("ours"), symbol, pl.col("series"))).otherwise(symbol)
     lot, tick, freeze = _number("lot"), _number("tick"), _number("freeze")
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=pl.when(alone | pl.col("series").is_null() | index)
-        .then(pl.col("symbol"))
-        .otherwise(pl.col("symbol") + "-" + pl.col("series")),
+        symbol=pl.when(~derived).then(symbol),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("expiry")),
         strike_price=pl.when(option).then(pl.col("strike")),
@@ -205,7 +193,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         .when(index)
         .then(pl.col("custom"))
         .otherwise(pl.coalesce("name", "custom")),
-        isin=pl.when(pl.col("isin").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("isin")),
+        isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
         # Lots of a size not known have neither a lot nor a freeze quantity in units.
         lot_size=pl.when(~speaks_lots & ~index & (lot >= 1)).then(lot).cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(pl.when(index).then(tick).otherwise(tick / 100)),
@@ -216,6 +204,11 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_exchange=_WHERE,
         # The candle calls must name a contract's kind of instrument (`values.instrument`).
         other_names=pl.when(~_WHERE.is_in([*CASH_SEGMENTS, INDEX_SEGMENT])).then(pl.col("kind")),
+        basis=pl.col("basis"),
+        series=pl.when(cash).then(pl.col("series")),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("id")),
+        short_name=pl.when(index).then(pl.col("written")),
+        words=broker_words(pl.col("bare"), pl.col("exchange"), pl.col("part"), pl.col("kind"), pl.col("series")),
         **{f"{RAW_PREFIX}{name}": _raw(name) for name in (*COMPACT_RAW, *DETAILED_RAW)},
     )
 

@@ -12,8 +12,8 @@ from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.books import symbol
-from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
-from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
+from onebroker.brokers.requests import BrokerRefusal, CallKind, WireResponse
 
 _NO_HOLDINGS = re.compile(r"\bno holding", re.IGNORECASE)
 _BSE_SECURITY = re.compile(r"5\d{5}")
@@ -25,10 +25,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today.
-
-    Raises `BadAnswer` for a row in lots whose size neither the row nor its listing tells.
-    """
+    """Return both views of the one list: net for every row, day for the rows that traded today."""
     rows = wire.rows(responses[0])
     net = [_net_row(row, listings) for row in rows]
     return net + [_day_row(row, listings) for row in rows if _traded_today(row)]
@@ -80,8 +77,8 @@ def _token(row: Mapping[str, object]) -> str:
     return values.token(fields.required(row, "exchangeSegment"), fields.required(row, "securityId"))
 
 
-def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int:
-    """Return the units in one of the row's quantities: its multiplier where it speaks lots.
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the row's quantities: its multiplier where it speaks lots; None when nobody tells.
 
     A multiplier of 1 may stand for none, so there a known listing goes before it.
     """
@@ -90,15 +87,13 @@ def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing
     multiplier = fields.whole(row.get("multiplier"))
     if multiplier > 1:
         return multiplier
-    units = values.contract_units(token, listings) or multiplier
-    if units < 1:
-        raise BadAnswer(f"a position in {token} without its multiplier")
-    return units
+    return values.contract_units(token, listings) or (multiplier if multiplier == 1 else None)
 
 
 def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     token = _token(row)
-    units = _units(row, token, listings)
+    known = _units(row, token, listings)
+    units = known or 1
     net = fields.whole(fields.required(row, "netQty"))
     carried_buy, carried_sell = (
         fields.whole(row.get("carryForwardBuyQty")),
@@ -107,7 +102,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
     buy_average, sell_average = fields.price(row.get("buyAvg")), fields.price(row.get("sellAvg"))
     product = values.product(row.get("productType"))
-    return PositionRow(
+    position = PositionRow(
         position_key=f"{token}:{product}",
         view="net",
         product=product,
@@ -125,6 +120,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         realized=fields.number(row.get("realizedProfit")),
         unrealized=fields.number(row.get("unrealizedProfit")),
     )
+    return in_contracts(position) if known is None else position
 
 
 def _net_average(row: Mapping[str, object], net: int, *, carried: bool) -> float | None:
@@ -139,13 +135,14 @@ def _net_average(row: Mapping[str, object], net: int, *, carried: bool) -> float
 def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     """Return today's part of a row; its result is not reported apart, nor are today's averages."""
     token = _token(row)
-    units = _units(row, token, listings)
+    known = _units(row, token, listings)
+    units = known or 1
     bought, sold = fields.whole(row.get("dayBuyQty")), fields.whole(row.get("daySellQty"))
     buy_value = _value(row, ("dayBuyValue",), bought, fields.price(row.get("buyAvg")), units)
     sell_value = _value(row, ("daySellValue",), sold, fields.price(row.get("sellAvg")), units)
     value, count = (buy_value, bought) if bought > sold else (sell_value, sold)
     product = values.product(row.get("productType"))
-    return PositionRow(
+    position = PositionRow(
         position_key=f"{token}:{product}",
         view="day",
         product=product,
@@ -160,6 +157,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         average_price=value / (count * units) if bought != sold and value else None,
         multiplier=fields.number(row.get("multiplier")) or 1.0,
     )
+    return in_contracts(position) if known is None else position
 
 
 def _value(row: Mapping[str, object], names: Sequence[str], lots: int, each: float | None, units: int) -> float | None:

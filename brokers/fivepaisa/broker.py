@@ -1,6 +1,6 @@
 """5paisa as one value: `FIVEPAISA`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.fivepaisa import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
 from onebroker.brokers.fivepaisa.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
@@ -24,6 +24,7 @@ FIVEPAISA = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
+    account_field=AccountField(name="ClientCode", own=logged_in_user),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=False,

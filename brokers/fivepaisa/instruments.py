@@ -5,17 +5,30 @@ own fields: script type, series, ISIN, the rows of its indices. Words, series an
 Ticks and strikes are rupees. `QtyLimit` is the most of one order, 0 when not known.
 """
 
-import gzip
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fivepaisa.values import CASH_SEGMENTS, EXCHANGES, FIRST_INDEX, LOT_SEGMENTS
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    CURRENCY_PAIR,
+    GOVERNMENT_INDEX,
+    INDEX_BRANDS,
+    ISIN_PATTERN,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    listed_symbol,
+    listing_frame,
+    read_table,
+    share_by_series,
+    told,
+    unpacked,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -29,34 +42,12 @@ OLDER_NAMES = {"CPTYPE": "ScripType", "ROOT": "SymbolRoot", "COBOALLOWED": "BOCO
 RAW_COLUMNS = ("ScripType", "QtyLimit", "Multiplier", "SymbolRoot", "BOCOAllowed", "ScripData", "Series")
 """What nothing else carries."""
 
-SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "N:C": NSE_SERIES,
-    "B:C": (
-        (r"^[FG]$", "fixed_income"),  # corporate and government paper
-        (r"^IF$", "investment_trusts"),
-    ),
-}
-ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
-    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
-    (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
-    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    (r"^(INE.{4}01|IN9)", "equities"),  # shares; with differing rights or partly paid
-)
-"""ISIN -> segment: the kind of security stands behind the issuer's four characters."""
-SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
-"""For a row without an ISIN."""
-
 DERIVATIVE_HEADS = {
     "N:D": "equity", "B:D": "equity", "N:U": "currency", "B:U": "currency", "M:D": "commodity", "N:X": "commodity",
     "N:Y": "commodity", "B:Y": "commodity",
 }  # fmt: skip
-CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
-"""What else is traded with the currencies is an interest rate."""
 COMMODITY_INDEX = r"^MCX[A-Z]+DEX$"
-INDEX_BRANDS = ["NIFTY", "SENSEX", "BANKEX"]
-"""Names under which NSE and BSE list contracts on their own indices, for a file whose index rows are missing."""
 
-_GZIP = b"\x1f\x8b"
 _WHERE, _CODE, _NAME, _TYPE = pl.col("where"), pl.col("ScripCode"), pl.col("Name"), pl.col("ScripType")
 
 
@@ -72,40 +63,27 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Of contracts that are listed under several codes the highest counts. Raises `BadAnswer` for a body that is not the file.
     """
-    rows = _read(_plain(bodies[0]))
+    rows, unread = _read(unpacked(bodies[0]))
     cash = _WHERE.is_in(CASH_SEGMENTS)
+    index = cash & (pl.col("code") >= FIRST_INDEX)
     rows = rows.with_columns(
         ours=_WHERE.replace_strict(EXCHANGES, default="unknown"),
-        index=cash & (pl.col("code") >= FIRST_INDEX),
+        index=index,
+        cash=cash & ~index,
+        series=pl.when(cash & ~index).then(pl.col("Series").str.to_uppercase()),
         future=~cash & (_TYPE == "XX"),
         option=~cash & _TYPE.is_in(["CE", "PE"]),
         expiry=pl.col("Expiry").str.extract(r"^(\d{4}-\d\d-\d\d)").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
         strike=_number("StrikeRate"),
         underlying=pl.col("SymbolRoot").str.to_uppercase(),
     )
-    rows = rows.with_columns(bare=_bare_segment(rows))
-    return listing_frame(_normalized(_once(rows)))
+    return listing_frame(_normalized(_once(_told(rows))), unread=unread)
 
 
-def _plain(body: bytes) -> bytes:
-    if not body.startswith(_GZIP):
-        return body
-    try:
-        return gzip.decompress(body)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadAnswer(f"the instrument file cannot be unpacked: {error}") from error
-
-
-def _read(body: bytes) -> pl.DataFrame:
-    """Return the columns we know as texts, blank ones null; a row that names no instrument is left out."""
-    try:
-        rows = _csv(body, '"')
-    except PolarsError:
-        # A name with a quotation mark of its own: then commas in names are not kept together, and such a row is odd.
-        try:
-            rows = _csv(body, None)
-        except PolarsError as error:
-            raise BadAnswer(f"the instrument file cannot be read: {error}") from error
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+    """Return the columns we know as texts, blank ones null, and how many rows are left out: they name no instrument."""
+    rows, lost = read_table(body)
+    listed = rows.height + lost
     rows = rows.rename(_renamed(rows.columns))
     missing = [name for name in NEEDED if name not in rows.columns]
     if missing:
@@ -124,11 +102,8 @@ def _read(body: bytes) -> pl.DataFrame:
     rows = rows.filter(pl.col("code").is_not_null() & _NAME.is_not_null() & _WHERE.is_not_null())
     if not rows.height:
         raise BadAnswer("the instrument file names no instrument")
-    return rows.unique(["where", "code"], keep="first", maintain_order=True)
-
-
-def _csv(body: bytes, quote: str | None) -> pl.DataFrame:
-    return pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy", quote_char=quote)
+    rows = rows.unique(["where", "code"], keep="first", maintain_order=True)
+    return rows, listed - rows.height
 
 
 def _renamed(columns: Sequence[str]) -> dict[str, str]:
@@ -147,31 +122,22 @@ def _number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64, strict=False)
 
 
-def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     words = pl.concat_str("Name", "FullName", "SymbolRoot", separator=" ", ignore_nulls=True).str.to_uppercase()
     by_index = (
         pl.when(words.str.contains(GOVERNMENT_INDEX))
         .then(pl.lit("fixed_income_indices"))
         .otherwise(pl.lit("equity_indices"))
     )
-    return (
-        pl.when(pl.col("index"))
-        .then(by_index)
-        .when(_WHERE.is_in(CASH_SEGMENTS))
-        .then(_cash_segment())
-        .when(pl.col("future") | pl.col("option"))
-        .then(_derivative_segment(rows))
-        .otherwise(pl.lit(UNCATEGORISED))
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    series, isin = pl.col("Series").str.to_uppercase(), pl.col("ISIN")
-    return pl.coalesce(
-        *(pl.when(where == _WHERE).then(first_match(series, patterns)) for where, patterns in SERIES_SEGMENTS.items()),
-        first_match(isin, ISIN_SEGMENTS),
-        pl.when(isin.is_null() & series.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
-        pl.lit(UNCATEGORISED),
+    cash, series, isin = pl.col("cash"), pl.col("series"), pl.col("ISIN")
+    return told(
+        rows,
+        (pl.when(pl.col("index")).then(by_index), Basis.STATED),
+        # A contract's type is XX, CE or PE: what it is on is told by the rows of the indices.
+        (pl.when(pl.col("future") | pl.col("option")).then(_derivative_segment(rows)), Basis.WORDS),
+        (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
+        (pl.when(cash).then(by_isin(isin)), Basis.ISIN),
+        (pl.when(cash).then(share_by_series(isin, series)), Basis.SUPPOSED),
     )
 
 
@@ -185,7 +151,7 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
     shape = pl.when(pl.col("future")).then(pl.lit("_futures")).otherwise(pl.lit("_options"))
     complete = underlying.is_not_null() & pl.col("expiry").is_not_null() & head.is_not_null()
     complete &= pl.col("future") | (pl.col("strike") > 0)
-    return pl.when(complete).then(head + index + shape).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete).then(head + index + shape)
 
 
 def _on_index(rows: pl.DataFrame) -> pl.Expr:
@@ -216,26 +182,25 @@ def _once(rows: pl.DataFrame) -> pl.DataFrame:
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     option = derived & pl.col("option")
+    cash, index, fits = pl.col("cash"), pl.col("index"), pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), _NAME, pl.col("series"))
     # An index is called NIFTY in derivatives' rows and NIFTY 50 by the exchange, which its root says.
-    symbol = pl.when(pl.col("index")).then(pl.coalesce("SymbolRoot", "Name")).otherwise(_NAME).str.to_uppercase()
+    own_name = pl.coalesce("SymbolRoot", "Name")
+    symbol = pl.when(index).then(own_name).when(cash).then(in_series).otherwise(_NAME).str.to_uppercase()
     rows = rows.with_columns(symbol=pl.when(~derived).then(symbol), units=_contract_units())
-    # An issuer's debentures can share a name: then the series tells them apart.
-    alone = pl.len().over("ours", "bare", "symbol") == 1
     speaks_lots = _WHERE.is_in(LOT_SEGMENTS)
     listed_lot, tick, most = _number("LotSize"), _number("TickSize"), _number("QtyLimit")
     lot = pl.when(speaks_lots).then(pl.col("units")).otherwise(pl.when(listed_lot >= 1).then(listed_lot))
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=pl.when(alone | pl.col("Series").is_null() | pl.col("index"))
-        .then(pl.col("symbol"))
-        .otherwise(pl.col("symbol") + "-" + pl.col("Series")),
+        symbol=pl.col("symbol"),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("expiry")),
         strike_price=pl.when(option).then(pl.col("strike")),
         option_type=pl.when(option).then(_TYPE),
         name=pl.coalesce("FullName", "Name"),
-        isin=pl.when(pl.col("ISIN").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("ISIN")),
+        isin=pl.when(pl.col("ISIN").str.contains(ISIN_PATTERN)).then(pl.col("ISIN")),
         lot_size=lot.cast(pl.Int64, strict=False),
         tick_size=pl.when(tick > 0).then(tick),
         freeze_quantity=pl.when(most > 1).then(most * pl.col("units")).floor().cast(pl.Int64, strict=False),
@@ -243,6 +208,11 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=_WHERE + ":" + pl.col("code").cast(pl.String),
         tradingsymbol=_NAME,
         broker_exchange=_WHERE,
+        basis=pl.col("basis"),
+        series=pl.col("series"),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("code").cast(pl.String)),
+        short_name=pl.when(index).then(_NAME),
+        words=broker_words(pl.col("bare"), _WHERE, _TYPE, pl.col("Series")),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
     )
 

@@ -11,7 +11,7 @@ from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import token_of
-from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.money import paise, rupees, value_paise
 
@@ -21,10 +21,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return both views of the one list: net for every row, day for the rows that traded today.
-
-    Raises `BadAnswer` for contracts whose size neither the row nor the listing says.
-    """
+    """Return both views of the one list: net for every row, day for the rows that traded today."""
     rows = [_Legs(row, listings) for row in wire.listed(responses[0], "NetPositionDetail")]
     return [legs.net() for legs in rows] + [legs.day() for legs in rows if legs.traded_today]
 
@@ -86,20 +83,19 @@ class _Legs:
         self._row = row
         self._token = token_of(row)
         self._multiplier = fields.number(row.get("Multiplier")) or 1.0
-        self._units = units = self._contract_units(listings)
+        self._known = self._contract_units(listings)
+        self._units = units = self._known or 1
         self._quantity = fields.whole(row.get("NetQty")) * units
         self._carried = fields.whole(row.get("BodQty")) * units
         self._bought, self._sold = (fields.whole(row.get(name)) * units for name in ("BuyQty", "SellQty"))
         self._with_carried = self._bought - self._sold == self._quantity
 
-    def _contract_units(self, listings: Mapping[str, Listing]) -> int:
+    def _contract_units(self, listings: Mapping[str, Listing]) -> int | None:
+        """Return the units in one of the row's quantities; None when neither the row nor the listing says."""
         if values.segment_of(self._token) not in values.LOT_SEGMENTS:
             return 1
         units = fields.whole(self._multiplier) if self._multiplier > 1 else None
-        units = units or values.contract_units(self._token, listings)
-        if units is None:
-            raise BadAnswer(f"a position in {self._token} whose contract's size is not known")
-        return units
+        return units or values.contract_units(self._token, listings)
 
     @property
     def traded_today(self) -> bool:
@@ -153,7 +149,7 @@ class _Legs:
     def _row_of(self, view: str, **figures: int | float | None) -> PositionRow:
         where = values.segment_of(self._token)
         product = values.product(self._row.get("OrderFor"), where)
-        return PositionRow(
+        row = PositionRow(
             position_key=f"{self._token}:{product}",
             view=view,
             product=product,
@@ -165,6 +161,7 @@ class _Legs:
             multiplier=self._multiplier,
             **figures,  # type: ignore[arg-type]  # the two methods above name fields of the row
         )
+        return in_contracts(row) if self._known is None else row
 
     def _value(self, side: str, quantity: int) -> float | None:
         """Return a side's value in rupees.

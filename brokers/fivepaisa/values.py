@@ -6,7 +6,7 @@ Source: fact sheet sections 4 and 5.
 import re
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import listed_units, number, translated
+from onebroker.brokers.fields import listed_units, milliseconds, number, translated
 from onebroker.brokers.records import Listing
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
@@ -69,9 +69,6 @@ FIRST_INDEX = 999900
 """Script codes of the cash market from here on are indices."""
 
 _DATE = re.compile(r"/Date\((-?\d+)")
-_NULL_DATE = 0
-_LATEST = 4_102_444_800_000
-"""The year 2100: what is later is no time."""
 
 
 def segment(exchange: object, kind: object) -> str:
@@ -141,8 +138,7 @@ def contract_units(token: str, listings: Mapping[str, Listing]) -> int | None:
 def date_epoch(value: object) -> float | None:
     """Return `/Date(ms+0530)/` as epoch seconds (the milliseconds are UTC, the offset informs); None for its null date."""
     found = _DATE.match(value.strip()) if isinstance(value, str) else None
-    milliseconds = _NULL_DATE if found is None or len(found[1]) > 15 else int(found[1])
-    return milliseconds / 1000 if _NULL_DATE < milliseconds < _LATEST else None
+    return None if found is None else milliseconds(found[1])
 
 
 def date_text(value: object) -> str | None:

@@ -1,6 +1,6 @@
 """Fyers as one value: `FYERS`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.fyers import (
     books,
     candles,
@@ -31,6 +31,7 @@ FYERS = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
+    account_field=AccountField(name="clientId", own=logged_in_user),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=True,

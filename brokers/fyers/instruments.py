@@ -6,24 +6,32 @@ master, not re-read by us (types, segments); fyers-apiv3 3.2.0 (names of indices
 ISIN; which series and ISINs say what is general knowledge, unchecked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.fields import number, text
 from onebroker.brokers.fyers.values import CASH_SEGMENTS, EXCHANGES, LOT_SEGMENTS, SEGMENTS
+from onebroker.brokers.instrument_files import is_missing, read_each
 from onebroker.brokers.listings import (
-    BSE_GROUPS,
+    CURRENCY_PAIR,
     GOVERNMENT_INDEX,
-    ISIN_SEGMENTS,
-    NSE_SERIES,
+    ISIN_PATTERN,
     RAW_PREFIX,
-    first_match,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    listed_symbol,
     listing_frame,
+    number_column,
+    read_table,
+    stated,
+    text_column,
+    texts,
+    told,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
@@ -56,19 +64,11 @@ TYPE_SEGMENTS = {
 }
 """Type of a cash instrument -> segment; 0 is anything listed like a share."""
 SHARE_TYPE = "0"
-SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "nse_cm": NSE_SERIES,
-    "bse_cm": BSE_GROUPS,
-}
-"""Segment -> series (NSE) or group (BSE), the end of a ticker -> what is listed there and nowhere else."""
-
 EQUITY_DERIVATIVES = frozenset({"nse_fo", "bse_fo"})
 CURRENCY_DERIVATIVES = frozenset({"cde_fo", "bcs_fo"})
 INDEX_DERIVATIVES, SHARE_DERIVATIVES = ("11", "12", "14"), ("13", "15")
 """Types of equity derivatives: futures, volatility futures and options on indices; futures and options on shares."""
 COMMODITY_INDEX_TYPE = "11"
-CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
-"""What is not a pair in the currency segment is a contract on an interest rate."""
 
 INDIA_SECONDS, DAY_SECONDS = 19_800, 86_400
 
@@ -99,81 +99,86 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
 
-    Raises `BadAnswer` for a body that is not the file.
+    Without the names of the indices these are left out. Raises `BadFiles` for bodies that are not the files.
     """
     if len(bodies) != 2 * len(FILES) + 1:
         raise BadAnswer(f"{len(bodies)} instrument files instead of {2 * len(FILES) + 1}")
-    rows = pl.concat([_read(body) for body in bodies[: len(FILES)]])
+    parts = read_each(bodies[: len(FILES)], _read)
+    rows = pl.concat([rows for rows, _ in parts])
+    listed = rows.height + sum(lost for _, lost in parts)
     if rows.is_empty():
         raise BadAnswer("the instrument files name no instrument")
     rows = rows.unique("fytoken", keep="first", maintain_order=True)
+    unread = listed - rows.height
     rows = rows.join(_masters(bodies[len(FILES) : -1]), on="ticker", how="left", maintain_order="left")
     rows = rows.join(_index_names(bodies[-1]), on="ticker", how="left", maintain_order="left")
-    return listing_frame(_normalized(_told(rows)))
+    rows = _told(rows)
+    if is_missing(bodies[-1]):  # the exchange's name of an index stands there alone
+        rows = rows.filter(~pl.col("index").fill_null(False))
+    return listing_frame(_normalized(rows), unread=unread)
 
 
 def _file(url: str) -> WireRequest:
     return WireRequest(kind=CallKind.FILE, method="GET", url=url)
 
 
-def _read(body: bytes) -> pl.DataFrame:
-    """Return one CSV's rows; a file of a segment without contracts is empty."""
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+    """Return one CSV's rows, and how many are left out; a file of a segment without contracts is empty."""
     if not body.strip():
-        return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
-    try:
-        rows = pl.read_csv(
-            body, has_header=False, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy"
-        )
-    except PolarsError as error:
-        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
-    if rows.width < len(COLUMNS):
-        raise BadAnswer(f"an instrument file has {rows.width} columns, not {len(COLUMNS)}")
-    rows = rows.select(
-        pl.col(column).str.strip_chars().replace("", None).alias(name)
-        for column, name in zip(rows.columns, COLUMNS, strict=False)
-    )
+        return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String)), 0
+    rows, lost = read_table(body, "an instrument file", columns=COLUMNS)
+    listed = rows.height + lost
+    rows = rows.select(texts(rows, COLUMNS))
     # A row is told by its own numbers: this also drops the header a file might get one day.
     named = pl.col("fytoken").str.contains(r"^\d{11,}$") & _TICKER.str.contains(r"^[A-Z]+:.+")
-    return rows.filter(named)
+    rows = rows.filter(named)
+    if rows.is_empty():
+        raise BadAnswer("an instrument file names no instrument")
+    return rows, listed - rows.height
 
 
 def _masters(bodies: Sequence[bytes]) -> pl.DataFrame:
-    """Return what the JSON files say of each ticker."""
-    tickers: list[str] = []
-    found: list[MasterRow] = []
-    for body in bodies:
-        try:
-            rows = msgspec.json.decode(body, type=dict[str, MasterRow])
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadAnswer(f"an instrument master cannot be read: {error}") from error
-        tickers += rows
-        found += rows.values()
+    """Return what the JSON files that came say of each ticker."""
+    masters = [] if all(map(is_missing, bodies)) else read_each(bodies, _master, first=len(FILES))
+    tickers = [ticker for rows in masters for ticker in rows]
+    found = [row for rows in masters for row in rows.values()]
     frame = pl.DataFrame(
         [
             pl.Series("ticker", tickers, dtype=pl.String),
-            pl.Series("freeze", [number(row.qtyFreeze) for row in found], dtype=pl.Float64),
-            pl.Series("multiplier", [number(row.qtyMultiplier) for row in found], dtype=pl.Float64),
-            pl.Series(RAW_MASTER[0], [text(row.is_mtf_tradable) for row in found], dtype=pl.String),
-            pl.Series(RAW_MASTER[1], [text(row.leverage) for row in found], dtype=pl.String),
-            pl.Series(RAW_MASTER[2], [text(row.faceValue) for row in found], dtype=pl.String),
-            pl.Series(RAW_MASTER[3], [text(row.upperPrice) for row in found], dtype=pl.String),
-            pl.Series(RAW_MASTER[4], [text(row.lowerPrice) for row in found], dtype=pl.String),
+            number_column("freeze", [row.qtyFreeze for row in found]),
+            number_column("multiplier", [row.qtyMultiplier for row in found]),
+            text_column(RAW_MASTER[0], [row.is_mtf_tradable for row in found]),
+            text_column(RAW_MASTER[1], [row.leverage for row in found]),
+            text_column(RAW_MASTER[2], [row.faceValue for row in found]),
+            text_column(RAW_MASTER[3], [row.upperPrice for row in found]),
+            text_column(RAW_MASTER[4], [row.lowerPrice for row in found]),
         ]
     )
     return frame.unique("ticker", keep="first", maintain_order=True)
 
 
-def _index_names(body: bytes) -> pl.DataFrame:
+def _master(body: bytes) -> dict[str, MasterRow]:
     try:
-        names = msgspec.json.decode(body, type=dict[str, str])
+        return msgspec.json.decode(body, type=dict[str, MasterRow])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadAnswer(f"the names of the indices cannot be read: {error}") from error
+        raise BadAnswer(f"an instrument master cannot be read: {error}") from error
+
+
+def _index_names(body: bytes) -> pl.DataFrame:
+    (names,) = [{}] if is_missing(body) else read_each([body], _names, first=2 * len(FILES))
     return pl.DataFrame(
         [
             pl.Series("ticker", list(names), dtype=pl.String),
             pl.Series("stream_name", [name.strip() for name in names.values()], dtype=pl.String),
         ]
     ).with_columns(pl.col("stream_name").replace("", None))
+
+
+def _names(body: bytes) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadAnswer(f"the names of the indices cannot be read: {error}") from error
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
@@ -192,12 +197,13 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
     option = pl.col("option_type").is_in(["CE", "PE"])
     rows = rows.with_columns(
         ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
-        index=_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == INDEX_TYPE),
+        index=_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == INDEX_TYPE).fill_null(False),
+        cash=_SEGMENT.is_in(CASH_SEGMENTS) & ~(_TYPE == INDEX_TYPE).fill_null(False),
         option=option,
         shape=pl.when(option).then(pl.lit("_options")).otherwise(pl.lit("_futures")),
         units=_contract_units(),
     )
-    return rows.with_columns(bare=_bare_segment(rows))
+    return _with_segments(rows)
 
 
 def _expiry_day() -> pl.Expr:
@@ -219,32 +225,22 @@ def _contract_units() -> pl.Expr:
     return pl.when(_SEGMENT.is_in(LOT_SEGMENTS)).then(size).otherwise(pl.lit(1.0)).cast(pl.Int64)
 
 
-def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
+def _with_segments(rows: pl.DataFrame) -> pl.DataFrame:
     by_index = (
         pl.when(pl.coalesce("stream_name", "name").str.to_uppercase().str.contains(GOVERNMENT_INDEX))
         .then(pl.lit("fixed_income_indices"))
         .otherwise(pl.lit("equity_indices"))
     )
-    return (
-        pl.when(pl.col("index"))
-        .then(by_index)
-        .when(_SEGMENT.is_in(CASH_SEGMENTS))
-        .then(_cash_segment())
-        .when(_SEGMENT != "")
-        .then(_derivative_segment(rows))
-        .otherwise(pl.lit(UNCATEGORISED))
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    isin = pl.col("isin")
-    series = pl.col("series").fill_null("")
-    return pl.coalesce(
-        *(pl.when(code == _SEGMENT).then(first_match(series, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
-        _TYPE.replace_strict(TYPE_SEGMENTS, default=None, return_dtype=pl.String),
-        first_match(isin, ISIN_SEGMENTS),
-        pl.when(isin.is_null() & (_TYPE == SHARE_TYPE)).then(pl.lit("equities")),
-        pl.lit(UNCATEGORISED),
+    cash, index, isin = pl.col("cash"), pl.col("index"), pl.col("isin")
+    contract = (_SEGMENT != "") & ~cash & ~index
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(contract).then(_derivative_segment(rows)), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), pl.col("series"))), Basis.STATED),
+        (pl.when(cash).then(stated(TYPE_SEGMENTS, _TYPE)), Basis.STATED),
+        (pl.when(cash).then(by_isin(isin)), Basis.ISIN),
+        (pl.when(cash & isin.is_null() & (_TYPE == SHARE_TYPE)).then(pl.lit("equities")), Basis.SUPPOSED),
     )
 
 
@@ -260,8 +256,7 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
     )  # fmt: skip
     complete = pl.col("underlying").is_not_null() & pl.col("day").is_not_null()
     complete &= ~pl.col("option") | (pl.col("strike") > 0)
-    named = head + pl.col("shape")
-    return pl.when(complete & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete).then(head + pl.col("shape"))
 
 
 def _equity_head(rows: pl.DataFrame) -> pl.Expr:
@@ -280,15 +275,13 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     # Without a name for the data socket the client falls back on the ticker's own, and so do we.
     stream_name = pl.coalesce("stream_name", "base")
-    index = pl.col("index")
-    symbol = pl.when(index).then(stream_name.str.to_uppercase()).otherwise(pl.col("base"))
+    index, cash, fits = pl.col("index"), pl.col("cash"), pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), pl.col("base"), pl.col("series"))
+    symbol = pl.when(index).then(stream_name.str.to_uppercase()).when(cash).then(in_series).otherwise(pl.col("stem"))
     rows = rows.with_columns(
         symbol=pl.when(~derived).then(symbol),
         tail=pl.when(index).then(stream_name).otherwise(pl.col("fytoken").str.slice(10)),
     )
-    # An issuer's debentures can share a symbol, and a share be listed in two series: then the series tells them apart.
-    alone = pl.len().over("ours", "bare", "symbol") == 1
-    whole_symbol = pl.when(alone | index | pl.col("series").is_null()).then(pl.col("symbol"))
     listed_lot = pl.col("minimum_lot").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     tick, freeze = pl.col("tick").cast(pl.Float64, strict=False), pl.col("freeze")
     option = derived & pl.col("option")
@@ -296,13 +289,13 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=whole_symbol.otherwise(pl.col("symbol") + "-" + pl.col("series")),
+        symbol=pl.col("symbol"),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("day")),
         strike_price=pl.when(option).then(pl.col("strike")),
         option_type=pl.when(option).then(pl.col("option_type")),
         name=pl.col("name"),
-        isin=pl.when(pl.col("isin").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("isin")),
+        isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
         # Lots of a contract, or units: as orders are counted.
         lot_size=pl.when(listed_lot > 0).then(listed_lot * pl.col("units")),
         tick_size=pl.when(tick > 0).then(tick),
@@ -312,5 +305,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=segment_word + "|" + pl.col("tail"),
         tradingsymbol=_TICKER,
         broker_exchange=_TICKER.str.extract(r"^([A-Z]+):"),
+        basis=pl.col("basis"),
+        series=pl.when(cash).then(pl.col("series")),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("exchange_token")),
+        short_name=pl.when(index).then(pl.col("underlying")),
+        words=broker_words(pl.col("bare"), pl.col("exchange_number"), pl.col("segment_number"), _TYPE, pl.col("series")),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in (*RAW_COLUMNS, *RAW_MASTER)},
     ).unique("broker_token", keep="first", maintain_order=True)

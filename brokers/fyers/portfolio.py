@@ -10,7 +10,7 @@ from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
-from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 
 POOLS = {"equity": "equityAmount", "commodity": "commodityAmount"}
@@ -87,28 +87,27 @@ def _traded_today(row: Mapping[str, object]) -> bool:
     return bool(fields.whole(row.get("dayBuyQty")) or fields.whole(row.get("daySellQty")))
 
 
-def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int:
-    """Return the units in one of the row's quantities: its own multiplier where Fyers speaks lots, else 1."""
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the row's quantities: its own multiplier where Fyers speaks lots, else 1; None when neither
+    the row nor the listing tells."""
     if values.segment(token) in values.UNIT_SEGMENTS:
         return 1
     multiplier = fields.number(row.get("qtyMulti_com"))
     # A lot of one unit is believed only where the instrument file says so too: 1 is also how nothing is said.
     if multiplier is not None and multiplier > 1:
         return fields.whole(multiplier)
-    listed = values.contract_units(token, listings)
-    if listed is None:
-        raise BadAnswer(f"a position in {token} without its multiplier")
-    return listed
+    return values.contract_units(token, listings)
 
 
 def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     token = values.broker_token(row, "fyToken")
     ticker = fields.required(row, "symbol")
-    units = _units(row, token, listings)
+    known = _units(row, token, listings)
+    units = known or 1
     lots = fields.whole(fields.required(row, "netQty"))
     carried = fields.whole(row.get("cfBuyQty")) - fields.whole(row.get("cfSellQty"))
     bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
-    return PositionRow(
+    position = PositionRow(
         position_key=fields.required(row, "id"),
         view="net",
         product=values.product(row.get("productType")),
@@ -127,6 +126,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         realized=fields.number(row.get("realized_profit")),
         unrealized=fields.number(row.get("unrealized_profit")),
     )
+    return in_contracts(position) if known is None else position
 
 
 def _net_average(row: Mapping[str, object]) -> float | None:
@@ -140,12 +140,13 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     """Return today's part of a row. Values and averages mix the carried legs in, so a side that has one shows none."""
     token = values.broker_token(row, "fyToken")
     ticker = fields.required(row, "symbol")
-    units = _units(row, token, listings)
+    known = _units(row, token, listings)
+    units = known or 1
     bought, sold = fields.whole(row.get("dayBuyQty")), fields.whole(row.get("daySellQty"))
     buys = "buyAvg" if not fields.whole(row.get("cfBuyQty")) else ""
     sells = "sellAvg" if not fields.whole(row.get("cfSellQty")) else ""
     average = buys if bought > sold else sells
-    return PositionRow(
+    position = PositionRow(
         position_key=fields.required(row, "id"),
         view="day",
         product=values.product(row.get("productType")),
@@ -161,6 +162,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         last_price=fields.price(row.get("ltp")),
         multiplier=float(units),
     )
+    return in_contracts(position) if known is None else position
 
 
 def _value(row: Mapping[str, object], value_name: str, lots: int, price_name: str, units: int) -> float | None:

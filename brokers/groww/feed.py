@@ -32,7 +32,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import required
+from onebroker.brokers.fields import epoch_seconds, required
 from onebroker.brokers.groww import nats, proto, wire
 from onebroker.brokers.groww.values import CASH, DERIVATIVES, INDEX, Name, exchange_token
 from onebroker.brokers.records import DepthLevel, Listing, Tick
@@ -79,8 +79,6 @@ _LARGEST: Final = 2.0**53
 """Beyond this a double is no count of anything."""
 _SECONDS_BELOW: Final = 1e11
 """A stamp below this is in seconds (the documents' book sample is), above in milliseconds."""
-_LATEST_SECONDS: Final = 4_102_444_800.0
-"""The year 2100: what is later is no time."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
@@ -291,8 +289,8 @@ _PARTS: Mapping[str, Callable[[dict[str, Any], Name, Any], None]] = {
 
 def _take_time(known: dict[str, Any], stamp: float) -> None:
     """Keep the newest time of the parts: an older part beside a newer one must not make the tick look old."""
-    seconds = stamp if stamp < _SECONDS_BELOW else stamp / 1000
-    if 0 < seconds < _LATEST_SECONDS:
+    seconds = epoch_seconds(stamp if stamp < _SECONDS_BELOW else stamp / 1000)
+    if seconds is not None:
         known["exchange_time"] = max(known.get("exchange_time", 0.0), seconds)
 
 

@@ -9,11 +9,24 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.groww.values import BETWEEN, CASH, COMMODITY, DERIVATIVES, EXCHANGES, INDEX
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    GOVERNMENT_INDEX,
+    ISIN_PATTERN,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    listed_symbol,
+    listing_frame,
+    read_table,
+    share_by_series,
+    texts,
+    told,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -27,21 +40,6 @@ RAW_COLUMNS = (
 )  # fmt: skip
 """What nothing else carries."""
 
-BSE_GROUPS: Sequence[tuple[str, str]] = (
-    (r"^[FG]$", "fixed_income"),  # corporate and government paper
-    (r"^IF$", "investment_trusts"),
-)
-ISINS: Sequence[tuple[str, str]] = (
-    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
-    (r"^INE.{4}(23|25)", "investment_trusts"),
-    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    (r"^(INE.{4}01|IN9)", "equities"),
-)
-"""ISIN -> segment: the kind of security stands behind the issuer's four characters."""
-SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
-"""For a row without an ISIN."""
-
-_BOM = b"\xef\xbb\xbf"
 _EXCHANGE, _SYMBOL, _SEGMENT = pl.col("exchange"), pl.col("trading_symbol"), pl.col("segment")
 _TYPE, _SERIES, _ISIN = pl.col("instrument_type"), pl.col("series"), pl.col("isin")
 _FUTURE, _OPTION = _TYPE == "FUT", _TYPE.is_in(["CE", "PE"])
@@ -57,45 +55,36 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Raises `BadAnswer` for a body that is not the file.
     """
-    rows = _read(bodies[0])
+    rows, unread = _read(bodies[0])
     rows = rows.with_columns(
         ours=_EXCHANGE.replace_strict(EXCHANGES, default="unknown"),
         expiry=pl.col("expiry_date").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
         strike=pl.col("strike_price").cast(pl.Float64, strict=False),
         underlying=pl.col("underlying_symbol").str.to_uppercase(),
         place=pl.when(_TYPE == INDEX).then(pl.lit(INDEX)).otherwise(_SEGMENT),
+        cash=(_SEGMENT == CASH) & _EXCHANGE.is_in(["NSE", "BSE"]) & (_TYPE != INDEX) & ~(_FUTURE | _OPTION),
     )
     rows = rows.with_columns(token=pl.concat_str([_EXCHANGE, "place", _SYMBOL], separator=":"))
-    rows = rows.unique("token", keep="first", maintain_order=True)
-    rows = rows.with_columns(bare=_bare_segment(rows))
-    return listing_frame(_normalized(rows))
+    once = rows.unique("token", keep="first", maintain_order=True)
+    return listing_frame(_normalized(_told(once)), unread=unread + rows.height - once.height)
 
 
-def _read(body: bytes) -> pl.DataFrame:
-    try:
-        rows = pl.read_csv(
-            body.removeprefix(_BOM), infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy"
-        )
-    except PolarsError as error:
-        raise BadAnswer(f"the instrument file cannot be read: {error}") from error
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+    rows, lost = read_table(body)
     missing = [name for name in COLUMNS if name not in rows.columns]
     if missing:
         raise BadAnswer(f"the instrument file has no column {', '.join(missing)}")
-    wanted = dict.fromkeys((*COLUMNS, *RAW_COLUMNS))
-    rows = rows.select(
-        (pl.col(name).str.strip_chars().replace("", None) if name in rows.columns else pl.lit(None, pl.String)).alias(
-            name
-        )
-        for name in wanted
-    )
+    listed = rows.height + lost
+    rows = rows.select(texts(rows, list(dict.fromkeys((*COLUMNS, *RAW_COLUMNS)))))
     named = _SYMBOL.is_not_null() & _EXCHANGE.is_not_null() & _SEGMENT.is_not_null() & _TYPE.is_not_null()
-    return rows.filter(named).with_columns(
+    rows = rows.filter(named)
+    return rows.with_columns(
         _EXCHANGE.str.to_uppercase(), _SEGMENT.str.to_uppercase(), _TYPE.str.to_uppercase(), _ISIN.str.to_uppercase(),
         _SERIES.str.to_uppercase(),
-    )  # fmt: skip
+    ), listed - rows.height  # fmt: skip
 
 
-def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     by_index = (
         pl.when(_EXCHANGE == "MCX")
         .then(pl.lit("commodity_indices"))
@@ -103,24 +92,15 @@ def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
         .then(pl.lit("fixed_income_indices"))
         .otherwise(pl.lit("equity_indices"))
     )
-    return (
-        pl.when(_TYPE == INDEX)
-        .then(by_index)
-        .when(_FUTURE | _OPTION)
-        .then(_derivative_segment(rows))
-        .when((_SEGMENT == CASH) & _EXCHANGE.is_in(["NSE", "BSE"]))
-        .then(_cash_segment())
-        .otherwise(pl.lit(UNCATEGORISED))
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    return pl.coalesce(
-        pl.when(_EXCHANGE == "NSE").then(first_match(_SERIES, NSE_SERIES)),
-        pl.when(_EXCHANGE == "BSE").then(first_match(_SERIES, BSE_GROUPS)),
-        first_match(_ISIN, ISINS),
-        pl.when(_ISIN.is_null() & _SERIES.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
-        pl.lit(UNCATEGORISED),
+    cash = pl.col("cash")
+    return told(
+        rows,
+        (pl.when(_TYPE == INDEX).then(by_index), Basis.STATED),
+        # A contract's type is FUT, CE or PE: what it is on is told by the rows of the underlyings.
+        (pl.when(_FUTURE | _OPTION).then(_derivative_segment(rows)), Basis.WORDS),
+        (pl.when(cash).then(by_series(pl.col("ours"), _SERIES)), Basis.STATED),
+        (pl.when(cash).then(by_isin(_ISIN)), Basis.ISIN),
+        (pl.when(cash).then(share_by_series(_ISIN, _SERIES)), Basis.SUPPOSED),
     )
 
 
@@ -137,7 +117,7 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
     complete &= _FUTURE | (pl.col("strike") > 0)
     index = pl.when(on_index).then(pl.lit("_index")).otherwise(pl.lit(""))
     shape = pl.when(_FUTURE).then(pl.lit("_futures")).otherwise(pl.lit("_options"))
-    return pl.when(complete & head.is_not_null()).then(head + index + shape).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete).then(head + index + shape)
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
@@ -146,10 +126,9 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     # The exchange's own name of an index is in the column `name`; the trading symbol is the short one of its derivatives.
     written = pl.when(index).then(pl.coalesce("name", _SYMBOL)).otherwise(_SYMBOL).str.to_uppercase()
     base = written.str.strip_suffix("-" + _SERIES)
-    rows = rows.with_columns(base=pl.when(_SERIES.is_null()).then(written).otherwise(base))
-    # A share can be listed in two series at once and an issuer's debentures are many: then the series tells them apart.
-    alone = pl.len().over("ours", "bare", "base") == 1
-    symbol = pl.when(alone | _SERIES.is_null()).then(pl.col("base")).otherwise(pl.col("base") + "-" + _SERIES)
+    cash, fits = pl.col("cash"), pl.col("bare") != UNCATEGORISED
+    base = pl.when(_SERIES.is_null()).then(written).otherwise(base)
+    symbol = pl.when(cash).then(listed_symbol(pl.col("ours"), base, _SERIES)).otherwise(written)
     lot = pl.col("lot_size").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     tick = pl.col("tick_size").cast(pl.Float64, strict=False)
     return rows.select(
@@ -161,7 +140,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         strike_price=pl.when(derived & _OPTION).then(pl.col("strike")),
         option_type=pl.when(derived & _OPTION).then(_TYPE),
         name=pl.col("name"),
-        isin=pl.when(_ISIN.str.contains("^IN[A-Z0-9]{10}$")).then(_ISIN),
+        isin=pl.when(_ISIN.str.contains(ISIN_PATTERN)).then(_ISIN),
         lot_size=pl.when(lot > 0).then(lot),
         tick_size=pl.when(tick > 0).then(tick),
         contract_units=pl.lit(1),
@@ -171,5 +150,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         other_names=pl.when(pl.col("exchange_token").is_not_null()).then(
             pl.concat_str(["exchange_token", pl.col("groww_symbol").fill_null("")], separator=BETWEEN)
         ),
+        basis=pl.col("basis"),
+        series=pl.when(cash).then(_SERIES),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("exchange_token")),
+        short_name=pl.when(index).then(_SYMBOL),
+        words=broker_words(pl.col("bare"), _EXCHANGE, _SEGMENT, _TYPE, _SERIES),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
     )

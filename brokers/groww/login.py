@@ -12,8 +12,9 @@ from datetime import datetime, time
 import attrs
 import msgspec
 
+from onebroker.brokers.accounts import same_account
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of
+from onebroker.brokers.fields import required, row_of, text
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import SEGMENTS
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
@@ -65,7 +66,12 @@ def profile_request(access: Access) -> WireRequest:
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    return wire.payload(response)
+    """Return the profile; raise `BadAnswer` when it is another user's."""
+    profile = wire.payload(response)
+    named = text(profile.get("ucc")) or text(profile.get("vendor_user_id"))
+    if not same_account(named, login.user_id):
+        raise BadAnswer("the profile is another user's")
+    return profile
 
 
 def active_segments(access: Access) -> frozenset[str]:

@@ -90,12 +90,23 @@ def _word(row: Mapping[str, object]) -> str:
 
 
 def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
-    """Return what the fills of an order add up to; raise `BadAnswer` while they are not told of one said to be partly filled."""
+    """Return what the fills of an order add up to; raise `BadAnswer` while they are not told of one said to be partly filled, and
+    for those of another order or instrument."""
     fills = [] if response is None else wire.rows(response)
+    for fill in fills:
+        _check_same(row, fill)
     executed = sum(fields.whole(fill.get("executed_quantity")) for fill in fills)
     if response is None or (not executed and _word(row) in values.PARTLY_FILLED):
         raise BadAnswer("an order that was filled, without its fills")
     return executed
+
+
+def _check_same(order: Mapping[str, object], fill: Mapping[str, object]) -> None:
+    """Raise `BadAnswer` for a fill that names another order or instrument than the order it was asked for."""
+    for name in ("order_id", "exchange_code", "stock_code"):
+        asked, told = (str(row.get(name) or "").strip().upper() for row in (order, fill))
+        if told and told != asked:
+            raise BadAnswer(f"a fill of {name} {told}, which was not asked for")
 
 
 def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:

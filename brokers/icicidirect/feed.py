@@ -15,7 +15,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, Ticks
-from onebroker.brokers.fields import number, price
+from onebroker.brokers.fields import epoch_seconds, number, price
 from onebroker.brokers.icicidirect import naming, socketio, wire
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import StreamAddress
@@ -40,9 +40,6 @@ COMMODITY_LEVELS = (1, 0, 2, 5, 4, 6)
 
 _LARGEST = 2.0**53
 """Beyond this a double is no count of anything."""
-
-_LATEST = 4_102_444_800.0
-"""The year 2100 in epoch seconds: what is later is no time."""
 
 Side = tuple[DepthLevel, ...]
 Depth = tuple[Side, Side]
@@ -179,7 +176,7 @@ def _quote(token: str, array: list[object]) -> Tick | None:
         buy_quantity=_count(array[totals[0]]),
         sell_quantity=_count(array[totals[1]]),
         oi=None if interest is None else _count(array[interest]),
-        last_trade_time=_time(array[time]),
+        last_trade_time=epoch_seconds(array[time]),
     )
 
 
@@ -200,7 +197,7 @@ def _commodity(token: str, array: list[object]) -> Tick | None:
         buy_quantity=_count(array[9]),
         sell_quantity=_count(array[10]),
         oi=_count(array[17]),
-        last_trade_time=_time(array[7]),
+        last_trade_time=epoch_seconds(array[7]),
     )
 
 
@@ -230,11 +227,6 @@ def _count(value: object) -> int | None:
     return int(read) if read is not None and 0 <= read <= _LARGEST else None
 
 
-def _time(value: object) -> float | None:
-    read = number(value)
-    return read if read and 0 < read < _LATEST else None
-
-
 def _latest(held: float | None, value: object) -> float | None:
-    read = _time(value)
+    read = epoch_seconds(value)
     return read if held is None else held if read is None else max(held, read)

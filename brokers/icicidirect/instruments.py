@@ -10,17 +10,30 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.icicidirect import values
 from onebroker.brokers.icicidirect.naming import STREAM_EXCHANGES
 from onebroker.brokers.icicidirect.wire import USER_AGENT
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    GOVERNMENT_INDEX,
+    ISIN_PATTERN,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    first_match,
+    listed_symbol,
+    listing_frame,
+    read_table,
+    share_by_series,
+    told,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -43,22 +56,6 @@ RAW_COLUMNS = ("Token", "ShortName", "Series", "InstrumentName", "MinimumLotQty"
 """What nothing else carries; a column the member lacks is null."""
 
 INDEX_SERIES = "0"
-SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "NSE": NSE_SERIES,
-    "BSE": (
-        (r"^[FG]$", "fixed_income"),  # groups of corporate and government paper
-        (r"^IF$", "investment_trusts"),
-    ),
-}
-ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
-    (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
-    (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
-    (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    (r"^(INE.{4}01|IN9)", "equities"),
-)
-"""ISIN -> segment: the kind of security stands behind the issuer's four characters."""
-SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
-"""For a row without an ISIN."""
 SERIES_RANK = ("EQ", "BE", "BZ", "SM", "ST", "SZ", "A", "B", "T", "X", "XT")
 """An order names a short name without its series: of several rows of one name the most ordinary is meant (inferred)."""
 
@@ -106,7 +103,9 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     parts = [_normalized_member(code, body) for code, body in _members(bodies[0])]
     if not parts:
         raise BadAnswer("the security master holds no market")
-    return listing_frame(pl.concat(parts, how="diagonal"))
+    return listing_frame(
+        pl.concat([rows for rows, _ in parts], how="diagonal_relaxed"), unread=sum(unread for _, unread in parts)
+    )
 
 
 def _members(body: bytes) -> list[tuple[str, bytes]]:
@@ -125,18 +124,19 @@ def _code_of(member: str) -> str | None:
     return next((code for start, code in MEMBERS.items() if file.startswith(start)), None)
 
 
-def _normalized_member(code: str, body: bytes) -> pl.DataFrame:
+def _normalized_member(code: str, body: bytes) -> tuple[pl.DataFrame, int]:
     cash = code in values.CASH_EXCHANGES
-    rows = _rows(code, body, CASH_COLUMNS if cash else DERIVATIVE_COLUMNS)
-    return _securities(code, rows) if cash else _derivatives(code, rows)
+    rows, lost = _rows(code, body, CASH_COLUMNS if cash else DERIVATIVE_COLUMNS)
+    listed = rows.height + lost
+    rows = _securities(code, rows) if cash else _derivatives(code, rows)
+    return rows, listed - rows.height
 
 
-def _rows(code: str, body: bytes, wanted: Sequence[str]) -> pl.DataFrame:
-    """Return the member's rows as texts, blanks as null. NSE's header has blanks before its quotes."""
-    try:
-        rows = pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
-    except PolarsError as error:
-        raise BadAnswer(f"the security master of {code} cannot be read: {error}") from error
+def _rows(code: str, body: bytes, wanted: Sequence[str]) -> tuple[pl.DataFrame, int]:
+    """Return the member's rows as texts, blanks as null, and how many are left out. NSE's header has blanks before its
+    quotes."""
+    rows, lost = read_table(body, f"the security master of {code}")
+    listed = rows.height + lost
     known = {name.lower(): name for name in (*CASH_COLUMNS, *DERIVATIVE_COLUMNS, *RAW_COLUMNS, "ScripID")}
     spelled = {name: name.strip().strip('"').strip().lower() for name in rows.columns}
     rows = rows.select(
@@ -148,11 +148,12 @@ def _rows(code: str, body: bytes, wanted: Sequence[str]) -> pl.DataFrame:
     if missing:
         raise BadAnswer(f"the security master of {code} has no column {', '.join(missing)}")
     absent = [pl.lit(None, pl.String).alias(name) for name in known.values() if name not in rows.columns]
-    return (
+    rows = (
         rows.with_columns(absent)
         .filter(_TOKEN.is_not_null() & _SHORT.is_not_null())
         .with_columns(_SHORT.str.to_uppercase(), pl.col("ExchangeCode", "CompanyName", "ScripID").str.to_uppercase())
     )
+    return rows, listed - rows.height
 
 
 # shares and indices
@@ -170,16 +171,17 @@ def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("written").is_not_null())
         .sort(rank.fill_null(len(SERIES_RANK)), maintain_order=True)
         .unique("ShortName", keep="first", maintain_order=True)
-        .with_columns(bare=_bare_security(code))
+        .with_columns(ours=pl.lit(values.EXCHANGES[code]), series=pl.when(~pl.col("index")).then(_SERIES.str.to_uppercase()))
     )
-    alone = pl.len().over("bare", "written") == 1
+    rows = _told(rows)
+    # A scrip's number on BSE is its scrip code.
+    number = pl.coalesce("ScripCode", "Token") if code == "BSE" else _TOKEN
     tick = pl.col("TickSize").cast(pl.Float64, strict=False)
     lot = pl.col("LotSize").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     return rows.select(
         exchange=pl.lit(values.EXCHANGES[code]),
         segment=pl.col("bare"),
-        # An issuer's debentures can share a symbol: then the series tells them apart.
-        symbol=pl.when(alone | _SERIES.is_null()).then(pl.col("written")).otherwise(pl.col("written") + "-" + _SERIES),
+        symbol=listed_symbol(pl.col("ours"), pl.col("written"), pl.col("series")),
         name=pl.col("CompanyName"),
         isin=pl.col("isin"),
         lot_size=pl.when(lot > 0).then(lot),
@@ -189,31 +191,30 @@ def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         tradingsymbol=_SHORT,
         other_names=_room(code),
         broker_exchange=pl.lit(code),
+        basis=pl.col("basis"),
+        series=pl.col("series"),
+        exchange_token=pl.when(~pl.col("index")).then(number),
+        short_name=pl.when("index").then(pl.col("ExchangeCode")),
+        words=broker_words(pl.col("bare"), pl.lit(code), _SERIES),
         **_raw(),
     )
 
 
 def _isin() -> pl.Expr:
     written = pl.col("ISINCode").str.to_uppercase()
-    return pl.when(written.str.contains(r"^IN[A-Z0-9]{10}$")).then(written)
+    return pl.when(written.str.contains(ISIN_PATTERN)).then(written)
 
 
-def _bare_security(code: str) -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     bonds = _TOKEN.str.to_uppercase().str.contains(GOVERNMENT_INDEX)
-    by_isin = first_match(pl.col("isin"), ISIN_SEGMENTS)
-    return (
-        pl.when(pl.col("index") & bonds)
-        .then(pl.lit("fixed_income_indices"))
-        .when(pl.col("index"))
-        .then(pl.lit("equity_indices"))
-        .otherwise(
-            pl.coalesce(
-                first_match(_SERIES, SERIES_SEGMENTS[code]),
-                by_isin,
-                pl.when(pl.col("isin").is_null() & _SERIES.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
-                pl.lit(UNCATEGORISED),
-            )
-        )
+    by_index = pl.when(bonds).then(pl.lit("fixed_income_indices")).otherwise(pl.lit("equity_indices"))
+    index, isin, series = pl.col("index"), pl.col("isin"), pl.col("series")
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (by_series(pl.col("ours"), series), Basis.STATED),
+        (pl.when(~index).then(by_isin(isin)), Basis.ISIN),
+        (pl.when(~index).then(share_by_series(isin, series)), Basis.SUPPOSED),
     )
 
 
@@ -268,6 +269,9 @@ def _derivatives(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         tradingsymbol=pl.col("contract"),
         other_names=_room(code),
         broker_exchange=pl.lit(code),
+        basis=pl.lit(int(Basis.STATED), pl.Int8),
+        exchange_token=pl.when("complete").then(_TOKEN),
+        words=broker_words(pl.col("bare"), pl.lit(code), _NAME, pl.col("OptionType")),
         **_raw(),
     )
 

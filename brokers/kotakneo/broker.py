@@ -1,6 +1,6 @@
 """Kotak Neo as one value: `KOTAKNEO`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind
 from onebroker.brokers.kotakneo import (
     books,
     candles,
@@ -32,9 +32,12 @@ KOTAKNEO = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
+    # Whether actId is the UCC of the login is not documented.
+    account_field=AccountField(name="actId", own=lambda access: None),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=True,
+    quotes_first_on=frozenset({"ncdex"}),
     candles=candles,
     feed=feed,
     order_feed=order_feed,

@@ -13,7 +13,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, Ready, StreamRefused, Ticks
-from onebroker.brokers.fields import number, row_of
+from onebroker.brokers.fields import epoch_seconds, number, row_of
 from onebroker.brokers.kotakneo import addresses, wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, token_of, wire_name
 from onebroker.brokers.records import DepthLevel, Listing, Tick
@@ -55,9 +55,6 @@ _NAME_AT = 66
 _ROWS_AT = 144
 _SIZES = {"index": 87, "mini": 54, "picture": _ROWS_AT}
 _DEPTH = 5
-
-_LATEST = 4_102_444_800
-"""The year 2100 in epoch seconds: what is later is no time."""
 
 
 def address(access: Access, now: datetime) -> StreamFlow:
@@ -209,7 +206,7 @@ def _index(packet: bytes, token: str, divider: float) -> Tick | None:
         high=_price(high, divider),
         low=_price(low, divider),
         previous_close=_price(close, divider),
-        last_trade_time=_time(traded),
+        last_trade_time=epoch_seconds(traded),
     )
 
 
@@ -222,7 +219,7 @@ def _mini(packet: bytes, token: str, divider: float, units: int | None) -> Tick 
         last_price=last / divider,
         previous_close=_price(close, divider),
         last_quantity=_count(last_quantity, units),
-        last_trade_time=_time(traded),
+        last_trade_time=epoch_seconds(traded),
     )
 
 
@@ -249,8 +246,8 @@ def _picture(packet: bytes, token: str, divider: float, units: int | None) -> Ti
         oi=None if token.partition("|")[0] in CASH_SEGMENTS else _count(interest, units),
         buy=buy,
         sell=sell,
-        last_trade_time=_time(traded),
-        exchange_time=_time(updated),
+        last_trade_time=epoch_seconds(traded),
+        exchange_time=epoch_seconds(updated),
     )
 
 
@@ -284,11 +281,6 @@ def _levels(packet: bytes, first: int, end: int, divider: float, units: int) -> 
 
 def _price(value: int, divider: float) -> float | None:
     return value / divider if value > 0 else None
-
-
-def _time(seconds: int) -> float | None:
-    """Return epoch seconds; the feed's "never" is zero or before the epoch."""
-    return float(seconds) if 0 < seconds < _LATEST else None
 
 
 def _count(value: int, units: int | None) -> int | None:

@@ -5,23 +5,28 @@ Expiries count from 1980 in two files and from 1970 in the others. What is not i
 of a real file, says so where it is used.
 """
 
-import io
 from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.instrument_files import read_each
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, EXCHANGES, token_of
 from onebroker.brokers.listings import (
-    BSE_GROUPS,
     GOVERNMENT_INDEX,
-    ISIN_SEGMENTS,
-    NSE_SERIES,
+    ISIN_PATTERN,
     RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
     first_match,
+    listed_symbol,
     listing_frame,
+    read_table,
+    texts,
+    told,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.clock import IST
@@ -95,9 +100,11 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
 
-    Raises `BadAnswer` for a body that is not such a file; one without rows is fine (NSE's commodities on most days).
+    Raises `BadFiles` for bodies that are not such files; one without rows is fine (NSE's commodities on most days).
     """
-    rows = pl.concat([_read(body) for body in bodies])
+    parts = read_each(bodies, _read)
+    rows = pl.concat([rows for rows, _ in parts])
+    listed = rows.height + sum(lost for _, lost in parts)
     rows = rows.filter(
         pl.col("pSymbol").is_not_null() & pl.col("pTrdSymbol").is_not_null() & _SEGMENT.is_not_null()
     ).unique(["pExchSeg", "pSymbol"], keep="first", maintain_order=True)
@@ -106,33 +113,29 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     index = _SEGMENT.is_in(CASH_SEGMENTS) & _ISIN.is_null() & _GROUP.is_null()
     rows = rows.with_columns(
         ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
+        cash=_SEGMENT.is_in(CASH_SEGMENTS) & ~index,
         display=pl.when(index).then(_display_name()),
         underlying=pl.col("pSymbolName").str.to_uppercase(),
         expiry=_expiry(),
         scale=_scale(),
     ).with_columns(strike=pl.col("dStrikePrice") / pl.col("scale"), units=_contract_units())
-    rows = rows.with_columns(bare=_bare_segment())
-    return listing_frame(_normalized(rows))
+    return listing_frame(_normalized(_told(rows)), unread=listed - rows.height)
 
 
-def _read(body: bytes) -> pl.DataFrame:
-    try:
-        rows = pl.read_csv(io.BytesIO(body), infer_schema=False, truncate_ragged_lines=True)
-    except PolarsError as error:
-        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+    rows, lost = read_table(body, "an instrument file")
     rows = rows.rename({name: name.strip(" ;") for name in rows.columns})
     if missing := [name for name in NEEDED if name not in rows.columns]:
         raise BadAnswer(f"an instrument file without {missing[0]}")
-    given = [pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in _every_column()]
-    rows = rows.select(given).with_columns(pl.all().cast(pl.String).str.strip_chars())
-    rows = rows.with_columns(pl.when(pl.all().str.len_chars() > 0).then(pl.all()))
+    rows = rows.select(texts(rows, _every_column()))
     numbers = ("dTickSize", "lLotSize", "lExpiryDate", "lMultiplier", "dStrikePrice", "lFreezeQty")
     raw = [pl.col(name).alias(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS]
-    return rows.with_columns(
+    rows = rows.with_columns(
         *raw,
         *(pl.col(name).cast(pl.Float64, strict=False) for name in numbers),
         pl.col("pISIN", "pGroup", "pOptionType", "pInstType", "pInstName").str.to_uppercase(),
     )
+    return rows, lost
 
 
 def _every_column() -> list[str]:
@@ -172,24 +175,16 @@ def _contract_units() -> pl.Expr:
     return pl.when(counts_contracts).then(size).otherwise(pl.lit(1.0))
 
 
-def _bare_segment() -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     government = pl.col("display").str.to_uppercase().str.contains(GOVERNMENT_INDEX)
     by_index = pl.when(government).then(pl.lit("fixed_income_indices")).otherwise(pl.lit("equity_indices"))
-    return (
-        pl.when(pl.col("display").is_not_null())
-        .then(by_index)
-        .when(_SEGMENT.is_in(CASH_SEGMENTS))
-        .then(_cash_segment())
-        .otherwise(_derivative_segment())
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    return pl.coalesce(
-        pl.when(_SEGMENT == "nse_cm").then(first_match(_GROUP, NSE_SERIES)),
-        pl.when(_SEGMENT == "bse_cm").then(first_match(_GROUP, BSE_GROUPS)),
-        first_match(_ISIN, ISIN_SEGMENTS),
-        pl.lit(UNCATEGORISED),
+    cash, index = pl.col("cash"), pl.col("display").is_not_null()
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(~index & ~cash & (pl.col("ours") != "unknown")).then(_derivative_segment()), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), _GROUP)), Basis.STATED),
+        (pl.when(cash).then(by_isin(_ISIN)), Basis.ISIN),
     )
 
 
@@ -203,20 +198,16 @@ def _derivative_segment() -> pl.Expr:
     known = _OPTION | pl.col("pOptionType").is_null() | pl.col("pOptionType").is_in(["XX", "FUT"])
     complete = known & pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
     complete &= _OPTION.fill_null(False).not_() | (pl.col("strike") > 0).fill_null(False)
-    named = head + shape
-    return pl.when(complete.fill_null(False) & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete.fill_null(False)).then(head + shape)
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     option = derived & _OPTION
     index = pl.col("display").is_not_null()
-    symbol = pl.when(index).then(pl.col("display")).otherwise(pl.coalesce("pSymbolName", "pTrdSymbol"))
-    # What fits nothing keeps its whole name.
-    symbol = pl.when(pl.col("bare") == UNCATEGORISED).then(pl.col("pTrdSymbol")).otherwise(symbol).str.to_uppercase()
-    rows = rows.with_columns(symbol=pl.when(~derived).then(symbol))
-    # A share can be listed in two series, an issuer's debentures can share a symbol: then the series tells them apart.
-    alone = pl.len().over("ours", "bare", "symbol") == 1
+    cash, fits = pl.col("cash"), pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), pl.coalesce("pSymbolName", "pTrdSymbol"), _GROUP)
+    symbol = pl.when(index).then(pl.col("display")).when(cash).then(in_series).otherwise(pl.col("pTrdSymbol"))
     lot, tick, freeze = pl.col("lLotSize"), pl.col("dTickSize"), pl.col("lFreezeQty")
     lot = pl.when(lot * pl.col("units") >= 1).then(lot * pl.col("units"))
     # A real row of NSE's options says 1801 where the exchange publishes 1800: there it is the first quantity refused.
@@ -224,13 +215,13 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=pl.when(alone | _GROUP.is_null()).then(pl.col("symbol")).otherwise(pl.col("symbol") + "-" + _GROUP),
+        symbol=pl.when(~derived).then(symbol.str.to_uppercase()),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("expiry")),
         strike_price=pl.when(option).then(pl.col("strike")),
         option_type=pl.when(option).then(pl.col("pOptionType")),
         name=pl.coalesce("pDesc", "pSymbolName"),
-        isin=pl.when(_ISIN.str.contains("^IN[A-Z0-9]{10}$")).then(_ISIN),
+        isin=pl.when(_ISIN.str.contains(ISIN_PATTERN)).then(_ISIN),
         lot_size=lot.cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(tick / pl.col("scale")),
         # 1 is no limit a market could have.
@@ -240,5 +231,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         tradingsymbol=pl.col("pTrdSymbol"),
         broker_exchange=_SEGMENT,
         other_names=pl.col("display"),
+        basis=pl.col("basis"),
+        series=pl.when(cash).then(_GROUP),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("pSymbol")),
+        short_name=pl.when(index).then(pl.col("pSymbolName")),
+        words=broker_words(pl.col("bare"), _SEGMENT, pl.coalesce("pInstType", "pInstName"), _GROUP),
         **{f"{RAW_PREFIX}{name}": pl.col(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS},
     )

@@ -15,7 +15,7 @@ from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.login import ALL_LIMITS
-from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.config.money import exact, round_half_up
 
@@ -36,8 +36,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today.
 
-    Without the cost of carried shares their average stays None; it is never the last price (lesson 11). Raises `BadAnswer` for a
-    row in contracts whose size neither the row nor its listing tells.
+    Without the cost of carried shares their average stays None; it is never the last price (lesson 11).
     """
     costs = _costs(responses[1]) if len(responses) > 1 else {}
     legs = [_Legs.of(row, costs, listings) for row in wire.rows(responses[0])]
@@ -151,8 +150,8 @@ class _Legs:
     symbol: str
     segment: str
     product: str
-    units: int
-    """Units in one of the broker's quantities."""
+    known_units: int | None
+    """Units in one of the broker's quantities; None when neither the row nor its listing tells."""
     factor: Fraction
     """NF: rupees by which one of its quantities moves with one rupee of price."""
     precision: int
@@ -173,9 +172,6 @@ class _Legs:
     def of(cls, row: Row, costs: Mapping[str, Fraction], listings: Mapping[str, Listing]) -> "_Legs":
         segment = fields.required(row, "exSeg")
         token = values.token_of(segment, fields.required(row, "tok"))
-        units = values.row_units(row, token, listings)
-        if units is None:
-            raise BadAnswer(f"a position in {token}, whose contract's size is not known")
         carried_buy, carried_sell = (
             fields.whole(fields.required(row, "cfBuyQty")),
             fields.whole(fields.required(row, "cfSellQty")),
@@ -195,7 +191,7 @@ class _Legs:
             symbol=fields.required(row, "trdSym", "sym"),
             segment=segment,
             product=values.product(row.get("prod")),
-            units=units,
+            known_units=values.row_units(row, token, listings),
             factor=factor,
             precision=fields.whole(row.get("precision")) or _PRECISION,
             carried_buy=carried_buy,
@@ -209,6 +205,14 @@ class _Legs:
             sell_amount=_amount(row, "sellAmt"),
             last=None if last is None else Fraction(exact(last)),
         )
+
+    @property
+    def units(self) -> int:
+        return self.known_units or 1
+
+    def sized(self, row: PositionRow) -> PositionRow:
+        """Return a row made with `units`, in contracts where these are not known."""
+        return in_contracts(row) if self.known_units is None else row
 
     @property
     def traded(self) -> bool:
@@ -230,7 +234,7 @@ def _net_row(legs: _Legs) -> PositionRow:
     bought, sold = _plus(legs.carried_buy_cost, legs.buy_amount), _plus(legs.carried_sell_cost, legs.sell_amount)
     net = buys - sells
     realized, unrealized = _results(legs, net, (buys, bought), (sells, sold))
-    return PositionRow(
+    return legs.sized(PositionRow(
         position_key=f"{legs.token}:{legs.product}",
         view="net",
         product=legs.product,
@@ -249,14 +253,14 @@ def _net_row(legs: _Legs) -> PositionRow:
         multiplier=float(legs.factor),
         realized=realized,
         unrealized=unrealized,
-    )
+    ))  # fmt: skip
 
 
 def _day_row(legs: _Legs) -> PositionRow:
     net = legs.bought - legs.sold
     bought, sold = legs.buy_amount, legs.sell_amount
     realized, unrealized = _results(legs, net, (legs.bought, bought), (legs.sold, sold))
-    return PositionRow(
+    return legs.sized(PositionRow(
         position_key=f"{legs.token}:{legs.product}",
         view="day",
         product=legs.product,
@@ -273,7 +277,7 @@ def _day_row(legs: _Legs) -> PositionRow:
         multiplier=float(legs.factor),
         realized=realized,
         unrealized=unrealized,
-    )
+    ))  # fmt: skip
 
 
 def _results(

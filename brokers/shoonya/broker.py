@@ -1,6 +1,6 @@
 """Shoonya as one value: `SHOONYA`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind
 from onebroker.brokers.shoonya import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
 from onebroker.brokers.shoonya.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
@@ -19,6 +19,7 @@ SHOONYA = Broker(
     orders=orders,
     books=books,
     portfolio=portfolio,
+    account_field=AccountField(name="actid", own=wire.account_id),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=False,

@@ -12,10 +12,24 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.instrument_files import read_each
+from onebroker.brokers.listings import (
+    BSE_SHARES,
+    GOVERNMENT_INDEX,
+    NSE_SHARES,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_series,
+    first_match,
+    listed_symbol,
+    listing_frame,
+    read_table,
+    texts,
+    told,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.shoonya.values import EXCHANGES
 from onebroker.config.instruments import UNCATEGORISED
@@ -39,16 +53,6 @@ DERIVATIVE_HEADS = {
 INDEX_HEADS = {"NSE": "equity", "BSE": "equity", "MCX": "commodity", "NCX": "commodity", "CDS": "currency"}
 INDEX = "INDEX"
 
-SERIES_SEGMENTS: Sequence[tuple[str, str]] = (
-    *NSE_SERIES,
-    (r"^(EQ|BE|BZ|SM|ST|SZ|E[0-9]|X[0-9])$", ""),  # shares (and funds, by symbol): all that is traded like them
-)
-GROUP_SEGMENTS: Sequence[tuple[str, str]] = (
-    (r"^[FG]$", "fixed_income"),  # corporate and government paper
-    (r"^IF$", "investment_trusts"),
-    (r"^E$", "exchange_traded_funds"),
-    (r"^(A|B|T|X|XT|Z|ZP|M|MT|MS|P|R|TS|W)$", ""),
-)
 SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"(ETF|BEES)$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
@@ -75,9 +79,13 @@ def file_requests(access: Access, now: datetime) -> ReadFlow:
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
 
-    Raises `BadAnswer` for a body that is not such a file.
+    Raises `BadFiles` for bodies that are not such files.
     """
-    rows = pl.concat([_read(body) for body in bodies]).unique(["Exchange", "Token"], keep="first", maintain_order=True)
+    parts = read_each(bodies, _read)
+    rows = pl.concat([rows for rows, _ in parts])
+    listed = rows.height + sum(lost for _, lost in parts)
+    rows = rows.unique(["Exchange", "Token"], keep="first", maintain_order=True)
+    unread = listed - rows.height
     rows = _with_sensex(rows)
     rows = rows.with_columns(
         ours=_CODE.replace_strict(EXCHANGES, default="unknown"),
@@ -87,47 +95,47 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         future=_KIND.str.starts_with("FUT").fill_null(False),
         base=_SYMBOL.str.to_uppercase(),
     )
-    rows = rows.with_columns(underlying=_underlying(), units=_units(), bare=_bare_segment())
-    rows = rows.with_columns(bare=pl.when(_measured()).then(pl.col("bare")).otherwise(pl.lit(UNCATEGORISED)))
-    return listing_frame(_normalized(rows))
+    rows = rows.with_columns(
+        underlying=_underlying(),
+        units=_units(),
+        cash=_CODE.is_in(CASH) & (_KIND != INDEX) & ~pl.col("future") & ~pl.col("option"),
+    )
+    return listing_frame(_normalized(_told(rows)), unread=unread)
 
 
 # One file
 
 
-def _read(body: bytes) -> pl.DataFrame:
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
             text = packed.read(packed.namelist()[0])
     except (zipfile.BadZipFile, zlib.error, IndexError, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise BadAnswer(f"an instrument file cannot be unpacked: {error}") from error
-    try:
-        # Each line ends with a comma, the header's too: one empty column more.
-        rows = pl.read_csv(text, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
-    except PolarsError as error:
-        raise BadAnswer(f"an instrument file cannot be read: {error}") from error
+    # Each line ends with a comma, the header's too: one empty column more.
+    rows, lost = read_table(text, "an instrument file")
     rows = rows.rename({name: name.strip() for name in rows.columns if name.strip() and name.strip() != name})
     missing = [name for name in COLUMNS if name not in rows.columns]
     if missing:
         raise BadAnswer(f"an instrument file has no column {', '.join(missing)}")
-    rows = rows.select(
-        *(pl.col(name).str.strip_chars().replace("", None) for name in COLUMNS),
-        *(
-            (pl.col(name).str.strip_chars().replace("", None) if name in rows.columns else pl.lit(None, pl.String)).alias(name)
-            for name in OTHER_COLUMNS
-        ),
-    )  # fmt: skip
-    rows = rows.filter(_names_something())
-    return rows.with_columns(_KIND.str.to_uppercase(), tick=_tick(rows))
+    rows = rows.select(texts(rows, (*COLUMNS, *OTHER_COLUMNS)))
+    named = rows.filter(_names_something())
+    unread = lost + rows.filter(~(_names_something() | _is_placeholder()).fill_null(False)).height
+    return named.with_columns(_KIND.str.to_uppercase(), tick=_tick(named)), unread
 
 
 def _names_something() -> pl.Expr:
-    """Drop placeholder rows: with blank symbols (NFO), with the lowest tokens (CDS)."""
     named = (
         pl.col("Token").str.contains(r"^\d+$") & _SYMBOL.is_not_null() & _WRITTEN.is_not_null() & _CODE.is_not_null()
     )
+    return named.fill_null(False) & ~_is_placeholder()
+
+
+def _is_placeholder() -> pl.Expr:
+    """Rows that are no instruments and always there: with blank symbols (NFO), with the lowest tokens (CDS)."""
+    blank = _CODE.is_in(["NFO", "BFO"]) & _SYMBOL.is_null() & _WRITTEN.is_null() & pl.col("Token").is_not_null()
     dummy = _CODE.is_in(LOTS) & (pl.col("Token").cast(pl.Int64, strict=False) <= LAST_DUMMY)
-    return named & ~dummy.fill_null(False)
+    return blank.fill_null(False) | dummy.fill_null(False)
 
 
 def _tick(rows: pl.DataFrame) -> pl.Expr:
@@ -200,28 +208,23 @@ def _measured() -> pl.Expr:
     return whole | single | ~_CODE.is_in([*LOTS, *GOODS]) | (_KIND == INDEX)
 
 
-def _bare_segment() -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the segment. The files have no ISIN: of what is traded like a share, words of its symbol tell the rest."""
     by_index = pl.coalesce(
         pl.when(pl.col("base").str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
     )
-    return (
-        pl.when(_KIND == INDEX)
-        .then(by_index)
-        .when(pl.col("future") | pl.col("option"))
-        .then(_derivative_segment())
-        .when(_CODE.is_in(CASH))
-        .then(_cash_segment())
-        .otherwise(pl.lit(UNCATEGORISED))
+    cash, contract = pl.col("cash"), (_KIND != INDEX) & (pl.col("future") | pl.col("option"))
+    of_shares = pl.when(_CODE == "NSE").then(_KIND.str.contains(NSE_SHARES)).otherwise(_KIND.str.contains(BSE_SHARES))
+    like_a_share = cash & of_shares.fill_null(False)
+    return told(
+        rows,
+        (pl.when(_KIND == INDEX).then(by_index), Basis.STATED),
+        (pl.when(contract & _measured()).then(_derivative_segment()), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), _KIND)), Basis.STATED),
+        (pl.when(like_a_share).then(first_match(pl.col("base"), SYMBOL_SEGMENTS)), Basis.WORDS),
+        (pl.when(like_a_share).then(pl.lit("equities")), Basis.SUPPOSED),
     )
-
-
-def _cash_segment() -> pl.Expr:
-    by_kind = (
-        pl.when(_CODE == "NSE").then(first_match(_KIND, SERIES_SEGMENTS)).otherwise(first_match(_KIND, GROUP_SEGMENTS))
-    )
-    by_symbol = pl.coalesce(first_match(pl.col("base"), SYMBOL_SEGMENTS), pl.lit("equities"))
-    return pl.when(by_kind == "").then(by_symbol).otherwise(by_kind.fill_null(UNCATEGORISED))
 
 
 def _derivative_segment() -> pl.Expr:
@@ -233,16 +236,16 @@ def _derivative_segment() -> pl.Expr:
     underlying = _underlying()
     side = pl.col("OptionType").is_in(["CE", "PE"]) & (pl.col("strike") > 0)
     complete = underlying.is_not_null() & pl.col("expiry").is_not_null() & (pl.col("future") | side.fill_null(False))
-    return pl.when(complete & head.is_not_null()).then(head + index + shape).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete & head.is_not_null()).then(head + index + shape)
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     option = derived & pl.col("option")
     written = _WRITTEN.str.to_uppercase()
-    # A share can be listed in two series at once and an issuer's debentures are many: then the series stays in the symbol.
-    alone = (pl.len().over("ours", "bare", "base") == 1) | (_KIND == "EQ")
-    symbol = pl.when((pl.col("bare") != UNCATEGORISED) & alone).then(pl.col("base")).otherwise(written)
+    cash, index, fits = pl.col("cash"), _KIND == INDEX, pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), pl.col("base"), _KIND)
+    symbol = pl.when(cash).then(in_series).when(index).then(pl.col("base")).otherwise(written)
     units = pl.col("units")
     whole = units == units.floor()
     return rows.select(
@@ -261,5 +264,9 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=pl.concat_str(_CODE, pl.lit("|"), pl.col("Token")),
         tradingsymbol=_WRITTEN,
         broker_exchange=_CODE,
+        basis=pl.col("basis"),
+        series=pl.when(cash).then(_KIND),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("Token")),
+        words=broker_words(pl.col("bare"), _CODE, _KIND, pl.col("OptionType")),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
     )

@@ -5,10 +5,11 @@ Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire
 from onebroker.brokers.shoonya.books import token_of
@@ -100,6 +101,9 @@ def _segments(answer: Mapping[str, object]) -> dict[str, FundsSegment]:
     return segments
 
 
+_QUANTITIES = ("netqty", "daybuyqty", "daysellqty", "cfbuyqty", "cfsellqty")
+
+
 class _Legs:
     """One position: what was carried in (`cf`) and what was traded today (`day`), in units."""
 
@@ -107,10 +111,8 @@ class _Legs:
         self._row = row
         self._exchange = fields.required(row, "exch")
         self._token = token_of(row)
-        units = values.factor(row, self._exchange, self._token, listings)
-        if units is None:
-            raise BadAnswer(f"a position in {row.get('tsym')} without its price factor")
-        self._units = units
+        self._known = values.row_factor(row, _QUANTITIES, self._exchange, self._token, listings)
+        self._units = Decimal(1) if self._known is None else self._known
         self._bought, self._sold = self._quantity("daybuyqty"), self._quantity("daysellqty")
         self._carried_long, self._carried_short = self._quantity("cfbuyqty"), self._quantity("cfsellqty")
 
@@ -192,7 +194,7 @@ class _Legs:
         row = self._row
         product = values.product(fields.required(row, "prd"))
         multiplier = fields.number(row.get("mult"))
-        return PositionRow(
+        position = PositionRow(
             position_key=f"{self._token}:{product}",
             view=view,
             product=product,
@@ -211,6 +213,7 @@ class _Legs:
             realized=realized,
             unrealized=unrealized,
         )
+        return in_contracts(position) if self._known is None else position
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:

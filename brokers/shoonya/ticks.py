@@ -7,9 +7,9 @@ the previous close.
 from collections.abc import Mapping
 from decimal import Decimal
 
-from onebroker.brokers.fields import number
+from onebroker.brokers.fields import epoch_seconds, number
 from onebroker.brokers.records import DepthLevel, Tick
-from onebroker.brokers.shoonya.values import LATEST, moment
+from onebroker.brokers.shoonya.values import moment
 from onebroker.config.clock import from_epoch
 
 LEVELS = 5
@@ -29,7 +29,7 @@ def tick(broker_token: str, fields: Fields, units: Decimal | None, *, sent: str)
     last = price(fields.get("lp"))
     if last is None:
         return None  # never traded: there is no price to serve
-    time = _seconds(fields.get(sent))
+    time = epoch_seconds(fields.get(sent))
     return Tick(
         broker_token=broker_token,
         last_price=last,
@@ -75,11 +75,6 @@ def _levels(fields: Fields, side: str, units: Decimal | None) -> tuple[DepthLeve
         if at is not None and quantity:
             levels.append(DepthLevel(at, quantity, count(fields.get(f"{side}o{n}"), Decimal(1))))
     return tuple(levels)
-
-
-def _seconds(value: object) -> float | None:
-    read = number(value)
-    return read if read is not None and 0 < read < LATEST else None
 
 
 def _last_trade(fields: Fields, sent: float | None) -> float | None:

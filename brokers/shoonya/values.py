@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.fields import number, translated, whole
+from onebroker.brokers.fields import epoch_seconds, number, translated, whole
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST, from_epoch
@@ -84,8 +84,6 @@ _CLOCK = re.compile(r"\b(\d{2}):(\d{2}):(\d{2})\b")
 _DAY = re.compile(r"\b(\d{2})-(\d{2})-(\d{4})\b")
 _NO_TIME_BEFORE = 1981
 """`01-01-1980 00:00:00` stands for no time."""
-LATEST = 4_102_444_800
-"""The year 2100 in epoch seconds: what is later is no time."""
 
 
 def status(word: object) -> str:
@@ -136,8 +134,8 @@ def iso_time(row: Mapping[str, object], *names: str) -> str | None:
 
 
 def _epoch_moment(value: object) -> datetime | None:
-    seconds = number(value)
-    return from_epoch(seconds) if seconds is not None and 0 < seconds < LATEST else None
+    seconds = epoch_seconds(value)
+    return None if seconds is None else from_epoch(seconds)
 
 
 def listed_factor(listing: Listing) -> Decimal | None:

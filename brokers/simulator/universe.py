@@ -155,7 +155,7 @@ class _Builder:
             self._add_second_listing(contract)
         special = (
             (funds, "exchange_traded_funds", "BEES", "INF", "01", "EQ", "0.01"),
-            (bonds, "fixed_income", "26", "INE", "07", "N1", "0.01"),
+            (bonds, "fixed_income", "GS26", "IN0", "01", "GS", "0.01"),
             (trusts, "investment_trusts", "INVIT", "INE", "23", "IV", "0.01"),
             (mutual, "mutual_funds", "GROWTH", "INF", "02", "MF", "0.01"),
         )

@@ -5,6 +5,7 @@ close-delimited, informational answers) are h11's; the decoding of the body's co
 so that a large file never holds up the loop.
 """
 
+import io
 import zlib
 from urllib.parse import SplitResult
 
@@ -88,8 +89,7 @@ class Exchange:
         self._most_body_bytes = most_body_bytes
         self._response: h11.Response | None = None
         self._decoders: list[BodyDecoder] = []
-        self._body: list[bytes] = []
-        self._body_bytes = 0
+        self._body = io.BytesIO()  # grows in place: joining pieces of a large file would hold up the loop
         self._peer_closed = False
 
     def request_bytes(self, request: WireRequest, address: SplitResult) -> bytes:
@@ -131,6 +131,11 @@ class Exchange:
             raise BrokenAnswer("the answer is not HTTP, or ends too early") from error
 
     @property
+    def body_bytes(self) -> int:
+        """How much of the body has come, decoded."""
+        return self._body.tell()
+
+    @property
     def reusable(self) -> bool:
         """Whether the connection may carry another request: both sides are done and there, nothing is left over."""
         done = self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE
@@ -152,10 +157,9 @@ class Exchange:
                 raise BrokenAnswer("the peer closed without an answer")
 
     def _keep(self, piece: bytes) -> None:
-        self._body_bytes += len(piece)
-        if self._body_bytes > self._most_body_bytes:
+        if self.body_bytes + len(piece) > self._most_body_bytes:
             raise BrokenAnswer(f"the answer is larger than {self._most_body_bytes} bytes")
-        self._body.append(piece)
+        self._body.write(piece)
 
     def _whole(self) -> WireResponse:
         if self._response is None:
@@ -163,7 +167,7 @@ class Exchange:
         for decoder in self._decoders:
             decoder.finish()
         return WireResponse(
-            status=self._response.status_code, headers=_combined(self._response), body=b"".join(self._body)
+            status=self._response.status_code, headers=_combined(self._response), body=self._body.getvalue()
         )
 
 

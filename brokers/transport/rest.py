@@ -11,7 +11,7 @@ is `NotSent`, any failure after it is `OutcomeUnknown`; which exception it was d
 import math
 import select
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
@@ -166,7 +166,7 @@ class RestTransport:
             connection = await session._grab_connection(server, most_idle_seconds)
             progress.reached = True
             try:
-                answer = await _converse(connection, exchange, data)
+                answer = await _converse(connection, exchange, data, request.arrived)
             finally:
                 # Also when cancelled: a connection with half an exchange on it is never used again.
                 if exchange.reusable:
@@ -188,7 +188,9 @@ class RestTransport:
         return session, server
 
 
-async def _converse(connection: _Connection, exchange: Exchange, data: bytes) -> WireResponse:
+async def _converse(
+    connection: _Connection, exchange: Exchange, data: bytes, arrived: Callable[[int], None] | None
+) -> WireResponse:
     await connection.send(data)
     while True:
         try:
@@ -198,6 +200,8 @@ async def _converse(connection: _Connection, exchange: Exchange, data: bytes) ->
         answer = exchange.receive(received)
         if answer is not None:
             return answer
+        if arrived is not None:
+            arrived(exchange.body_bytes)
 
 
 async def close_connection(connection: _Connection) -> None:

@@ -15,13 +15,13 @@ from google.protobuf.message import DecodeError
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import required, row_of
+from onebroker.brokers.fields import milliseconds, required, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, RefusalKind, StreamAddress
 from onebroker.brokers.upstox import wire
 from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.brokers.upstox.values import CASH_SEGMENTS, contract_units, segment
-from onebroker.config.clock import from_epoch
+from onebroker.config.clock import IST
 
 sockets = wire.SOCKETS
 per_socket = wire.INSTRUMENTS_PER_SOCKET
@@ -36,6 +36,8 @@ DAY = "1d"
 _DEPTH = 5
 _GUID = "onebroker"
 """Any text; the broker does not send it back."""
+_DAY_SECONDS = 86_400
+_IST_SECONDS = IST.utcoffset(None).total_seconds()
 _LARGEST = 2.0**53
 """Beyond this a double is no count of anything."""
 
@@ -164,13 +166,9 @@ def _day_bar(bars: Iterable[Any], sent: int) -> dict[str, float | None]:
 
 def _same_day(bar: int, sent: int) -> bool:
     """Compare India days of two epoch milliseconds; a time that is missing contradicts nothing."""
-    if not (0 < bar < _LATEST and 0 < sent < _LATEST):
-        return True
-    return from_epoch(bar / 1000).date() == from_epoch(sent / 1000).date()
-
-
-_LATEST = 4_102_444_800_000
-"""The year 2100 in epoch milliseconds: what is later is no time."""
+    began, came = milliseconds(bar), milliseconds(sent)
+    # Counted, not made into dates: this is asked at every tick.
+    return began is None or came is None or (began + _IST_SECONDS) // _DAY_SECONDS == (came + _IST_SECONDS) // _DAY_SECONDS
 
 
 def _levels(

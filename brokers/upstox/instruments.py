@@ -5,26 +5,30 @@ series, ISIN, type of the underlying. Tick sizes are paise (assumed for MCX). In
 file's lot_size counts contracts or units, and qty_multiplier is the units in one contract.
 """
 
-import gzip
-import re
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.fields import number, text
+from onebroker.brokers.fields import text
 from onebroker.brokers.listings import (
-    BSE_GROUPS,
     GOVERNMENT_INDEX,
-    ISIN_SEGMENTS,
-    NSE_SERIES,
+    ISIN_PATTERN,
     RAW_PREFIX,
-    SHARE_SERIES,
-    first_match,
+    Basis,
+    broker_words,
+    by_isin,
+    by_series,
+    json_rows,
+    listed_symbol,
     listing_frame,
+    number_column,
+    share_by_series,
+    stated,
+    text_column,
+    told,
+    unpacked,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.upstox.values import (
@@ -49,13 +53,6 @@ RAW_COLUMNS = (
 )  # fmt: skip
 """What nothing else carries."""
 
-SERIES_SEGMENTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "NSE_EQ": NSE_SERIES,
-    "BSE_EQ": BSE_GROUPS,
-}
-"""Segment -> series (NSE) or group (BSE), which the file calls instrument_type -> what is listed there and nowhere else."""
-
-
 UNDERLYING_HEADS = {
     "EQUITY": "equity", "INDEX": "equity_index", "CUR": "currency", "IRD": "fixed_income", "COM": "commodity",
 }  # fmt: skip
@@ -65,8 +62,6 @@ INDIA_MILLISECONDS = 19_800_000
 """India's offset from UTC: an expiry is the last second of its Indian day."""
 DAY_MILLISECONDS = 86_400_000
 
-_GZIP = b"\x1f\x8b"
-_BARE_NAN = re.compile(rb":\s*(?:NaN|-?Infinity)\b")
 _SEGMENT, _KEY, _TYPE = pl.col("segment"), pl.col("instrument_key"), pl.col("instrument_type")
 
 
@@ -82,68 +77,47 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     The body may still be gzip, which is then its content, not its encoding. Raises `BadAnswer` for a body that is not
     the file.
     """
-    rows = _frame(_rows(_plain(bodies[0])))
+    listed, lost = json_rows(unpacked(bodies[0]))
+    rows, unread = _frame(listed)
     future, option = _TYPE == "FUT", _TYPE.is_in(["CE", "PE"])
     rows = rows.with_columns(
         ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
+        cash=_SEGMENT.is_in(CASH_SEGMENTS).fill_null(False),
+        index=_SEGMENT.is_in(INDEX_SEGMENTS).fill_null(False),
+        # In the cash market the type is the series or group.
+        series=pl.when(_SEGMENT.is_in(CASH_SEGMENTS)).then(_TYPE),
         expiry=_expiry(),
         underlying=pl.coalesce("underlying_symbol", "asset_symbol").str.to_uppercase(),
         shape=pl.when(future).then(pl.lit("_futures")).when(option).then(pl.lit("_options")),
     )
-    rows = rows.with_columns(bare=_bare_segment())
-    return listing_frame(_normalized(rows))
+    return listing_frame(_normalized(_told(rows)), unread=unread + lost)
 
 
-def _plain(body: bytes) -> bytes:
-    if not body.startswith(_GZIP):
-        return body
-    try:
-        return gzip.decompress(body)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadAnswer(f"the instrument file cannot be unpacked: {error}") from error
-
-
-def _rows(body: bytes) -> list[object]:
-    try:
-        return msgspec.json.decode(body, type=list[object])
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    try:  # a cell that is no number, written bare, is no JSON
-        return msgspec.json.decode(_BARE_NAN.sub(b":null", body), type=list[object])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadAnswer(f"the instrument file cannot be read: {error}") from error
-
-
-def _frame(rows: list[object]) -> pl.DataFrame:
-    """Return the columns we know as texts and numbers; a row that is no object, or names no instrument, is left out."""
+def _frame(rows: list[object]) -> tuple[pl.DataFrame, int]:
+    """Return the columns we know as texts and numbers, and how many rows are left out: no objects, or they name nothing."""
     named = [row for row in rows if isinstance(row, dict) and text(row.get("instrument_key"))]
     if not named:
         raise BadAnswer("the instrument file names no instrument")
 
-    def column(name: str, read: Callable[[object], object], kind: type[pl.DataType], prefix: str = "") -> pl.Series:
-        return pl.Series(f"{prefix}{name}", [read(row.get(name)) for row in named], dtype=kind)
+    def cells(name: str) -> list[object]:
+        return [row.get(name) for row in named]
 
     frame = pl.DataFrame(
         [
-            *(column(name, _word, pl.String) for name in TEXT_COLUMNS),
-            *(column(name, number, pl.Float64) for name in NUMBER_COLUMNS),
-            *(column(name, _word, pl.String, RAW_PREFIX) for name in RAW_COLUMNS),
+            *(text_column(name, cells(name)) for name in TEXT_COLUMNS),
+            *(number_column(name, cells(name)) for name in NUMBER_COLUMNS),
+            *(text_column(f"{RAW_PREFIX}{name}", cells(name)) for name in RAW_COLUMNS),
         ]
     )
-    return (
-        frame.filter(~_SEGMENT.is_in(QUOTE_ONLY_SEGMENTS).fill_null(False))
-        .filter(pl.col("trading_symbol").is_not_null())
+    unnamed = len(rows) - len(named)
+    frame = frame.filter(~_SEGMENT.is_in(QUOTE_ONLY_SEGMENTS).fill_null(False))
+    listed = frame.height
+    frame = (
+        frame.filter(pl.col("trading_symbol").is_not_null())
         .unique("instrument_key", keep="first", maintain_order=True)
         .with_columns(_TYPE.str.to_uppercase(), pl.col("trading_symbol", "isin").str.to_uppercase())
     )
-
-
-def _word(value: object) -> str | None:
-    """Return a cell as text; what stands for nothing, and anything but a word or a number, is null."""
-    if isinstance(value, (dict, list)):
-        return None
-    word = text(value)
-    return None if word is None or word.strip() in ("NaN", "nan", "null") else word.strip()
+    return frame, unnamed + listed - frame.height
 
 
 def _expiry() -> pl.Expr:
@@ -156,7 +130,7 @@ def _expiry() -> pl.Expr:
     return pl.coalesce(written, pl.from_epoch(days, time_unit="d")).dt.to_string()
 
 
-def _bare_segment() -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
     by_index = (
         pl.when(_SEGMENT == "MCX_INDEX")
         .then(pl.lit("commodity_indices"))
@@ -164,60 +138,50 @@ def _bare_segment() -> pl.Expr:
         .then(pl.lit("fixed_income_indices"))
         .otherwise(pl.lit("equity_indices"))
     )
-    return (
-        pl.when(_SEGMENT.is_in(INDEX_SEGMENTS))
-        .then(by_index)
-        .when(_SEGMENT.is_in(CASH_SEGMENTS))
-        .then(_cash_segment())
-        .when(_SEGMENT.is_in(list(EXCHANGES)))
-        .then(_derivative_segment())
-        .otherwise(pl.lit(UNCATEGORISED))
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    isin = pl.col("isin")
-    return pl.coalesce(
-        *(pl.when(code == _SEGMENT).then(first_match(_TYPE, patterns)) for code, patterns in SERIES_SEGMENTS.items()),
-        first_match(isin, ISIN_SEGMENTS),
-        pl.when(isin.is_null() & _TYPE.str.contains(SHARE_SERIES)).then(pl.lit("equities")),
-        pl.lit(UNCATEGORISED),
+    cash, index, isin, series = pl.col("cash"), pl.col("index"), pl.col("isin"), pl.col("series")
+    contract = _SEGMENT.is_in(list(EXCHANGES)) & ~cash & ~index
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(contract).then(_derivative_segment()), Basis.STATED),
+        (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
+        (pl.when(cash).then(by_isin(isin)), Basis.ISIN),
+        (pl.when(cash).then(share_by_series(isin, series)), Basis.SUPPOSED),
     )
 
 
 def _derivative_segment() -> pl.Expr:
     kind = pl.coalesce("underlying_type", "asset_type").str.to_uppercase()
-    head = kind.replace_strict(UNDERLYING_HEADS, default=None, return_dtype=pl.String)
+    head = stated(UNDERLYING_HEADS, kind)
     on_goods = (kind == "INDEX") & _SEGMENT.is_in(COMMODITY_SEGMENTS)
     head = pl.when(on_goods).then(pl.lit("commodity_index")).otherwise(head)
     complete = pl.col("underlying").is_not_null() & pl.col("expiry").is_not_null()
     complete &= (_TYPE == "FUT") | (pl.col("strike_price") > 0)
-    named = head + pl.col("shape")
-    return pl.when(complete & named.is_not_null()).then(named).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete).then(head + pl.col("shape"))
 
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
     option = derived & (pl.col("shape") == "_options")
-    index = _SEGMENT.is_in(INDEX_SEGMENTS)
+    cash, index, fits = pl.col("cash"), pl.col("index"), pl.col("bare") != UNCATEGORISED
+    in_series = listed_symbol(pl.col("ours"), pl.col("trading_symbol"), pl.col("series"))
     # The exchange's own name of an index is in its key (`NSE_INDEX|Nifty 50`).
-    symbol = pl.when(index).then(_KEY.str.extract(r"\|(.+)$").str.to_uppercase()).otherwise(pl.col("trading_symbol"))
+    own_name = _KEY.str.extract(r"\|(.+)$").str.to_uppercase()
+    symbol = pl.when(index).then(own_name).when(cash).then(in_series).otherwise(pl.col("trading_symbol"))
     rows = rows.with_columns(symbol=pl.when(~derived).then(symbol), units=_contract_units())
-    # An issuer's debentures can share a symbol: then the series tells them apart.
-    alone = pl.len().over("ours", "bare", "symbol") == 1
     listed_lot, tick, freeze = pl.col("lot_size"), pl.col("tick_size"), pl.col("freeze_quantity")
     listed_lot = pl.when(listed_lot >= 1).then(listed_lot)
     lot = pl.when(_SEGMENT.is_in(LOT_SEGMENTS)).then(pl.col("units")).otherwise(listed_lot)
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=pl.when(alone | _TYPE.is_null()).then(pl.col("symbol")).otherwise(pl.col("symbol") + "-" + _TYPE),
+        symbol=pl.col("symbol"),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("expiry")),
         strike_price=pl.when(option).then(pl.col("strike_price")),
         option_type=pl.when(option).then(_TYPE),
         name=pl.col("name"),
-        isin=pl.when(pl.col("isin").str.contains("^IN[A-Z0-9]{10}$")).then(pl.col("isin")),
+        isin=pl.when(pl.col("isin").str.contains(ISIN_PATTERN)).then(pl.col("isin")),
         lot_size=lot.cast(pl.Int64),
         tick_size=pl.when(tick > 0).then(tick / 100),
         # Counted as the file's lot_size is: units, or contracts.
@@ -226,6 +190,11 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=_KEY,
         tradingsymbol=pl.col("trading_symbol"),
         broker_exchange=_SEGMENT,
+        basis=pl.col("basis"),
+        series=pl.col("series"),
+        exchange_token=pl.when(cash | (fits & ~index)).then(pl.col(f"{RAW_PREFIX}exchange_token")),
+        short_name=pl.when(index).then(pl.col("trading_symbol")),
+        words=broker_words(pl.col("bare"), _SEGMENT, _TYPE),
         **{f"{RAW_PREFIX}{name}": pl.col(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS},
     )
 

@@ -6,9 +6,10 @@ Source: documentation pages "Authorize", "Get Token" and "Get Profile", not re-r
 from datetime import datetime, time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from onebroker.brokers.accounts import same_account
 from onebroker.brokers.broker import Access, Login, LoginFlow
 from onebroker.brokers.fields import required, row_of, text
-from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
 from onebroker.config.clock import next_time_of_day
 
@@ -44,7 +45,11 @@ def profile_request(access: Access) -> WireRequest:
 
 
 def parse_profile(response: WireResponse, login: Login) -> dict[str, object]:
-    return row_of(wire.data(response))
+    """Return the profile; raise `BadAnswer` when it is another user's."""
+    profile = row_of(wire.data(response))
+    if not same_account(profile.get("user_id"), login.user_id):
+        raise BadAnswer("the profile is another user's")
+    return profile
 
 
 def expiry_after(now: datetime) -> datetime:

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
+from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
 
 
@@ -20,8 +20,8 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
     rows = fields.rows_of(wire.data(responses[0]))
-    net = [_net_row(row) for row in rows]
-    return net + [_day_row(row) for row in rows if _traded_today(row)]
+    net = [_net_row(row, listings) for row in rows]
+    return net + [_day_row(row, listings) for row in rows if _traded_today(row)]
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:
@@ -90,24 +90,23 @@ def _traded_today(row: Mapping[str, object]) -> bool:
     return bool(fields.whole(row.get("day_buy_quantity")) or fields.whole(row.get("day_sell_quantity")))
 
 
-def _multiplier(row: Mapping[str, object], token: str) -> float:
+def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of the row's quantities: its own multiplier, else as listed; None when neither says."""
     multiplier = fields.number(row.get("multiplier"))
-    if not multiplier or multiplier < 0:
-        if values.segment(token) in values.LOT_SEGMENTS:
-            raise BadAnswer(f"a position in {token} without its multiplier")
-        return 1.0
-    return multiplier
+    if multiplier is not None and multiplier > 0 and multiplier == int(multiplier):
+        return int(multiplier)
+    return values.contract_units(token, listings)
 
 
-def _net_row(row: Mapping[str, object]) -> PositionRow:
+def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     token = fields.required(row, "instrument_token")
-    multiplier = _multiplier(row, token)
-    units = fields.whole(multiplier)
+    known = _units(row, token, listings)
+    units = known or 1
     quantity = fields.whole(row.get("quantity")) * units
     bought = fields.whole(row.get("overnight_buy_quantity")) + fields.whole(row.get("day_buy_quantity"))
     sold = fields.whole(row.get("overnight_sell_quantity")) + fields.whole(row.get("day_sell_quantity"))
     product = values.product(row.get("product"), token)
-    return PositionRow(
+    position = PositionRow(
         position_key=f"{token}:{product}",
         view="net",
         product=product,
@@ -124,22 +123,23 @@ def _net_row(row: Mapping[str, object]) -> PositionRow:
         average_price=fields.price(row.get("average_price")) if quantity else None,
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),
-        multiplier=multiplier,
+        multiplier=fields.number(row.get("multiplier")) or 1.0,
         realized=fields.number(row.get("realised")),
         unrealized=fields.number(row.get("unrealised")),
     )
+    return in_contracts(position) if known is None else position
 
 
-def _day_row(row: Mapping[str, object]) -> PositionRow:
+def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     """Return today's part of a row; its result is not reported apart."""
     token = fields.required(row, "instrument_token")
-    multiplier = _multiplier(row, token)
-    units = fields.whole(multiplier)
+    known = _units(row, token, listings)
+    units = known or 1
     bought, sold = fields.whole(row.get("day_buy_quantity")), fields.whole(row.get("day_sell_quantity"))
     # day_*_price is "" where nothing was bought or sold.
     average = row.get("day_buy_price") if bought > sold else row.get("day_sell_price")
     product = values.product(row.get("product"), token)
-    return PositionRow(
+    position = PositionRow(
         position_key=f"{token}:{product}",
         view="day",
         product=product,
@@ -154,8 +154,9 @@ def _day_row(row: Mapping[str, object]) -> PositionRow:
         average_price=fields.price(average) if bought != sold else None,
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),
-        multiplier=multiplier,
+        multiplier=fields.number(row.get("multiplier")) or 1.0,
     )
+    return in_contracts(position) if known is None else position
 
 
 def _value(reported: object, contracts: int, price: object, units: int) -> float | None:

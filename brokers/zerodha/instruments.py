@@ -9,10 +9,24 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.listings import GOVERNMENT_INDEX, NSE_SERIES, RAW_PREFIX, first_match, listing_frame
+from onebroker.brokers.listings import (
+    CURRENCY_PAIR,
+    GOVERNMENT_INDEX,
+    INDEX_BRANDS,
+    NSE_SHARES,
+    RAW_PREFIX,
+    Basis,
+    broker_words,
+    by_series,
+    first_match,
+    listed_symbol,
+    listing_frame,
+    read_table,
+    texts,
+    told,
+)
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.zerodha.values import COMMODITY_UNITS, CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION
@@ -40,12 +54,9 @@ DERIVATIVE_HEADS = {
 }  # fmt: skip
 """Kite's exchange -> head of the derivative's segment; interest rate contracts on CDS and BCD are told by the underlying."""
 
-SERIES_SEGMENTS: Sequence[tuple[str, str]] = (
-    *NSE_SERIES,
-    (r"^(EQ|BE|BZ|SM|ST|SZ|E[0-9]|X[0-9])$", ""),  # shares (and funds, by name): all that is traded like them
-)
-"""NSE series (the two characters behind the symbol) -> segment; no suffix is series EQ. A series that is not here, such
-as the block window BL, says neither what it is nor that an ordinary order belongs there: uncategorised."""
+PLAIN_SERIES = "EQ"
+"""NSE's series (the two characters behind the symbol) where a symbol has none. In one that is not known, such as the block
+window BL, a row says neither what it is nor that an ordinary order belongs there."""
 
 NAME_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"\bETF\b|BEES\b|EXCHANGE[ -]TR", "exchange_traded_funds"),
@@ -58,10 +69,6 @@ SYMBOL_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"(ETF|BEES)$", "exchange_traded_funds"),
     (r"(REIT|INVIT)$", "investment_trusts"),
 )
-
-CURRENCY_PAIR = r"^(USD|EUR|GBP|JPY)(INR|USD|JPY)$"
-INDEX_BRANDS = ["NIFTY", "SENSEX", "BANKEX"]
-"""Names under which NSE and BSE list contracts on their own indices, for a file whose index rows are missing."""
 
 _CODE, _SYMBOL, _NAME = pl.col("exchange"), pl.col("tradingsymbol"), pl.col("name")
 _SEGMENT, _TYPE = pl.col("segment"), pl.col("instrument_type")
@@ -82,36 +89,36 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Raises `BadAnswer` for a body that is not the file.
     """
-    rows = _read(bodies[0])
+    rows, unread = _read(bodies[0])
     rows = rows.with_columns(
         ours=_CODE.replace_strict(EXCHANGES, default="unknown"),
         expiry=pl.col("expiry").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
         strike=pl.col("strike").cast(pl.Float64, strict=False),
-        series=pl.when(_SEGMENT == "NSE").then(_SYMBOL.str.extract(r"-([A-Z0-9]{2})$")),
+        suffix=pl.when(_SEGMENT == "NSE").then(_SYMBOL.str.extract(r"-([A-Z0-9]{2})$")),
+        cash=_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == "EQ").fill_null(False),
         future=_TYPE == "FUT",
         option=_TYPE.is_in(["CE", "PE"]),
     )
-    rows = rows.with_columns(base=pl.when(pl.col("series").is_not_null()).then(_SYMBOL.str.head(-3)).otherwise(_SYMBOL))
-    rows = rows.with_columns(underlying=pl.when(pl.col("future") | pl.col("option")).then(_underlying()))
-    rows = rows.with_columns(bare=_bare_segment(rows))
-    return listing_frame(_normalized(rows))
+    rows = rows.with_columns(
+        base=pl.when(pl.col("suffix").is_not_null()).then(_SYMBOL.str.head(-3)).otherwise(_SYMBOL),
+        series=pl.when(pl.col("cash") & (_SEGMENT == "NSE")).then(pl.col("suffix").fill_null(PLAIN_SERIES)),
+        underlying=pl.when(pl.col("future") | pl.col("option")).then(_underlying()),
+    )
+    return listing_frame(_normalized(_told(rows)), unread=unread)
 
 
-def _read(body: bytes) -> pl.DataFrame:
-    try:
-        rows = pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy")
-    except PolarsError as error:
-        raise BadAnswer(f"the instrument file cannot be read: {error}") from error
+def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+    rows, lost = read_table(body)
     missing = [name for name in COLUMNS if name not in rows.columns]
     if missing:
         raise BadAnswer(f"the instrument file has no column {', '.join(missing)}")
-    rows = rows.select(pl.col(name).str.strip_chars().replace("", None) for name in COLUMNS)
+    listed = rows.height + lost
+    rows = rows.select(texts(rows, COLUMNS))
     named = pl.col("instrument_token").str.contains(r"^\d+$") & _SYMBOL.is_not_null() & _CODE.is_not_null()
-    return (
-        rows.filter(named)
-        .unique("instrument_token", keep="first", maintain_order=True)
-        .with_columns(_SYMBOL.alias("written"), _SYMBOL.str.to_uppercase(), _NAME.str.to_uppercase().alias("words"))
-    )
+    rows = rows.filter(named).unique("instrument_token", keep="first", maintain_order=True)
+    unread = listed - rows.height
+    rows = rows.with_columns(_SYMBOL.alias("written"), _SYMBOL.str.to_uppercase(), _NAME.str.to_uppercase().alias("words"))
+    return rows, unread
 
 
 def _underlying() -> pl.Expr:
@@ -122,31 +129,27 @@ def _underlying() -> pl.Expr:
     return pl.coalesce(pl.col("words"), stem.str.head(-5))
 
 
-def _bare_segment(rows: pl.DataFrame) -> pl.Expr:
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the segment. The file has no ISIN: of what is traded like a share, words of its names tell the rest."""
     by_index = pl.coalesce(
         pl.when(pl.col("words").str.contains(GOVERNMENT_INDEX)).then(pl.lit("fixed_income_indices")),
         _CODE.replace_strict({code: f"{head}_indices" for code, head in INDEX_HEADS.items()}, default=UNCATEGORISED),
     )
-    return (
-        pl.when(_SEGMENT == INDEX_SEGMENT)
-        .then(by_index)
-        .when(pl.col("future") | pl.col("option"))
-        .then(_derivative_segment(rows))
-        .when(_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == "EQ"))
-        .then(_cash_segment())
-        .otherwise(pl.lit(UNCATEGORISED))
-    )
-
-
-def _cash_segment() -> pl.Expr:
-    by_series = first_match(pl.col("series").fill_null("EQ"), SERIES_SEGMENTS)
     by_name = pl.coalesce(
         first_match(pl.col("base"), SYMBOL_SEGMENTS),
         first_match(pl.col("words"), NAME_SEGMENTS),
         first_match(_SYMBOL, NAME_SEGMENTS[-1:]),
-        pl.lit("equities"),
     )
-    return pl.when(by_series == "").then(by_name).otherwise(by_series.fill_null(UNCATEGORISED))
+    cash, index, series = pl.col("cash"), _SEGMENT == INDEX_SEGMENT, pl.col("series")
+    like_a_share = cash & (series.is_null() | series.str.contains(NSE_SHARES))
+    return told(
+        rows,
+        (pl.when(index).then(by_index), Basis.STATED),
+        (pl.when(~index & (pl.col("future") | pl.col("option"))).then(_derivative_segment(rows)), Basis.WORDS),
+        (pl.when(cash).then(by_series(pl.col("ours"), series)), Basis.STATED),
+        (pl.when(like_a_share).then(by_name), Basis.WORDS),
+        (pl.when(like_a_share).then(pl.lit("equities")), Basis.SUPPOSED),
+    )
 
 
 def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
@@ -157,7 +160,7 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
     shape = pl.when(pl.col("future")).then(pl.lit("_futures")).otherwise(pl.lit("_options"))
     complete = pl.col("underlying").str.len_chars().gt(0) & pl.col("expiry").is_not_null()
     complete &= pl.col("future") | (pl.col("strike") > 0)
-    return pl.when(complete & head.is_not_null()).then(head + index + shape).otherwise(pl.lit(UNCATEGORISED))
+    return pl.when(complete & head.is_not_null()).then(head + index + shape)
 
 
 def _on_index(rows: pl.DataFrame) -> pl.Expr:
@@ -178,9 +181,8 @@ def _on_index(rows: pl.DataFrame) -> pl.Expr:
 
 def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     derived = pl.col("bare").str.contains("_(futures|options)$")
-    # A share can be listed in two series at once and an issuer's debentures are many: then the series stays in the symbol.
-    alone = pl.len().over("ours", "bare", "base") == 1
-    keep = (pl.col("bare") == UNCATEGORISED) | ~alone
+    cash, fits = pl.col("cash"), pl.col("bare") != UNCATEGORISED
+    symbol = pl.when(cash).then(listed_symbol(pl.col("ours"), pl.col("base"), pl.col("series"))).otherwise(_SYMBOL)
     units = _contract_units()
     speaks_lots = _CODE.is_in(LOT_EXCHANGES)
     listed_lot = pl.col("lot_size").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
@@ -188,7 +190,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
-        symbol=pl.when(~derived).then(pl.when(keep).then(_SYMBOL).otherwise(pl.col("base"))),
+        symbol=pl.when(~derived).then(symbol),
         underlying_symbol=pl.when(derived).then(pl.col("underlying")),
         expiry_date=pl.when(derived).then(pl.col("expiry")),
         strike_price=pl.when(derived & pl.col("option")).then(pl.col("strike")),
@@ -200,6 +202,10 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         broker_token=pl.col("instrument_token"),
         tradingsymbol=pl.col("written"),
         broker_exchange=_CODE,
+        basis=pl.col("basis"),
+        series=pl.col("series"),
+        exchange_token=pl.when(cash | (fits & (_SEGMENT != INDEX_SEGMENT))).then(pl.col("exchange_token")),
+        words=broker_words(pl.col("bare"), _CODE, _SEGMENT, _TYPE, pl.col("series")),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in RAW_COLUMNS},
     )
 

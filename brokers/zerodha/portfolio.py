@@ -8,8 +8,8 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
-from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
+from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire
 
 VIEWS = ("net", "day")
@@ -25,7 +25,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return the net view (carried and today's) and the day view (today's only); closed rows stay with quantity 0."""
     views = fields.row_of(wire.data(responses[0]))
-    return [_position_row(view, row) for view in VIEWS for row in fields.rows_of(views.get(view))]
+    return [_position_row(view, row, listings) for view in VIEWS for row in fields.rows_of(views.get(view))]
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:
@@ -65,20 +65,26 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
     )
 
 
-def _position_row(view: str, row: Mapping[str, object]) -> PositionRow:
+def _units(exchange: str, token: str, multiplier: float | None, listings: Mapping[str, Listing]) -> int | None:
+    """Return the units in one of a row's quantities: Kite's values are quantity x price x multiplier everywhere, and where it
+    speaks units the multiplier is 1. None when neither the row nor the listing says it."""
+    if multiplier is not None and multiplier > 0 and multiplier == int(multiplier):
+        return int(multiplier)
+    return values.contract_units(exchange, token, listings)
+
+
+def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, Listing]) -> PositionRow:
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     multiplier = fields.number(row.get("multiplier"))
-    if multiplier is None and exchange in values.LOT_EXCHANGES:
-        raise BadAnswer(f"a position in {symbol} without its multiplier")
-    # Kite's values are quantity x price x multiplier everywhere; where it speaks units the multiplier is 1.
-    units = fields.whole(multiplier) or 1
+    known = _units(exchange, fields.required(row, "instrument_token"), multiplier, listings)
+    units = known or 1
     quantity = fields.whole(row.get("quantity")) * units
     product = values.product(row.get("product"))
     realized, unrealized = fields.number(row.get("realised")), fields.number(row.get("unrealised"))
     if quantity == 0:
         # Recorded closed rows carry their whole result as unrealised, which nothing open can have.
         realized, unrealized = fields.number(row.get("pnl")), 0.0
-    return PositionRow(
+    position = PositionRow(
         position_key=f"{exchange}:{symbol}:{product}",
         view=view,
         product=product,
@@ -99,6 +105,7 @@ def _position_row(view: str, row: Mapping[str, object]) -> PositionRow:
         realized=realized,
         unrealized=unrealized,
     )
+    return in_contracts(position) if known is None else position
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:

@@ -1,4 +1,4 @@
-"""Sentences of the instrument routes (spec 1 §4.4, §7.3)."""
+"""Sentences of the instrument routes (spec 1 §4.4, §7.3), and of the POST form of those that have one (§4.6)."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,10 @@ INSTRUMENT_ID_FORM = "instrument_id must be a UUID"
 NOTHING_GIVEN = "give instrument_id, or exchange, segment and the identity fields"
 STRIKE_PRICE_FORM = "strike_price must be a number"
 OPTION_TYPE_FORM = "option_type must be CE or PE"
+ONE_SEGMENT_ONE_EXCHANGE = "a single segment needs a single exchange"
+BODY_FORM = "the body must be a JSON object with an instruments list"
+INSTRUMENTS_FORM = "instruments must be a non-empty list"
+ENTRY_FORM = "each entry of instruments must be an object"
 NEVER_MAPPED = "no instruments have been mapped yet"
 """503."""
 
@@ -35,3 +39,8 @@ def nothing_mapped_by(day: object) -> str:
 def file_unreadable(day: object) -> str:
     """503, ours: the file of an older mapping is lost."""
     return f"the mapping of {day} cannot be read"
+
+
+def must_be_scalar(name: str) -> str:
+    """For an item or a shared parameter of a POST form."""
+    return f"{name} must be text, a number or true or false"

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+NO_BOOK = "no recent quote is cached, and the quote book gave no answer"
+"""503: it is starting again."""
 NO_BROKER = "no recent quote is cached, and no broker that serves quotes carries this instrument"
 """503."""
 

@@ -10,6 +10,8 @@ import trio
 
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
+from onebroker.actors.history.duck import DuckHistory
+from onebroker.actors.history.folder import history_file
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.store.address import read_address
@@ -26,11 +28,13 @@ from onebroker.config.clock import Clock
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
 from onebroker.http.app import build_app
-from onebroker.http.composition import build_services
-from onebroker.http.control_socket import SOCKET_NAME, serve_control
+from onebroker.http.composition import build_services, start_live
+from onebroker.http.control_socket import SOCKET_NAME, ControlDoors, serve_control
 from onebroker.http.serve import TlsFiles, serve
 
 DURABLE_FILE = "durable.sqlite"
+CLOSE_SECONDS = 10.0
+"""How long the history store may take to let its file go; what was loaded is on disk all the same."""
 
 OnReady = Callable[[str, Tree], Awaitable[None]]
 """Called with the address once the service answers; may go on running beside it."""
@@ -79,17 +83,29 @@ async def run_service(options: ServiceOptions) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
-            app = build_app(build_services(tree, options.settings, options.clock, store))
+            live = await start_live(tree, options.clock, store)
+            app = build_app(build_services(tree, options.settings, options.clock, store, live))
+
+            async def end_streams() -> None:
+                await shutdown.wait()
+                live.stopping.set()
 
             async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
                 await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
                 serving.cancel_scope.cancel()
 
-            await serving.start(
-                serve_control, options.data_directory.path / SOCKET_NAME, tree.sessions, tree.reference_actor
+            doors = ControlDoors(
+                sessions=tree.sessions,
+                reference=tree.reference_actor,
+                catalogue=tree.catalogue_actor,
+                catalogue_progress=tree.catalogue_progress,
+                history=tree.history_actor,
+                data_dir=options.data_directory.path,
             )
+            await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, doors)
             addresses = await serving.start(listen)
             listening.set()
+            serving.start_soon(end_streams)
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
 
@@ -110,6 +126,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
     documented = document_calendar(settings)
     if settings.redis.url is not None:
         await _check_server(store)
+    history = DuckHistory(history_file(data_dir), memory_limit=settings.history.memory_limit)
     async with open_transport(options.clock) as transport:
         inputs = TreeInputs(
             settings=settings,
@@ -126,13 +143,19 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
             transport=transport,
             store=store,
             durable=SqliteDurable(data_dir / DURABLE_FILE),
+            history=history,
+            record_ticks=True,
             data_dir=data_dir,
             owner=options.data_directory.engine_owner(),
             catalogue_builder=ProcessBuilder(data_dir / CATALOGUE_FOLDER),
             store_child=store_child,
         )
-        async with open_tree(inputs) as tree:
-            yield tree, store
+        try:
+            async with open_tree(inputs) as tree:
+                yield tree, store
+        finally:
+            with trio.move_on_after(CLOSE_SECONDS, shield=True):
+                await history.close()
 
 
 async def _check_server(store: RedisStore) -> None:

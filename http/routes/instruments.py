@@ -1,56 +1,32 @@
-"""Instrument routes (spec 1 §4.5): the details of one instrument."""
+"""The details of instruments (spec 1 §4.5): of one by GET, of a list by POST (§4.6)."""
 
-from datetime import date
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
+import attrs
 from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
-from onebroker.actors.catalogue.messages import GetSnapshot
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import instruments as sentences
-from onebroker.config.refusal import Refusal
+from onebroker.http import batch, mappings, parse, render
 from onebroker.http import instrument_naming as naming
-from onebroker.http import parse, render
-from onebroker.http.route import Answer, Parameter, Route
-from onebroker.http.services import InstrumentServices, Services
+from onebroker.http import instrument_schemas as schemas
+from onebroker.http.mappings import DATE
+from onebroker.http.route import Answer, Handler, Route
+from onebroker.http.services import Services
 
-ASK_SECONDS = 10.0
-"""How long a client waits for an older mapping to be opened."""
-
-DATE = Parameter(
-    name="date", place="query", kind="date",
-    doc="Answer from the latest mapping on or before this day; the latest when not given.",
-)  # fmt: skip
+Build: TypeAlias = Callable[[Instrument, Snapshot], dict[str, object]]
 
 NAMING_ANSWERS = (
     Answer(status=400, doc="The instrument is not named as it must be; the sentence says what is missing."),
     Answer(status=404, doc=sentences.not_mapped("<id or fields>", "<date>")),
-    Answer(status=503, doc=sentences.NEVER_MAPPED),
+    mappings.NEVER_MAPPED,
 )
 
 
-async def details(request: Request, services: Services) -> Response:
-    day = parse.day(request.args, DATE)
-    name = naming.read_name(request.args)
-    snapshot = await _mapping(services.required_instruments(), day)
-    response = render.json_answer(details_record(naming.find(name, snapshot)))
-    response.headers["X-Mapping-Date"] = snapshot.mapping_date.isoformat()
-    return response
-
-
-async def _mapping(services: InstrumentServices, day: date | None) -> Snapshot:
-    """Return the mapping of `day`; Refusal 503 when there is none at all, 404 when there is none so early."""
-    latest = naming.mapped(services.catalogue.value.latest)
-    if day is None or day >= latest.mapping_date:
-        return latest
-    older: Snapshot | None = await services.catalogue_actor.ask(lambda reply: GetSnapshot(day, reply), ASK_SECONDS)
-    if older is None:
-        raise Refusal(404, sentences.nothing_mapped_by(day))
-    return older
-
-
-def details_record(instrument: Instrument) -> dict[str, object]:
+def details_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, object]:
     """Return the record of an instrument with how each broker names it (spec 1 §2.7; fields as architecture 8)."""
     return {
         **instrument.identity.fields(),
@@ -63,6 +39,12 @@ def details_record(instrument: Instrument) -> dict[str, object]:
     }
 
 
+def additional_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, object]:
+    """Return the details record with what each broker's file says besides."""
+    attributes = snapshot.attributes(instrument.instrument_id)
+    return {**details_record(instrument, snapshot), "attributes": attributes}
+
+
 def _naming_of(listing: Listing) -> dict[str, object]:
     return {
         "broker_token": listing.broker_token,
@@ -73,21 +55,77 @@ def _naming_of(listing: Listing) -> dict[str, object]:
     }
 
 
-ROUTES = (
-    Route(
-        method="GET",
-        path="/api/instruments/details",
-        handler=details,
-        tag="instruments",
-        summary="One instrument, and how each broker names it",
-        parameters=(*naming.PARAMETERS, DATE),
-        answers=(
-            Answer(
-                status=200,
-                doc="The identity fields, `name, isin, lot_size, tick_size, freeze_quantity, brokers`; "
-                "header `X-Mapping-Date` says which mapping answered",
+def _of_one(build: Build) -> Handler:
+    async def read(request: Request, services: Services) -> Response:
+        day = parse.day(request.args, DATE)
+        name = naming.read_name(request.args)
+        snapshot = await mappings.mapping(services.required_instruments(), day)
+        record = build(naming.find(name, snapshot), snapshot)
+        return mappings.dated(render.json_answer(record), snapshot)
+
+    return read
+
+
+def _of_many(build: Build) -> Handler:
+    async def read(request: Request, services: Services) -> Response:
+        asked = await batch.read_batch(request)
+        day = parse.day(asked.shared, DATE)
+        snapshot = await mappings.mapping(services.required_instruments(), day)
+
+        async def one(item: Mapping[str, str]) -> dict[str, object]:
+            return build(naming.find_once(naming.read_name(item), snapshot), snapshot)
+
+        return mappings.dated(await batch.answer(asked, one), snapshot)
+
+    return read
+
+
+_HEADER = "header `X-Mapping-Date` says which mapping answered"
+
+
+def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example: object) -> tuple[Route, ...]:
+    path = f"/api/instruments/{name}"
+    return (
+        Route(
+            method="GET",
+            path=path,
+            handler=_of_one(build),
+            tag="instruments",
+            summary=f"One instrument: {what}",
+            parameters=(*naming.PARAMETERS, DATE),
+            answers=(
+                Answer(status=200, doc=f"The record; {_HEADER}", schema=schema, example=example),
+                *NAMING_ANSWERS,
+                *mappings.DATE_ANSWERS,
             ),
-            *NAMING_ANSWERS,
         ),
+        Route(
+            method="POST",
+            path=path,
+            handler=_of_many(build),
+            tag="instruments",
+            summary=f"Several instruments: {what}",
+            parameters=(batch.INSTRUMENTS, attrs.evolve(DATE, place="body")),
+            answers=(
+                Answer(
+                    status=200,
+                    doc=f"An entry for each item, in their order, each with the status the GET form would give; {_HEADER}",
+                    schema=schemas.results(schema),
+                    example=schemas.results_example(example),
+                ),
+                batch.BODY_ANSWER,
+                *mappings.DATE_ANSWERS,
+            ),
+        ),
+    )
+
+
+ROUTES = (
+    *_routes(
+        "details", details_record, "how each broker names it", schemas.DETAILS, schemas.DETAILS_EXAMPLE,
     ),
-)
+    *_routes(
+        "additional_details", additional_record, "its details, and what each broker's file says besides",
+        schemas.ADDITIONAL_DETAILS, schemas.ADDITIONAL_DETAILS_EXAMPLE,
+    ),
+)  # fmt: skip

@@ -1,28 +1,35 @@
-"""Market quote routes (spec 1 §4.7): ltp, ohlc and quote of one instrument."""
+"""Market quote routes (spec 1 §4.7): ltp, ohlc and quote, of one instrument by GET, of a list by POST (§4.6)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.quotes import document
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.messages import FetchQuote, Found
 from onebroker.config.messages import quotes as sentences
+from onebroker.config.refusal import Refusal
+from onebroker.http import batch, mappings, render
 from onebroker.http import instrument_naming as naming
-from onebroker.http import render
+from onebroker.http import instrument_schemas as schemas
+from onebroker.http import quote_schemas as shapes
 from onebroker.http.route import Answer, Handler, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import InstrumentServices, Services
 
 FETCH_SECONDS = 120.0
-"""How long a client waits while brokers are asked, one after the other."""
+"""How long a client waits while brokers are asked, one after the other; the quote book gives up sooner."""
+FETCHES_AT_ONCE = 4
+"""Of one list (spec 1 §8)."""
 
-Build = Callable[[Quote, Instrument, document.Source, float], dict[str, object]]
+Build: TypeAlias = Callable[[Quote, Instrument, document.Source, float], dict[str, object]]
 
 
-def _reader(build: Build) -> Handler:
+def _of_one(build: Build) -> Handler:
     async def read(request: Request, services: Services) -> Response:
         name = naming.read_name(request.args)
         doors = services.required_instruments()
@@ -33,53 +40,83 @@ def _reader(build: Build) -> Handler:
     return read
 
 
+def _of_many(build: Build) -> Handler:
+    async def read(request: Request, services: Services) -> Response:
+        asked = await batch.read_batch(request)
+        doors = services.required_instruments()
+        snapshot = naming.mapped(doors.catalogue.value.latest)
+
+        async def one(item: Mapping[str, str]) -> dict[str, object]:
+            instrument = naming.find_once(naming.read_name(item), snapshot)
+            found = await _quote(doors, instrument)
+            return build(found.quote, instrument, found.source, services.clock.epoch())
+
+        return await batch.answer(asked, one, at_once=FETCHES_AT_ONCE)
+
+    return read
+
+
 async def _quote(doors: InstrumentServices, instrument: Instrument) -> Found:
     """Return the stored quote when it may be served, else a broker's; Refusal 503 when no broker gives one."""
     stored = doors.quotes.stored(instrument)
     if stored is not None:
         return Found(quote=stored, source="cache")
-    fetched: Found = await doors.quote_book.ask(
-        lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS
-    )
+    try:
+        fetched: Found = await doors.quote_book.ask(
+            lambda reply: FetchQuote(instrument=instrument, reply=reply), FETCH_SECONDS
+        )
+    except (ActorNotRunning, AskTimedOut) as error:
+        raise Refusal(503, sentences.NO_BOOK) from error  # a read has no outcome that could be unknown
     return fetched
 
 
-def _route(name: str, build: Build, summary: str, answer: str) -> Route:
-    return Route(
-        method="GET",
-        path=f"/api/instruments/{name}",
-        handler=_reader(build),
-        tag="quotes",
-        summary=summary,
-        parameters=naming.PARAMETERS,
-        answers=(
-            Answer(status=200, doc=answer),
-            *NAMING_ANSWERS,
-            Answer(
-                status=503,
-                doc=f"{sentences.NO_BROKER}; {sentences.every_broker_failed([('<broker>', '<reason>')])}; ...",
+_FAILURES = Answer(
+    status=503, doc=f"{sentences.NO_BROKER}; {sentences.every_broker_failed([('<broker>', '<reason>')])}; ..."
+)
+
+
+def _routes(name: str, build: Build, what: str, schema: schemas.Schema, example: object) -> tuple[Route, ...]:
+    path = f"/api/instruments/{name}"
+    return (
+        Route(
+            method="GET",
+            path=path,
+            handler=_of_one(build),
+            tag="quotes",
+            summary=f"One instrument: {what}",
+            parameters=naming.PARAMETERS,
+            answers=(
+                Answer(status=200, doc="The newest quote, stored or fetched", schema=schema, example=example),
+                *NAMING_ANSWERS,
+                _FAILURES,
+            ),
+        ),
+        Route(
+            method="POST",
+            path=path,
+            handler=_of_many(build),
+            tag="quotes",
+            summary=f"Several instruments: {what}",
+            parameters=(batch.INSTRUMENTS,),
+            answers=(
+                Answer(
+                    status=200,
+                    doc="An entry for each item, in their order, each with the status the GET form would give",
+                    schema=schemas.results(schema),
+                    example=schemas.results_example(example),
+                ),
+                batch.BODY_ANSWER,
+                mappings.NEVER_MAPPED,
             ),
         ),
     )
 
 
 ROUTES = (
-    _route(
-        "ltp",
-        document.ltp_document,
-        "The last price of one instrument",
-        "The identity fields, `broker, last_price, last_trade_time, received_at, source`",
+    *_routes("ltp", document.ltp_document, "its last price", shapes.LTP, shapes.LTP_EXAMPLE),
+    *_routes(
+        "ohlc", document.ohlc_document, "the day's open, high and low, the last price as close, and the volume",
+        shapes.OHLC, shapes.OHLC_EXAMPLE,
     ),
-    _route(
-        "ohlc",
-        document.ohlc_document,
-        "The day's open, high, low, last price and volume of one instrument",
-        "`{open, high, low, close, volume}`; close is the last price",
-    ),
-    _route(
-        "quote",
-        document.quote_document,
-        "The whole quote of one instrument, with depth",
-        "The unified quote with `source` (`cache` or `broker`)",
-    ),
-)
+    *_routes("quote", document.quote_document, "its whole quote, with depth", shapes.QUOTE, shapes.QUOTE_EXAMPLE),
+)  # fmt: skip

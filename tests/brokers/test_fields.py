@@ -122,6 +122,16 @@ def test_milliseconds_become_seconds_and_zero_is_no_time(given_, expected):
     assert fields.milliseconds(given_) == expected
 
 
+@pytest.mark.parametrize("seconds", [0, -1, 4_102_444_800, "4102444800", 1e300, "x", True, None])
+def test_what_lies_before_1970_or_after_2099_is_no_time_in_any_unit(seconds):
+    assert fields.epoch_seconds(seconds) is None
+    assert isinstance(seconds, str | bool | None) or fields.milliseconds(seconds * 1000) is None
+
+
+def test_the_last_second_of_2099_is_a_time_in_every_unit():
+    assert fields.epoch_seconds("4102444799") == fields.milliseconds(4_102_444_799_000) == 4_102_444_799.0
+
+
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 

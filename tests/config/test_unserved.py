@@ -38,7 +38,6 @@ def test_defaults_say_nothing():
         ("engine.check_funds", {"engine": {"check_funds": True}}),
         ("engine.marketable_limit_mode", {"engine": {"marketable_limit_mode": False}}),
         ("service.place_list_maximum", {"service": {"place_list_maximum": 5}}),
-        ("history.memory_limit", {"history": {"memory_limit": "2GB"}}),
         ("charges.file", {"charges": {"file": "/tmp/charges"}}),
         ("brokers.zerodha.modifies_per_order", {"brokers": {"zerodha": {"modifies_per_order": 3}}}),
     ],

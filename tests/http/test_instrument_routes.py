@@ -1,4 +1,4 @@
-"""GET /api/instruments/details, and naming an instrument, against spec 1 §4.4, §4.5 and §7.3."""
+"""GET /api/instruments/details, and naming an instrument on every route that names one, against spec 1 §4.4, §4.5 and §7.3."""
 
 from datetime import date
 from urllib.parse import urlencode
@@ -112,7 +112,7 @@ async def test_both_spellings_name_the_same_option(ask, query):
     assert (await response.get_json())["instrument_id"] == CALL.instrument_id
 
 
-@pytest.mark.parametrize("path", ["details", "ltp", "ohlc", "quote"])
+@pytest.mark.parametrize("path", ["details", "additional_details", "ltp", "ohlc", "quote"])
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
@@ -156,7 +156,7 @@ async def test_a_wrong_name_is_refused_before_anything_is_read(ask, path, query,
     assert await refusal(await ask(query, path, NOT_MAPPED)) == (400, sentence)
 
 
-@pytest.mark.parametrize("path", ["details", "ltp", "ohlc", "quote"])
+@pytest.mark.parametrize("path", ["details", "additional_details", "ltp", "ohlc", "quote"])
 @pytest.mark.parametrize(
     ("query", "name"),
     [
@@ -169,13 +169,13 @@ async def test_an_instrument_that_is_not_mapped_is_a_404(ask, path, query, name)
     assert await refusal(await ask(query, path)) == (404, f"no instrument {name} is mapped on 2026-11-20")
 
 
-@pytest.mark.parametrize("path", ["details", "ltp", "ohlc", "quote"])
+@pytest.mark.parametrize("path", ["details", "additional_details", "ltp", "ohlc", "quote"])
 async def test_before_the_first_mapping_it_is_a_503(ask, path):
     answer = await refusal(await ask({"instrument_id": UUID}, path, NOT_MAPPED))
     assert answer == (503, "no instruments have been mapped yet")
 
 
-@pytest.mark.parametrize("path", ["details", "ltp", "ohlc", "quote"])
+@pytest.mark.parametrize("path", ["details", "additional_details", "ltp", "ohlc", "quote"])
 async def test_the_token_comes_first(ask, path):
     assert await refusal(await ask({}, path, headers={})) == (401, "Access token is required")
 

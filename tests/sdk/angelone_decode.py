@@ -1,18 +1,14 @@
 """Angel One's official SDK as a decoder: base64 frames in, what it reads out. Runs in the SDK's environment.
 
-Frames it cannot read are answered with the name of its exception. It runs in a folder of its own, for it writes logs.
+Frames it cannot read are answered with the name of its exception.
 """
 
 import base64
 import json
 import math
-import os
 import sys
-import tempfile
 
-os.chdir(tempfile.mkdtemp())
-
-from SmartApi.smartWebSocketV2 import SmartWebSocketV2  # noqa: E402
+from SmartApi.smartWebSocketV2 import SmartWebSocketV2
 
 
 def main():

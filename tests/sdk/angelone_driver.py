@@ -1,26 +1,22 @@
 """Angel One's official SDK at work: login, account, market data, orders, both sockets. Runs in the SDK's environment (style 12).
 
-Reads the simulator's JSON line; writes `{"step", "value"}` lines. Judging is the test's: `test_angelone_sdk.py`. The SDK writes a
-folder of logs into the working directory and asks an address service for its own address when imported: it runs in a folder
-of its own, and the runner refuses the call.
+Reads the simulator's JSON line; writes `{"step", "value"}` lines. Judging is the test's: `test_angelone_sdk.py`. The SDK
+asks an address service for its own address when imported: the runner refuses the call.
 """
 
 import datetime
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 
-os.chdir(tempfile.mkdtemp())
-
-import pyotp  # noqa: E402
-import requests  # noqa: E402
-import websocket  # noqa: E402
-from SmartApi.smartConnect import SmartConnect  # noqa: E402
-from SmartApi.smartWebSocketOrderUpdate import SmartWebSocketOrderUpdate  # noqa: E402
-from SmartApi.smartWebSocketV2 import SmartWebSocketV2  # noqa: E402
+import pyotp
+import requests
+import websocket
+from SmartApi.smartConnect import SmartConnect
+from SmartApi.smartWebSocketOrderUpdate import SmartWebSocketOrderUpdate
+from SmartApi.smartWebSocketV2 import SmartWebSocketV2
 
 WAIT_SECONDS = 20
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))

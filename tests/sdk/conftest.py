@@ -39,25 +39,30 @@ def sdk_wanted(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def run_driver(sdk_wanted: None) -> RunDriver:
+def run_driver(sdk_wanted: None, tmp_path_factory: pytest.TempPathFactory) -> RunDriver:
     """Return `run(driver, line, environment="others", timeout_seconds=120.0)`.
 
     It hands `line` (any JSON value) to the driver file beside this one and returns its steps by name: the driver writes
-    `{"step": NAME, "value": ...}` per line. Standard error is shown when it fails; host times are Indian.
+    `{"step": NAME, "value": ...}` per line. Standard error is shown when it fails; host times are Indian; each driver has
+    a folder of its own as working directory and home, where SDKs put their logs and caches.
     """
 
     def run(driver: str, line: object, environment: str = "others", timeout_seconds: float = 120.0) -> Steps:
         python = ROOT / ".sdk" / environment / "bin" / "python"
         if not python.exists():
             pytest.fail(f".sdk/{environment} is missing: run `python tests/sdk/install.py`, or give --without-sdk")
+        folder = tmp_path_factory.mktemp(Path(driver).stem)
         done = subprocess.run(
             [python, "-W", "ignore", HERE / "runner.py", HERE / driver],
             input=msgspec.json.encode(line) + b"\n",
             capture_output=True,
             timeout=timeout_seconds,
-            env={**os.environ, "TZ": "Asia/Kolkata", "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "*"},
+            cwd=folder,
+            env={
+                **os.environ, "TZ": "Asia/Kolkata", "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "*",
+            },
             check=False,
-        )
+        )  # fmt: skip
         assert done.returncode == 0, (
             f"{driver} ended with {done.returncode}:\n{done.stdout.decode()}{done.stderr.decode()}"
         )

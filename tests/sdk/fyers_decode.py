@@ -7,14 +7,14 @@ what it holds at the end) and `updates` (what the order socket's callbacks were 
 
 import base64
 import json
+import os
 import sys
-import tempfile
 
 from fyers_apiv3.FyersWebsocket import data_ws, order_ws
 
 OUT = sys.stdout
 sys.stdout = sys.stderr
-LOGS = tempfile.mkdtemp()
+LOGS = os.getcwd()
 
 
 def step(name, value):

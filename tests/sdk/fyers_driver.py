@@ -7,7 +7,6 @@ import datetime
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -23,7 +22,7 @@ PAUSE_SECONDS = 0.12
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 OUT = sys.stdout
 sys.stdout = sys.stderr  # the SDK prints
-LOGS = tempfile.mkdtemp()
+LOGS = os.getcwd()
 
 
 def step(name, value):

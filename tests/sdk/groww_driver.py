@@ -11,9 +11,9 @@ import datetime
 import hmac
 import io
 import json
+import os
 import struct
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -60,8 +60,7 @@ def point_at(line):
     GrowwAPI.INSTRUMENT_CSV_URL = line["instruments_url"]
     GrowwAPI._GROWW_GENERATE_SOCKET_TOKEN_URL = f"{line['rest_url']}/api/apex/v1/socket/token/create/"
     GrowwFeed._GROWW_SOCKET_URL = line["stream_url"]
-    folder = tempfile.mkdtemp()
-    files.get_cwd = lambda: folder
+    files.get_cwd = os.getcwd
 
 
 def client(line, token):

@@ -11,9 +11,7 @@ import importlib.util
 import io
 import json
 import os
-import shutil
 import sys
-import tempfile
 import zipfile
 
 import engineio.packet
@@ -22,15 +20,13 @@ import socketio.packet
 
 def parser():
     """Import the SDK with a security master of nothing, and without its files in our way."""
-    folder = tempfile.mkdtemp(prefix="breeze")
-    os.chdir(folder)
     with zipfile.ZipFile("master.zip", "w") as archive:
         archive.writestr("NSEScripMaster.txt", "")
     home = os.path.dirname(importlib.util.find_spec("breeze_connect").origin)
     sys.path.insert(1, home)
     config = importlib.import_module("config")
     sys.path.remove(home)
-    config.SECURITY_MASTER_URL = f"file://{folder}/master.zip"
+    config.SECURITY_MASTER_URL = f"file://{os.getcwd()}/master.zip"
     from breeze_connect.breeze_connect import BreezeConnect
 
     return BreezeConnect(api_key="key")
@@ -65,7 +61,6 @@ def main():
     for number, frame in enumerate(line["frames"]):
         out.write(json.dumps({"step": str(number), "value": read(breeze, frame)}) + "\n")
     out.flush()
-    shutil.rmtree(os.getcwd())
 
 
 main()

@@ -2,12 +2,8 @@
 
 import base64
 import json
-import os
 import struct
 import sys
-import tempfile
-
-os.environ["HOME"] = tempfile.gettempdir()
 
 from neo_api_client.websocket.feed.protocol import decode_packet, split_batch
 

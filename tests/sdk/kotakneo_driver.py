@@ -1,28 +1,19 @@
 """Kotak Neo's official SDK at work: login, account, orders, market data, both streams. Runs in the SDK's environment (style 12).
 
 Reads the simulator's JSON line; writes `{"step", "value"}` lines. Judging is the test's: `test_kotakneo_sdk.py`. Its hosts are
-constants and its caches and logs are files: the first are pointed at the simulator, the others at a folder of its own.
+constants: they are pointed at the simulator.
 """
 
 import asyncio
-import atexit
 import base64
 import hashlib
 import hmac
 import io
 import json
-import os
-import shutil
 import struct
 import sys
-import tempfile
 import time
 import urllib.request
-
-FOLDER = tempfile.mkdtemp(prefix="kotakneo-sdk-")
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-os.environ["HOME"] = FOLDER
-os.chdir(FOLDER)
 
 STEPS, sys.stdout = sys.stdout, sys.stderr  # the SDK logs refusals to standard output
 

@@ -36,8 +36,9 @@ def reduces(candidate: Candidate) -> bool:
 
 
 def _net(rows: Iterable[PositionRow], token: str, product: str) -> int:
+    # A quantity that is not known in units reduces nothing (the instrument takes no orders there either).
     return sum(
-        row.quantity for row in rows if row.view == "net" and row.instrument_token == token and row.product == product
+        row.quantity or 0 for row in rows if row.view == "net" and row.instrument_token == token and row.product == product
     )
 
 

@@ -1,84 +1,18 @@
 """The catalogue actor over a file server, stores in memory and a mocked clock."""
 
-from contextlib import asynccontextmanager
 from datetime import date, datetime, timedelta
 
-import attrs
 import pytest
 import trio
 
-from onebroker.actors.catalogue.actor import CatalogueActor
-from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
-from onebroker.actors.catalogue.interface import NOT_MAPPED
+from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
-from onebroker.actors.kernel.mailbox import open_mailbox
-from onebroker.actors.kernel.published import Published
-from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
-from onebroker.actors.store.durable import DurableError, MemoryDurable
+from onebroker.actors.store.durable import DurableError
 from onebroker.brokers.requests import NotSent
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 
 NINE = datetime(2026, 11, 23, 9, 30, tzinfo=IST)
 NIGHT = datetime(2026, 11, 23, 0, 10, tzinfo=IST)
-
-
-@attrs.define
-class World:
-    """What outlives one run of the actor."""
-
-    market: object
-    folder: object
-    clock: Clock
-    durable: MemoryDurable
-    server: object
-    builds: int = 0
-    sources: object = None
-
-    @asynccontextmanager
-    async def running(self):
-        mailbox = open_mailbox("the catalogue", capacity=8)
-        published = Published(NOT_MAPPED)
-        builder = InProcessBuilder(self.market.registry)
-
-        def build():
-            return CatalogueActor(
-                mailbox=mailbox, published=published, sources=self.sources or self.market.sources(self.market.registry),
-                transport=self.server, durable=self.durable, builder=builder, clock=self.clock, calendar=always_open(),
-                folder=self.folder,
-            )  # fmt: skip
-
-        with trio.fail_after(2 * 24 * 3600):
-            crashes = CrashLog(self.clock)
-            async with open_supervisor(crashes, seed=1) as supervisor:
-                await supervisor.start(Child(name="catalogue", build=build, policy=FOREVER, mailbox=mailbox))
-                yield Running(mailbox.address, published, crashes)
-
-
-@attrs.define
-class Running:
-    address: object
-    published: Published
-    crashes: CrashLog
-
-    async def until(self, condition):
-        while not condition(self.published.value):
-            await self.published.wait_newer(self.published.version)
-        return self.published.value
-
-    async def mapped(self):
-        return await self.until(lambda state: state.latest is not None)
-
-
-@pytest.fixture
-def world(market, tmp_path):
-    def make(start=NINE):
-        return World(
-            market=market, folder=tmp_path / "catalogue", clock=Clock.following_trio(start), durable=MemoryDurable(),
-            server=market.FileServer(market.bodies),
-        )  # fmt: skip
-
-    return make
 
 
 async def test_the_first_start_builds_at_once_and_publishes(autojump_clock, world, market):

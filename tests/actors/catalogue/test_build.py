@@ -1,5 +1,6 @@
 """Whole builds from the simulator's own instrument files, in this process and in the worker."""
 
+from collections import Counter
 from datetime import date, timedelta
 
 import msgspec
@@ -7,9 +8,10 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.build import build_catalogue
-from onebroker.actors.catalogue.builder import BuildFailed, Downloads, ProcessBuilder
+from onebroker.actors.catalogue.builder import BuildFailed, Downloads, Fetched, ProcessBuilder
 from onebroker.actors.catalogue.files import map_frame
 from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.config.instruments import Identity, Shape
 
 
 def built(market, tmp_path, bodies=None, lost=None):
@@ -77,9 +79,9 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
     folder = tmp_path / "catalogue"
     folder.mkdir()
     builder = ProcessBuilder(folder)
-    bodies = {code: (body,) for code, body in market.bodies.items()}
+    files = {code: Fetched(bodies=(body,), names=(code,)) for code, body in market.bodies.items()}
     with trio.fail_after(60):
-        report = await builder.build(Downloads(bodies=bodies, lost={}, day=market.DAY), folder / "x.arrow")
+        report = await builder.build(Downloads(files=files, lost={}, day=market.DAY), folder / "x.arrow")
         snapshot = await builder.load(folder / "x.arrow", market.DAY)
     assert report == expected
     assert msgspec.json.decode(msgspec.json.encode(report)) == msgspec.json.decode(msgspec.json.encode(expected))
@@ -89,9 +91,10 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
 
 async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
+    fetched = Fetched(bodies=(market.bodies["zerodha"],), names=("instruments",))
     with trio.fail_after(60), pytest.raises(BuildFailed, match="the build ended with 1"):
         await builder.build(
-            Downloads(bodies={"zerodha": (market.bodies["zerodha"],)}, lost={}, day=market.DAY),
+            Downloads(files={"zerodha": fetched}, lost={}, day=market.DAY),
             tmp_path / "missing" / "x.arrow",
         )
 
@@ -110,3 +113,23 @@ def test_contracts_that_have_expired_are_left_out_and_those_of_the_day_itself_ar
     gone = sum(one.identity.expiry_date == first for one in contracts)
     assert left(on_the_day) == whole.count
     assert left(after) == whole.count - gone < whole.count
+
+
+def test_the_reports_counts_of_segments_are_the_files_rows_of_them(market, tmp_path):
+    report, path = built(market, tmp_path)
+    snapshot = TableSnapshot(map_frame(path), market.DAY)
+    listed = Counter(snapshot.at(row).identity.segment for row in range(snapshot.count))
+    assert report.segments == dict(sorted(listed.items()))
+    assert list(report.segments) == sorted(report.segments)
+    assert sum(report.segments.values()) == report.rows
+
+
+def test_rows_that_fit_nothing_are_in_the_file_under_unknown_and_in_the_report(market, tmp_path):
+    odd = b"77,1,WONDER,WONDER,0,,0,0.05,1,XX,MOON,MOON\n"
+    report, path = built(market, tmp_path, {**market.bodies, "zerodha": market.bodies["zerodha"] + odd})
+    zerodha = report.brokers["zerodha"]
+    assert (zerodha.uncategorised, zerodha.unknown_words) == (1, {"MOON MOON XX": 1})
+    snapshot = TableSnapshot(map_frame(path), market.DAY)
+    shown = snapshot.instrument(snapshot.by_token("zerodha", "77"))
+    assert shown.identity == Identity("unknown", "uncategorised", Shape.SECURITY, symbol="ZERODHA:MOON:WONDER")
+    assert report.segments["uncategorised"] == 1

@@ -108,10 +108,6 @@ def test_the_freeze_quantity_is_what_most_give_else_the_smallest_and_never_one(m
         {"symbol": None},
         {"symbol": "  "},
         {"broker_token": ""},
-        {"exchange": "nasdaq"},
-        {"segment": "stocks"},
-        {"exchange": "mcx"},
-        {"exchange": "unknown"},
         FUTURE | {"expiry_date": "2026-02-30"},
         FUTURE | {"expiry_date": "26-11-2026"},
         FUTURE | {"underlying_symbol": None},
@@ -126,6 +122,58 @@ def test_a_row_without_a_complete_identity_or_token_is_refused_and_counted(row, 
     merged, reports = merge({"a": market.frame(good, row)})
     assert only(merged)["symbol"] == "TCS"
     assert (reports["a"].rows, reports["a"].refused) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"exchange": "nasdaq"}, {"segment": "stocks"}, {"exchange": "mcx"}, {"exchange": "unknown"}, {"exchange": None},
+        {"segment": None}, {"segment": "uncategorised"}, FUTURE | {"exchange": "unknown"},
+    ],
+)  # fmt: skip
+def test_a_row_that_fits_nothing_is_shown_under_unknown_by_its_brokers_words_and_counted(row, market):
+    good = {"symbol": "TCS", "broker_token": "2", "tradingsymbol": "TCS"}
+    odd = {"tradingsymbol": "Odd 1", "broker_exchange": "XY", "isin": "INE009A01021", "words": "XY EQ"} | row
+    merged, reports = merge({"a": market.frame(good, odd)})
+    shown = merged.filter(pl.col("exchange") == "unknown").row(0, named=True)
+    assert (shown["segment"], shown["shape"], shown["symbol"]) == ("uncategorised", "security", "A:XY:ODD 1")
+    assert (shown["isin"], shown["underlying_symbol"], shown["expiry_date"]) == (None, None, None)
+    assert identity_from_fields(shown).instrument_id == shown["instrument_id"]
+    assert (reports["a"].rows, reports["a"].refused, reports["a"].uncategorised) == (2, 0, 1)
+    assert reports["a"].unknown_words == {"XY EQ": 1}
+
+
+def test_two_brokers_things_that_fit_nothing_are_never_one(market):
+    odd = {"segment": "uncategorised", "tradingsymbol": "ODD", "broker_exchange": "XY"}
+    merged, _ = merge({"a": market.frame(odd), "b": market.frame(odd)})
+    assert merged["symbol"].to_list() == ["A:XY:ODD", "B:XY:ODD"]
+
+
+def test_what_fits_nothing_keeps_its_id_while_others_come_and_go(market):
+    odd = {"segment": "uncategorised", "tradingsymbol": "ODD", "broker_exchange": "XY"}
+    other = odd | {"tradingsymbol": "ELSE", "broker_token": "2"}
+    twin = odd | {"broker_token": "3"}
+    alone, _ = merge({"a": market.frame(odd)})
+    both, _ = merge({"b": market.frame({}), "a": market.frame(other, odd)})
+    assert alone["instrument_id"][0] in both["instrument_id"].to_list()
+    twins, _ = merge({"a": market.frame(odd, twin)})
+    assert twins["symbol"].to_list() == ["A:XY:ODD:1", "A:XY:ODD:3"]
+
+
+def test_the_most_frequent_unknown_words_are_reported_first(market):
+    rows = [
+        {"segment": "uncategorised", "tradingsymbol": f"T{number}", "broker_token": str(number), "words": f"W{number % 7}"}
+        for number in range(8)
+    ]
+    _, reports = merge({"a": market.frame(*rows)})
+    assert list(reports["a"].unknown_words.items()) == [("W0", 2), ("W1", 1), ("W2", 1), ("W3", 1), ("W4", 1)]
+    assert reports["a"].uncategorised == 8
+
+
+def test_what_fits_nothing_takes_no_isin_from_a_listing_that_does(market):
+    odd = {"segment": "uncategorised", "tradingsymbol": "ODD", "broker_exchange": "XY", "isin": "INE009A01021", "broker_token": "2"}
+    merged, _ = merge({"a": market.frame(odd, {"isin": "INE009A01021"})})
+    assert merged.filter(pl.col("isin") == "INE009A01021")["exchange"].to_list() == ["nse"]
 
 
 def test_two_tokens_for_one_instrument_leave_it_out_at_that_broker_only(market):

@@ -1,5 +1,6 @@
 """Lookups over a mapped file."""
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -7,6 +8,7 @@ from onebroker.actors.catalogue.files import map_frame, write_frame
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.config.instruments import security
+from onebroker.config.refusal import Refusal
 
 
 @pytest.fixture
@@ -32,6 +34,22 @@ def test_an_instrument_is_found_by_id_identity_and_token(snapshot):
     assert snapshot.find(infy) is found
     assert snapshot.by_token("a", "1") == infy.instrument_id
     assert snapshot.by_token("b", "1") == security("nse", "equities", "TCS").instrument_id
+
+
+def test_an_instrument_read_once_is_the_same_and_is_not_kept(snapshot):
+    infy = security("nse", "equities", "INFY").instrument_id
+    once = snapshot.instrument_once(infy)
+    assert once is not snapshot.instrument_once(infy)
+    assert once == snapshot.instrument(infy) is snapshot.instrument(infy)
+    assert snapshot.instrument_once("00000000-0000-0000-0000-000000000000") is None
+
+
+def test_the_list_is_that_of_the_file_and_one_for_the_snapshots_life(snapshot, market):
+    assert snapshot.master is snapshot.master
+    rows = msgspec.json.decode(b"[" + b",".join(snapshot.master.pages(None, None)) + b"]")
+    assert [row["instrument_id"] for row in rows] == [snapshot.at(row).instrument_id for row in range(snapshot.count)]
+    with pytest.raises(Refusal, match=f"the mapping of {market.DAY} cannot be read"):
+        snapshot.master.records([99])
 
 
 def test_what_is_not_there_is_none(snapshot):

@@ -4,9 +4,12 @@ from datetime import date, datetime
 
 import pytest
 
+from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.actors.catalogue.state import (
     Mapped,
     build_due,
+    losses,
+    mark_shrunk,
     retry_seconds,
     seconds_to_next_look,
     standing,
@@ -86,3 +89,54 @@ def test_retries_come_ever_later_up_to_their_limit():
     waits = [retry_seconds(count, 300) for count in range(1, 40)]
     assert waits[:4] == [30, 60, 120, 240]
     assert set(waits[4:]) == {300}
+
+
+def report(**brokers):
+    return BuildReport(rows=1, content_hash="x", brokers=brokers)
+
+
+def gave(segments=None, **missing):
+    segments = {"nse_equities": 100} if segments is None else segments
+    return BrokerReport(rows=sum(segments.values()), segments=segments, missing=missing)
+
+
+NOTHING = BrokerReport(error="no answer")
+
+
+@pytest.mark.parametrize(
+    ("built", "mapped", "lost"),
+    [
+        (report(a=gave()), report(a=gave()), {}),
+        (report(a=NOTHING), report(a=gave()), {"a": "no answer"}),
+        (report(a=NOTHING), report(a=NOTHING), {}),
+        (report(a=NOTHING), report(), {"a": "no answer"}),
+        (report(a=gave(fo="404")), report(a=gave()), {"a fo": "404"}),
+        (report(a=gave(fo="404", cd="500")), report(a=gave(fo="cut")), {"a cd": "500"}),
+        (report(a=gave(fo="404")), report(a=gave(fo="cut")), {}),
+        (report(a=gave(fo="404")), report(a=NOTHING), {}),
+        (report(a=gave()), report(a=gave(fo="404")), {}),
+        (report(a=gave(), b=NOTHING), report(a=NOTHING, b=gave()), {"b": "no answer"}),
+    ],
+)
+def test_a_build_loses_what_the_mapping_holds_and_it_does_not(built, mapped, lost):
+    assert losses(built, mapped) == lost
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "shrunk"),
+    [
+        ({"s": 100}, [{"s": 100}], {}),
+        ({"s": 50}, [{"s": 100}], {}),
+        ({"s": 49}, [{"s": 100}], {"s": 100}),
+        ({"s": 100}, [{"s": 100, "t": 3}], {"t": 3}),
+        ({"s": 49, "t": 9}, [{"s": 100}], {"s": 100}),
+        ({"s": 1}, [], {}),
+        ({"s": 49}, [None, {"s": 100}], {"s": 100}),  # on the day before the broker was lost
+        ({"s": 49}, [{"s": 60}, {"s": 100}], {}),  # the newest counts
+    ],
+)
+def test_a_segment_has_shrunk_when_it_holds_less_than_half_of_when_its_broker_was_last_mapped(now, before, shrunk):
+    built = report(a=gave(now), b=NOTHING)
+    mark_shrunk(built, [report(a=NOTHING if segments is None else gave(segments)) for segments in before])
+    assert built.brokers["a"].shrunk == shrunk
+    assert built.brokers["b"].shrunk == {}

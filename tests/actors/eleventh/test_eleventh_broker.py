@@ -61,6 +61,9 @@ MAY_NAME_BROKERS = {
     "brokers/simulator/brokers.py": "the exchange's table of accounts",
     "brokers/broker.py": "an example in a docstring",
     "http/routes/reference.py": "an example of the OpenAPI document",
+    "http/instrument_schemas.py": "likewise",
+    "http/quote_schemas.py": "likewise",
+    "http/history_schemas.py": "likewise",
 }
 
 

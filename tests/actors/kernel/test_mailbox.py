@@ -91,6 +91,18 @@ async def test_replacing_never_waits_and_keeps_the_newest_of_each_key(autojump_c
     assert await take(mailbox, 1) == ["again"]
 
 
+async def test_all_that_was_replaced_can_be_taken_at_once(autojump_clock: MockClock) -> None:
+    mailbox = running_mailbox()
+    for text in ("a1", "b1", "a2"):
+        mailbox.address.replace(text[0], text)
+    await mailbox.address.tell("told")
+    assert mailbox.take_replaced() == ["a2", "b1"]
+    assert mailbox.take_replaced() == []
+    assert await take(mailbox, 1) == ["told"]
+    mailbox.address.replace("a", "a3")
+    assert await take(mailbox, 1) == ["a3"]
+
+
 async def test_the_reader_wakes_for_each_kind_of_message(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     mailbox = running_mailbox()
     got: list[Message] = []

@@ -4,12 +4,13 @@ import json
 from datetime import date
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.portfolio.positions import PositionsAssembler, position_product
-from onebroker.brokers.records import PositionRow
+from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
 from onebroker.config.money import paise
 
@@ -190,3 +191,33 @@ def test_units_and_money_are_conserved_to_the_paisa(
             assert view == "day" or paise(shown["summary"]["realized"]) == realized
     assert document(world, PositionsAssembler(world.catalogue(snapshot)), *reversed(slices)) == shown
     assert document(world, assembler, *slices) == shown
+
+
+def test_a_row_in_contracts_of_unknown_size_has_no_units_and_costs_no_other_row_its_own(world):
+    snapshot = world.Snapshot()
+    gold = snapshot.add(security("nse", "equities", "GOLD"), tokens={"a": "G", "b": "G"})
+    known = world.position("k", instrument_token="G", quantity=100, buy_quantity=100, buy_value=1000.0, average_price=10.0)
+    unknown = in_contracts(
+        world.position("k", instrument_token="G", quantity=-2, sell_quantity=2, sell_value=20.0, unrealized=-3.5)
+    )
+    other = world.position("o", instrument_token="X", quantity=7)
+    slices = world.by_broker(world.slice_of("a", "positions", known), world.slice_of("b", "positions", unknown, other))
+    content = world.finish(PositionsAssembler(world.catalogue(snapshot)).assemble(slices))
+    rows = {row.instrument_id: row for row in content.rows}
+    merged = rows[gold]
+    assert (merged.quantity, merged.sell_quantity, merged.sell_value, merged.average_price) == (None, None, None, None)
+    assert (merged.buy_quantity, merged.buy_value) == (100, 1000.0)
+    ours, contracts = json.loads(msgspec.json.encode(merged))["by_broker"]
+    assert (ours["broker"], ours["quantity"], "contracts" in ours) == ("a", 100, False)
+    assert (contracts["broker"], contracts["quantity"], contracts["contracts"]) == ("b", None, -2)
+    assert contracts["pnl"]["unrealized"] == -3.5
+    assert rows[None].quantity == 7
+
+
+def test_the_average_of_a_row_in_contracts_stands_and_its_result_is_never_computed(world):
+    row = in_contracts(world.position("k", quantity=-2, average_price=10.0, last_price=9.0))
+    content = world.finish(
+        PositionsAssembler(world.catalogue()).assemble(world.by_broker(world.slice_of("a", "positions", row)))
+    )
+    (view,) = content.rows
+    assert (view.quantity, view.average_price, view.pnl.unrealized) == (None, 10.0, None)

@@ -86,7 +86,7 @@ def test_the_ohlc_answer_has_the_last_price_as_close_and_nothing_else(world, ful
 
 
 def test_the_change_is_computed_to_four_places(world):
-    assert change_percent(103.0, 99.0) == 4.0404
-    assert change_percent(100.0, 100.0) == 0.0
-    assert change_percent(100.0, None) is None
+    assert change_percent(103.0, 99.0, 2) == 4.0404
+    assert change_percent(100.0, 100.0, 2) == 0.0
+    assert change_percent(100.0, None, 2) is None
     assert quote_document(world.quote(1.0, previous_close=0.0), world.SHARE, "cache", 2.0)["change_percent"] is None

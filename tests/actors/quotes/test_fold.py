@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.fold import fold, unified
+from onebroker.brokers.records import DepthLevel, Tick
 
 ORDER = ("zerodha", "upstox")
 
@@ -18,7 +19,7 @@ def test_a_tick_replaces_the_one_before_whole(world):
 
 def test_a_tick_of_before_the_one_held_is_dropped_and_counted(world):
     book = QuoteBook(ORDER)
-    assert book.take("i", "zerodha", world.tick(100.0, exchange_time=10.0), 11.0)
+    assert book.take("i", "zerodha", world.tick(100.0, exchange_time=10.0), 11.0).tick.last_price == 100.0
     assert not book.take("i", "zerodha", world.tick(90.0, exchange_time=9.0), 12.0)
     assert book.take("i", "upstox", world.tick(91.0, exchange_time=9.0), 11.5)
     assert book.dropped == 1
@@ -64,3 +65,75 @@ def test_a_broker_whose_feed_is_down_gives_way_at_once(world):
     assert unified(by_broker, ORDER).broker == "upstox"
     assert unified({"zerodha": by_broker["zerodha"]}, ORDER).broker == "zerodha"
     assert unified({}, ORDER) is None
+
+
+def test_a_tick_received_before_the_one_held_is_dropped_unless_the_clock_was_set_back(world):
+    held = fold(None, "zerodha", world.tick(100.0), 1000.0)
+    assert fold(held, "zerodha", world.tick(99.0), 999.9) is None
+    assert fold(held, "zerodha", world.tick(99.0), 1000.0).tick.last_price == 99.0
+    assert fold(held, "zerodha", world.tick(99.0), 400.0).received_at == 400.0
+
+
+# Two feeds with everything that goes wrong on feeds.
+
+PRICES = st.one_of(st.just(0.0), st.just(float("nan")), st.just(1e300), st.integers(1, 10**7).map(lambda paise: paise / 100))
+GAPS = st.one_of(st.floats(-4, 4), st.floats(0, 100_000))
+"""Seconds between two receipts: reordered a little, or far apart."""
+SKEWS = st.one_of(st.none(), st.floats(-3, 3), st.floats(-100_000, 100_000))
+"""How far a tick's exchange time is from its receipt."""
+feeds = st.lists(
+    st.tuples(st.sampled_from(ORDER), PRICES, GAPS, SKEWS, st.integers(1, 3)), max_size=40
+)  # the last is how often it is told
+
+
+def crossed(number):
+    """A book whose best offer is below its best bid, and every figure of which says which tick it is of."""
+    bid, offer = DepthLevel(200.0 + number, number, number), DepthLevel(100.0 + number, number, number)
+    return {"buy": (bid,), "sell": (offer,), "volume": number, "open": float(number), "last_quantity": number}
+
+
+@given(told=feeds)
+def test_a_quote_is_one_whole_tick_and_never_goes_back(told):
+    book, receipt = QuoteBook(ORDER), 1_000_000.0
+    sent, held = {}, {}
+    for number, (broker, price, gap, skew, times) in enumerate(told, 1):
+        receipt += gap
+        at = None if skew is None else receipt + skew
+        tick = Tick(broker_token="1", last_price=price, exchange_time=at, **crossed(number))
+        sent[number] = (broker, tick)
+        for _ in range(times):
+            taken = book.take("i", broker, tick, receipt)
+            if taken is None:
+                continue
+            before = held.get(broker)
+            held[broker] = taken
+            assert taken.tick is tick, "no field of another tick"
+            assert 0 < taken.tick.last_price < 1e12
+            if before is not None:
+                assert taken.received_at >= before.received_at or before.received_at - taken.received_at > 5
+                if before.ordered_at is not None:
+                    assert taken.ordered_at >= before.ordered_at
+    unified = book.live("i")
+    if not held:
+        assert unified is None
+        return
+    assert sent[unified.tick.volume] == (unified.broker, unified.tick)
+    assert unified is held[unified.broker]
+    newest = max(quote.received_at for quote in held.values())
+    assert unified.received_at >= newest - 2
+    first = next(code for code in ORDER if code in held)
+    if held[first].received_at >= newest - 2:
+        assert unified.broker == first
+
+
+@given(told=feeds)
+def test_telling_a_tick_again_changes_nothing(told):
+    once, twice, receipt = QuoteBook(ORDER), QuoteBook(ORDER), 1_000_000.0
+    for number, (broker, price, gap, skew, _) in enumerate(told, 1):
+        receipt += gap
+        at = None if skew is None else receipt + skew
+        tick = Tick(broker_token="1", last_price=price, exchange_time=at, **crossed(number))
+        once.take("i", broker, tick, receipt)
+        for _ in range(2):
+            twice.take("i", broker, tick, receipt)
+    assert once.live("i") == twice.live("i")

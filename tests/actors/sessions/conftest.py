@@ -1,6 +1,7 @@
-"""What the session tests watch a trading day with: every request that leaves, every slice that documents are told."""
+"""What the session tests watch a trading day with: every request that leaves, every slice that documents are told, every tick; and
+a day with one broker alone."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ import attrs
 import pytest
 
 from onebroker.actors.sessions.login import encode_login
-from onebroker.actors.sessions.messages import AskRoom, SendOrder
+from onebroker.actors.sessions.messages import AskRoom, SendOrder, Watch
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.broker import OrderTicket
@@ -83,6 +84,12 @@ class Watched:
 
     def count(self, code, since=0.0):
         return sum(call.code == code and call.at >= since for call in self.calls)
+
+    def logins(self, code, since=0.0):
+        """Return how often each address of the broker's login was called."""
+        return Counter(
+            call.path for call in self.calls if call.kind is CallKind.LOGIN and call.at >= since and call.code == code
+        )
 
     def resource(self, call):
         for end, name in PATHS[call.code].items():
@@ -187,3 +194,64 @@ class World:
 @pytest.fixture
 def world(day):
     return World(day)
+
+
+class Heard:
+    """Reads the quote mailbox as the quote book would, and keeps every tick of a broker with its time."""
+
+    def __init__(self, day, code, nursery):
+        self.ticks = []
+        self._day, self._code = day, code
+        nursery.start_soon(self._read, day.ticks)
+
+    async def _read(self, mailbox):
+        async for received in mailbox:
+            self.ticks.append((self._day.clock.monotonic(), received.tick))
+
+    def last(self, instrument, since=0.0):
+        token = instrument.listings[self._code].broker_token
+        return next((tick for at, tick in reversed(self.ticks) if tick.broker_token == token and at >= since), None)
+
+    async def until(self, instruments, since=0.0, seconds=60.0):
+        """Wait until every one of `instruments` has ticked since then."""
+        await self._day.until(lambda: all(self.last(one, since) for one in instruments), seconds)
+
+
+@pytest.fixture
+def listen(nursery):
+    """Return `listen(day, code)`: what its streams say from now on."""
+    return lambda day, code: Heard(day, code, nursery)
+
+
+class Alone:
+    """The broker that is alone at its market."""
+
+    def __init__(self, day, code):
+        self._day, self.code = day, code
+
+    @property
+    def view(self):
+        return self._day.sessions[self.code].view.value
+
+    @property
+    def order_stream(self):
+        """The view of the socket that carries orders."""
+        carried = self._day.services[self.code].broker.feed_carries_orders
+        return self.view.market_feed if carried else self.view.order_feed
+
+    async def until_live(self, seconds=60):
+        """Wait until it has a login, its books and its order stream, and nothing failed last."""
+        await self._day.until(
+            lambda: self._day.has_read(self.code) and self.order_stream.connected and not self.view.read_errors, seconds
+        )
+
+    async def watch(self, *instruments):
+        listings = tuple(one.listings[self.code] for one in instruments)
+        await self._day.sessions[self.code].address.tell(Watch(listings=listings))
+
+
+@pytest.fixture
+def alone(day, request):
+    """Make it a day with one broker alone, the `CODE` of the module, and return its hands and eyes."""
+    day.__init__(brokers=(request.module.CODE,))
+    return Alone(day, request.module.CODE)

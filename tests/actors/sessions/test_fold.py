@@ -176,3 +176,15 @@ def test_a_book_that_runs_behind_the_stream_tells_old_news_and_contradicts_nothi
     fold = fold.read([row("1", "COMPLETE", filled=10)], began=DAY, at=DAY + 2, day_start=DAY)
     fold = fold.read([row("1", "COMPLETE", filled=4)], began=DAY, at=DAY + 3, day_start=DAY)
     assert (fold.contradictions, fold.rows["1"].filled_quantity) == (1, 10)
+
+
+@pytest.mark.parametrize("second", ["CANCELLED", "REJECTED", "EXPIRED"])
+def test_a_finished_order_keeps_the_end_it_came_to_whatever_other_end_is_told(second):
+    fold = read(read(OrderFold(), [row(status="COMPLETE", filled=100)]), [row(status=second, filled=100)])
+    assert (fold.rows["1"].status, fold.contradictions) == ("COMPLETE", 1)
+
+
+def test_a_late_fill_of_a_cancelled_order_is_taken_and_its_end_is_not():
+    first = row(status="CANCELLED", filled=20, cancelled_quantity=80)
+    held = (fold := read(read(OrderFold(), [first]), [row(status="COMPLETE", filled=100)])).rows["1"]
+    assert (held.status, held.filled_quantity, held.cancelled_quantity, fold.contradictions) == ("CANCELLED", 100, 0, 1)

@@ -1,7 +1,6 @@
 """A login, and documented answers as responses."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,8 +9,6 @@ from onebroker.brokers.angelone.wire import ENDPOINTS
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import WireResponse
-
-DATA = Path(__file__).resolve().parents[2] / "data" / "angelone"
 
 
 @pytest.fixture
@@ -22,12 +19,6 @@ def access() -> Access:
         credentials={"api_key": "key", "client_code": "A123456", "pin": "1234", "totp_secret": "JBSWY3DPEHPK3PXP"},
         login=Login(tokens=tokens, user_id="A123456", logged_in_at=0.0, expires_at=0.0),
     )
-
-
-@pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a documented body as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())
 
 
 @pytest.fixture

@@ -98,9 +98,12 @@ def test_segments_of_bse_are_told_from_the_symbol_alone(symbol, segment):
     assert (row["exchange"], row["segment"], row["symbol"]) == ("bse", segment, symbol)
 
 
-def test_a_share_in_two_series_keeps_the_second_ones():
-    rows = read(like(0), like(0, token="2886", symbol="RELIANCE-BE"))
-    assert [row["symbol"] for row in rows] == ["RELIANCE", "RELIANCE-BE"]
+def test_a_share_in_two_series_is_one_symbol_in_two_series_and_a_debenture_another_symbol():
+    rows = read(like(0), like(0, token="2886", symbol="RELIANCE-BE"), like(0, token="2887", symbol="RELIANCE-N1"))
+    assert [(row["symbol"], row["series"]) for row in rows] == [
+        ("RELIANCE", "EQ"), ("RELIANCE", "BE"), ("RELIANCE-N1", "N1"),
+    ]  # fmt: skip
+    assert [row["exchange_token"] for row in rows] == ["2885", "2886", "2887"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +163,11 @@ def test_rows_that_name_nothing_are_left_out_and_the_rest_is_kept():
     )
 
 
+def test_a_list_that_breaks_off_costs_the_row_in_which_it_does():
+    frame = instruments.read_files([FILE[:-20]])
+    assert (frame.height, frame["unread"][0]) == (len(ROWS) - 1, 1)
+
+
 def test_a_bare_nan_costs_a_cell_not_the_file():
     body = FILE.replace(b'"5.000000"', b"NaN", 1).replace(b'"lotsize": "75"', b'"lotsize": -Infinity', 1)
     rows = instruments.read_files([body]).rows(named=True)
@@ -167,7 +175,7 @@ def test_a_bare_nan_costs_a_cell_not_the_file():
     assert (rows[0]["tick_size"], rows[2]["lot_size"]) == (None, None)
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", b"[]", b'[{"token":""}]', FILE[:-20]])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"{}", b"[]", b'[{"token":""}]', FILE[:20]])
 def test_a_body_that_is_not_the_file_is_a_bad_answer(body):
     with pytest.raises(BadAnswer):
         instruments.read_files([body])

@@ -5,26 +5,22 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from onebroker.brokers.angelone import orders
-from onebroker.brokers.broker import OrderChange, OrderTicket
+from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
+from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 
 def ticket(listing, **changes):
-    values = {
-        "listing": listing, "segment": "nse_equities", "transaction_type": "BUY", "product": "CNC",
-        "order_type": "LIMIT", "validity": "DAY", "quantity": 7, "price": Decimal("568.20"), "token": "ob0123456789ab",
-        **changes,
-    }  # fmt: skip
-    return OrderTicket(**values)
+    return limit_order(
+        listing, **{"quantity": 7, "price": Decimal("568.20"), "token": "ob0123456789ab", **changes}
+    )
 
 
 def row(**changes):
@@ -183,16 +179,6 @@ def test_a_dead_session_and_the_rate_limit_are_rejections_that_say_so(recorded):
     )
     assert (limited.outcome, limited.session_dead, limited.rate_limited) == (Outcome.REJECTED, False, True)
     assert limited.broker_response == "Access denied because of exceeding access rate"
-
-
-@given(status=st.integers(100, 599), content=st.binary(max_size=60) | st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda inner: st.dictionaries(st.sampled_from(["status", "success", "data", "orderid", "errorcode"]), inner) | st.lists(inner, max_size=2),
-    max_leaves=6,
-).map(msgspec.json.encode))  # fmt: skip
-def test_no_answer_raises(status, content):
-    answer = orders.parse_order_answer(WireResponse(status=status, body=content))
-    assert (answer.order_id is not None) == (answer.outcome is Outcome.ACCEPTED)
 
 
 @pytest.mark.parametrize("lost", ["price", "trigger_price"])

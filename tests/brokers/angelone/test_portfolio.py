@@ -88,11 +88,11 @@ def test_lots_are_units_and_values_rupees_whichever_way_the_row_counts_them(row,
     assert (day.quantity, day.buy_value) == (200, 1_060_000.0)
 
 
-def test_a_currency_contract_is_a_thousand_before_the_catalogue_is_there_and_an_unknown_lot_is_a_bad_answer(row, yes):
+def test_a_currency_contract_is_a_thousand_before_the_catalogue_is_there_and_an_unknown_lot_is_no_unit(row, yes):
     dollar = {**GOODS, "exchange": "CDS", "symboltoken": "9", "instrumenttype": "FUTCUR", "lotsize": "1"}
     assert portfolio.parse_positions([yes([row(**dollar)])], {})[0].quantity == 2000
-    with pytest.raises(BadAnswer, match="units"):
-        portfolio.parse_positions([yes([row(**{**dollar, "instrumenttype": "FUTIRC"})])], {})
+    net = portfolio.parse_positions([yes([row(**{**dollar, "instrumenttype": "FUTIRC"})])], {})[0]
+    assert (net.quantity, net.contracts) == (None, 2)
 
 
 def test_no_positions_is_null(yes):

@@ -9,8 +9,6 @@ import pytest
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.dhan.wire import ENDPOINTS
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "dhan"
-
 
 @pytest.fixture
 def access() -> Access:
@@ -22,12 +20,12 @@ def access() -> Access:
 
 
 @pytest.fixture
-def template() -> Callable[..., object]:
+def template(data: Path) -> Callable[..., object]:
     """Return `template(name, **values)`: the body (or its one row) with placeholders replaced; only fields that the
     template has may be given."""
 
     def filled(name: str, **values: object) -> dict[str, object]:
-        body = msgspec.json.decode((DATA / f"{name}.json").read_bytes())["data"]
+        body = msgspec.json.decode((data / f"{name}.json").read_bytes())["data"]
         row = body[0] if isinstance(body, list) else body
         assert set(values) <= set(row), set(values) - set(row)
         return {**row, **values}

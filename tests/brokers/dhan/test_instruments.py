@@ -20,7 +20,7 @@ HEADER, *LINES = COMPACT.decode().splitlines()
 
 
 def read(*lines, detailed=DETAILED):
-    body = "\n".join([HEADER, *lines]).encode() if lines else COMPACT
+    body = "".join(f"{line}\n" for line in (HEADER, *lines)).encode() if lines else COMPACT
     return {row["broker_token"]: row for row in instruments.read_files([body, detailed]).rows(named=True)}
 
 
@@ -116,18 +116,22 @@ def test_securities_are_told_apart_by_series_and_isin(token, segment):
     assert read()[token]["segment"] == segment
 
 
-def test_a_share_in_two_series_keeps_the_series_in_its_symbol():
+def test_a_share_in_two_series_is_one_symbol_in_two_series():
     rows = read()
-    assert [rows[token]["symbol"] for token in ("NSE_EQ:5", "NSE_EQ:6")] == ["TWICE-EQ", "TWICE-BE"]
+    assert [(rows[token]["symbol"], rows[token]["series"]) for token in ("NSE_EQ:5", "NSE_EQ:6")] == [
+        ("TWICE", "EQ"), ("TWICE", "BE"),
+    ]  # fmt: skip
     assert rows["NSE_EQ:5"]["tradingsymbol"] == "TWICE"
 
 
-def test_test_symbols_and_segments_nobody_knows_are_dropped_and_what_fits_nothing_is_uncategorised():
+def test_test_symbols_are_dropped_and_segments_nobody_knows_and_what_fits_nothing_are_uncategorised():
     rows = read(
         *LINES, "NSE,X,77,EQUITY,0,ODD,1.0,Odd,,,,5.0,NA,ES,EQ,ODD", "NSE,D,78,SWAP,0,ODD,1.0,Odd,,,,5.0,M,S,,ODD"
     )
     assert "NSE_EQ:21001" not in rows
-    assert not [token for token in rows if token.endswith(":77")]
+    odd = rows["NSE X:77"]
+    assert (odd["exchange"], odd["segment"], odd["words"]) == ("unknown", "uncategorised", "NSE X EQUITY EQ")
+    assert odd["exchange_token"] is None, "in a market nobody knows its number says nothing"
     assert rows["NSE_FNO:78"]["segment"] == rows["NSE_FNO:9"]["segment"] == "uncategorised"
     assert {row["segment"] for row in rows.values()} <= set(SEGMENTS)
 

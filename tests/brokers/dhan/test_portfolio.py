@@ -75,15 +75,15 @@ def test_a_short_position_in_lots_is_read_in_units_whether_or_not_its_values_hav
     assert day.average_price is None
 
 
-def test_a_multiplier_of_one_gives_way_to_a_listing_and_none_at_all_is_a_bad_answer(read):
+def test_a_multiplier_of_one_gives_way_to_a_listing_and_none_at_all_is_not_guessed(read):
     listing = Listing(
         broker_token="MCX_COMM:569900", tradingsymbol="C", exchange="MCX_COMM", other_names="FUTCOM", contract_units=100
     )
     assert read(CRUDE, {listing.broker_token: listing}, multiplier=1)[0].quantity == -200
     assert read(CRUDE, {listing.broker_token: listing}, multiplier=0)[0].quantity == -200
     assert read(CRUDE, multiplier=1)[0].quantity == -2
-    with pytest.raises(BadAnswer):
-        read(CRUDE, multiplier=0)
+    net = read(CRUDE, multiplier=0)[0]
+    assert (net.quantity, net.contracts) == (None, -2)
 
 
 def test_where_dhan_speaks_units_a_multiplier_changes_nothing(read):

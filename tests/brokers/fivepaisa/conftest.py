@@ -1,7 +1,6 @@
 """A login, documented answers as responses, listings."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,7 +10,6 @@ from onebroker.brokers.fivepaisa.wire import ENDPOINTS
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import WireResponse
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "fivepaisa"
 CREDENTIALS = {
     "app_name": "app", "app_source": "1", "user_id": "user", "password": "word", "user_key": "key",
     "encryption_key": "encryption", "client_code": "CLIENT_CODE", "pin": "1234", "totp_secret": "GEZDGNBVGY3TQOJQ",
@@ -28,12 +26,6 @@ def access() -> Access:
             profile={"ClientCode": "CLIENT_CODE", "ClientName": "A CLIENT"},
         ),
     )  # fmt: skip
-
-
-@pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a documented body as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())
 
 
 @pytest.fixture

@@ -6,21 +6,18 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from onebroker.brokers.broker import OrderChange, OrderTicket
+from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.fivepaisa import orders
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
+from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 
 
-def ticket(listing, **more):
-    fields = {
-        "listing": listing, "segment": "nse_equities", "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT",
-        "validity": "DAY", "quantity": 10, "price": Decimal("434.15"), "token": "ob1", **more,
-    }  # fmt: skip
-    return OrderTicket(**fields)
+def ticket(listing, **changes):
+    return limit_order(listing, **{"quantity": 10, "price": Decimal("434.15"), "token": "ob1", **changes})
 
 
 def row(**more):

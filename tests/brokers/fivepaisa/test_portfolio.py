@@ -72,7 +72,7 @@ def test_a_missing_carry_price_is_no_average(enveloped):
     assert (net.quantity, net.average_price, net.buy_value) == (5, None, None)
 
 
-def test_contracts_of_unknown_size_cannot_be_read(enveloped, listings):
+def test_contracts_of_unknown_size_are_not_taken_for_units(enveloped, listings):
     row = {
         "NetQty": 1,
         "Exch": "M",
@@ -82,8 +82,8 @@ def test_contracts_of_unknown_size_cannot_be_read(enveloped, listings):
         "OrderFor": "D",
         "Multiplier": 1,
     }
-    with pytest.raises(BadAnswer, match="size is not known"):
-        portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [row]})], listings)
+    (unknown,) = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [row]})], listings)
+    assert (unknown.quantity, unknown.contracts) == (None, 1)
     known = row | {"ScripCode": 8002}
     (net,) = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [known]})], listings)
     assert net.quantity == 100

@@ -1,15 +1,10 @@
-"""A login, and documented answers as responses."""
+"""A login."""
 
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.fyers.wire import ENDPOINTS
-from onebroker.brokers.requests import WireResponse
-
-DATA = Path(__file__).resolve().parents[2] / "data" / "fyers"
 
 
 @pytest.fixture
@@ -24,9 +19,3 @@ def access() -> Access:
             expires_at=0.0,
         ),
     )
-
-
-@pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a documented body as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())

@@ -27,7 +27,7 @@ def bodies(csvs=None, master=MASTERS, names=NAMES):
 
 
 def read(*lines, name="NSE_CM", **more):
-    csvs = [("\n".join(lines)).encode() if each == name else b"" for each in instruments.FILES]
+    csvs = ["".join(f"{line}\n" for line in lines).encode() if each == name else b"" for each in instruments.FILES]
     return instruments.read_files(bodies(csvs, **more)).rows(named=True)
 
 
@@ -120,7 +120,9 @@ def test_the_segment_of_a_cash_row_is_told_by_series_type_and_isin(kind, isin, t
     line = CASH.format(name="X", type=kind, isin=isin, ticker=ticker, exchange=exchange)
     (row,) = read(line.replace("10100000003045", f"{exchange}100000003045", 1))
     assert row["segment"] == segment
-    assert row["symbol"] == ticker.partition(":")[2].rpartition("-")[0]
+    base, _, series = ticker.partition(":")[2].rpartition("-")
+    assert row["symbol"] == (f"{base}-{series}" if series in ("N5", "P1", "W1") else base)
+    assert row["series"] == series
 
 
 def test_the_series_stays_where_an_issuer_lists_several_debentures_under_one_symbol():
@@ -139,8 +141,8 @@ def test_a_derivative_of_an_unknown_type_is_told_by_its_underlyings_row():
     on_index = future.replace(",11,65,", ",99,65,", 1)
     on_share = on_index.replace("101126092968407", "101126092968408").replace("101000000026000", "10100000003045")
     on_nothing = on_index.replace("101126092968407", "101126092968409").replace("101000000026000", "-1")
-    csvs = [b"\n".join(map(str.encode, {"NSE_CM": (share, index), "NSE_FO": (on_index, on_share, on_nothing)}.get(name, ())))
-            for name in instruments.FILES]  # fmt: skip
+    lines = {"NSE_CM": (share, index), "NSE_FO": (on_index, on_share, on_nothing)}
+    csvs = ["".join(f"{line}\n" for line in lines.get(name, ())).encode() for name in instruments.FILES]
     rows = instruments.read_files(bodies(csvs)).rows(named=True)
     assert [row["segment"] for row in rows[2:]] == ["equity_index_futures", "equity_futures", "uncategorised"]
 

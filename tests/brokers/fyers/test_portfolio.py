@@ -57,8 +57,8 @@ def test_lots_are_multiplied_by_the_rows_own_multiplier_and_values_are_rupees_ei
 def test_lots_of_an_unknown_size_are_never_guessed(recorded):
     listing = Listing(broker_token="mcx_fo|565899", tradingsymbol="x", exchange="MCX", contract_units=100)
     for multiplier in (None, 0, 1):
-        with pytest.raises(BadAnswer):
-            positions(recorded, **CRUDE, qtyMulti_com=multiplier)
+        unknown, _ = positions(recorded, **CRUDE, qtyMulti_com=multiplier)
+        assert (unknown.quantity, unknown.contracts) == (None, 1)
         net, _ = positions(recorded, {"mcx_fo|565899": listing}, **CRUDE, qtyMulti_com=multiplier)
         assert net.quantity == 100
 

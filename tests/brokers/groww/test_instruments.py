@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from onebroker.brokers.groww import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 
@@ -55,15 +55,16 @@ def test_every_kind_of_row_is_read(body, token, expected):
 def test_the_frame_is_the_normalized_one_and_a_row_without_a_name_is_dropped(body):
     frame = instruments.read_files([body])
     assert frame.columns[: len(LISTING_COLUMNS)] == list(LISTING_COLUMNS)
-    assert set(frame.columns[len(LISTING_COLUMNS) :]) == {f"raw.{name}" for name in instruments.RAW_COLUMNS}
-    assert frame.height == 10
+    raw = {f"raw.{name}" for name in instruments.RAW_COLUMNS}
+    assert set(frame.columns[len(LISTING_COLUMNS) :]) == raw | set(EVIDENCE_COLUMNS)
+    assert (frame.height, frame["unread"][0]) == (10, 1)
     assert rows(body)["NSE:FNO:360ONE26NOV840CE"]["raw.freeze_quantity"] == "20001"
 
 
 def test_a_file_of_another_order_fewer_columns_or_with_a_mark_says_the_same(body):
     table = [line.split(",") for line in body.decode().splitlines()]
     gone = table[0].index("is_intraday")
-    turned = "\n".join(",".join(reversed(row[:gone] + row[gone + 1 :])) for row in table).encode()
+    turned = "".join(",".join(reversed(row[:gone] + row[gone + 1 :])) + "\n" for row in table).encode()
     for other in (turned, b"\xef\xbb\xbf" + body):
         read = instruments.read_files([other]).drop("raw.is_intraday")
         assert read.equals(instruments.read_files([body]).drop("raw.is_intraday"))
@@ -75,12 +76,10 @@ def test_a_body_that_is_not_the_file_is_a_bad_answer(body):
         instruments.read_files([body])
 
 
-def test_a_share_in_two_series_keeps_them_apart(body):
+def test_a_share_in_two_series_is_one_symbol_in_two_series(body):
     more = (
         body + b"NSE,2886,RELIANCE-BE,NSE-RELIANCE-BE,Reliance,EQ,CASH,BE,INE002A01018,,,,,1,0.1,,,1,1,RELIANCE-BE,1\n"
     )
     read = rows(more)
-    assert {read[token]["symbol"] for token in ("NSE:CASH:RELIANCE", "NSE:CASH:RELIANCE-BE")} == {
-        "RELIANCE-EQ",
-        "RELIANCE-BE",
-    }
+    both = [read[token] for token in ("NSE:CASH:RELIANCE", "NSE:CASH:RELIANCE-BE")]
+    assert [(row["symbol"], row["series"]) for row in both] == [("RELIANCE", "EQ"), ("RELIANCE", "BE")]

@@ -295,6 +295,11 @@ def test_a_stamp_that_is_no_time_does_not_stick(access, share):
     assert ticked(decoder, quote).exchange_time == LTT
 
 
-@given(kind=st.sampled_from(["4", "5", "6", "7", "8"]), rest=st.lists(VALUES, min_size=20, max_size=50))
-def test_no_message_raises(access, kind, rest):
-    order_feed.decoder(access, ADDRESS, {}).receive(event("order", [*rest[:11], kind, *rest[11:]]))
+@given(
+    kind=st.sampled_from(["4", "5", "6", "7", "8"]),
+    length=st.integers(12, 51),
+    spoilt=st.dictionaries(st.integers(0, 50), VALUES, max_size=6),
+)
+def test_no_order_message_raises(access, kind, length, spoilt):
+    message = [spoilt.get(place, kind if place == order_feed.MESSAGE_TYPE else "1") for place in range(length)]
+    order_feed.decoder(access, ADDRESS, {}).receive(event("order", message))

@@ -10,7 +10,6 @@ from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.kotakneo.wire import ENDPOINTS
 from onebroker.brokers.requests import WireResponse
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "kotakneo"
 CREDENTIALS = {
     "access_token": "app-token", "mobile_number": "+919800000001", "ucc": "YAB12", "mpin": "123456",
     "totp_secret": "JBSWY3DPEHPK3PXP",
@@ -32,17 +31,11 @@ def access() -> Access:
 
 
 @pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a documented body as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())
-
-
-@pytest.fixture
 def said() -> Callable[..., WireResponse]:
     """Return an answer of a JSON value."""
     return lambda value, status=200: WireResponse(status=status, body=msgspec.json.encode(value))
 
 
 @pytest.fixture
-def file() -> Callable[[str], bytes]:
-    return lambda name: (DATA / f"{name}.csv").read_bytes()
+def file(data: Path) -> Callable[[str], bytes]:
+    return lambda name: (data / f"{name}.csv").read_bytes()

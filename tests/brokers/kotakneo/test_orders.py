@@ -7,8 +7,6 @@ from urllib.parse import parse_qs
 import attrs
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.kotakneo import books, orders
@@ -145,24 +143,3 @@ def test_a_dead_session_and_a_full_window_are_said_beside_the_outcome(said):
     assert (dead.session_dead, dead.rate_limited) == (True, False)
     limited = orders.parse_order_answer(said({"stCode": 429, "errMsg": "rate limit", "stat": "Not_Ok"}, 429))
     assert (limited.session_dead, limited.rate_limited) == (False, True)
-
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["stat", "stCode", "nOrdNo", "error", "fault", "status", "x"]), inner, max_size=4
-        )
-    ),
-)
-
-
-@given(status=st.integers(100, 599), body=st.binary(max_size=40) | JSON.map(msgspec.json.encode))
-def test_no_answer_makes_it_raise_and_no_answer_without_a_number_is_accepted(status, body):
-    answer = orders.parse_order_answer(WireResponse(status=status, body=body))
-    assert (answer.outcome is Outcome.ACCEPTED) == (answer.order_id is not None)

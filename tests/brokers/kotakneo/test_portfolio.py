@@ -144,8 +144,8 @@ def test_contracts_of_an_unknown_size_are_never_taken_for_units(said):
     goods = SHARE | {"exSeg": "mcx_fo", "tok": "578790", "cfBuyQty": "0", "cfBuyAmt": "0.00"}
     assert positions(said, goods | {"lotSz": "100"})["net"].quantity == -5
     assert positions(said, goods | {"lotSz": "1", "multiplier": "50"})["net"].quantity == -250
-    with pytest.raises(BadAnswer, match="578790"):
-        positions(said, goods | {"lotSz": "1"})
+    unknown = positions(said, goods | {"lotSz": "1"})["net"]
+    assert (unknown.quantity, unknown.contracts) == (None, -5)
     listing = Listing(broker_token="mcx_fo|578790", tradingsymbol="X", exchange="mcx_fo", contract_units=1)
     assert positions(said, goods | {"lotSz": "1"}, listings={"mcx_fo|578790": listing})["net"].quantity == -5
 

@@ -1,7 +1,6 @@
 """A login, recorded answers as responses, and refusals."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,8 +9,6 @@ from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.shoonya.wire import ENDPOINTS
-
-DATA = Path(__file__).resolve().parents[2] / "data" / "shoonya"
 
 
 @pytest.fixture
@@ -23,12 +20,6 @@ def access() -> Access:
             tokens={"access_token": "token", "actid": "FA12345"}, user_id="FA12345", logged_in_at=0.0, expires_at=0.0
         ),
     )
-
-
-@pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a body of the data folder as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())
 
 
 @pytest.fixture

@@ -137,9 +137,9 @@ def test_series_and_groups_say_what_a_security_is():
     ]  # fmt: skip
 
 
-def test_a_symbol_in_two_series_keeps_the_other_series():
+def test_a_share_in_two_series_is_one_symbol_in_two_series():
     rows = read((CASH, "NSE,1,1,A,A-EQ,EQ,0.05,", "NSE,2,1,A,A-BE,BE,0.05,", "NSE,3,1,B,B-BE,BE,0.05,"))
-    assert [row["symbol"] for row in rows.values()] == ["A", "A-BE", "B"]
+    assert [(row["symbol"], row["series"]) for row in rows.values()] == [("A", "EQ"), ("A", "BE"), ("B", "BE")]
 
 
 def test_a_code_of_bfo_that_nobody_knows_is_uncategorised_and_a_plain_name_taken():

@@ -5,14 +5,13 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from onebroker.brokers.broker import OrderChange, OrderTicket
+from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.brokers.shoonya import books, orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
+from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
@@ -22,11 +21,9 @@ def sent(request):
 
 
 def ticket(listing, **changes):
-    values = {
-        "listing": listing, "segment": "nse_equities", "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT",
-        "validity": "DAY", "quantity": 10, "price": Decimal("1201.50"), "token": "ob0123456789ab", **changes,
-    }  # fmt: skip
-    return OrderTicket(**values)
+    return limit_order(
+        listing, **{"quantity": 10, "price": Decimal("1201.50"), "token": "ob0123456789ab", **changes}
+    )
 
 
 def test_a_limit_order_names_everything_as_text(access, listings):
@@ -145,20 +142,6 @@ def test_a_dead_session_and_a_full_second_are_told(refused):
     full = orders.parse_order_answer(refused("Order Recieved 11 in a current second exceeds Limit 10 for user"))
     assert (full.outcome, full.session_dead, full.rate_limited) == (Outcome.REJECTED, False, True)
     assert full.status_message.startswith("Order Recieved")
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-ANSWERS = st.dictionaries(st.sampled_from(["stat", "emsg", "norenordno", "result"]), VALUES | st.just("Ok"))
-
-
-@given(status=st.integers(100, 599), body=st.binary(max_size=60) | ANSWERS.map(msgspec.json.encode))
-def test_no_answer_makes_it_raise(status, body):
-    answer = orders.parse_order_answer(WireResponse(status=status, body=body))
-    assert (answer.outcome is Outcome.ACCEPTED) == (answer.order_id is not None)
 
 
 @pytest.mark.parametrize(

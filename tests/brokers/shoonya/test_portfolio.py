@@ -64,10 +64,10 @@ def test_the_original_cost_of_an_untouched_position_comes_in_two_spellings(recor
         assert portfolio.parse_positions([answer], listings)[0].average_price == 99.5
 
 
-def test_a_contract_of_unknown_factor_is_a_bad_answer():
+def test_a_contract_of_unknown_factor_is_not_taken_for_a_unit():
     row = {"exch": "MCX", "token": "1", "tsym": "X", "prd": "M", "netqty": "5"}
-    with pytest.raises(BadAnswer):
-        portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode([row]))], {})
+    (net,) = portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode([row]))], {})
+    assert (net.quantity, net.contracts) == (None, 5)
 
 
 def test_holdings_are_the_documents_valuation_in_buckets(recorded):

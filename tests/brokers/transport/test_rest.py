@@ -7,6 +7,7 @@ import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import attrs
 import pytest
 import trio
 
@@ -211,6 +212,22 @@ async def test_an_answer_of_12_megabytes_arrives_whole(serving, transport):
     async with serving(script) as server:
         assert (await transport.send(read(server.url()), SECONDS)).body == body
         assert len(server.requests) == 1
+
+
+async def test_who_watches_a_large_answer_hears_of_its_bytes_as_they_come(serving, transport):
+    body = bytes(2_000_000)
+
+    async def script(peer):
+        await peer.request()
+        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n" + body)
+
+    heard = []
+    async with serving(script) as server:
+        request = attrs.evolve(read(server.url()), arrived=heard.append)
+        assert (await transport.send(request, SECONDS)).body == body
+    assert heard == sorted(heard)
+    assert len(heard) > 3
+    assert 0 < heard[-1] <= len(body)
 
 
 async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls):

@@ -5,15 +5,14 @@ from decimal import Decimal
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from onebroker.brokers.broker import OrderChange, OrderTicket
+from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.brokers.upstox import orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
+from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SHARE = Listing(broker_token="NSE_EQ|INE009A01021", tradingsymbol="INFY", exchange="NSE_EQ")
@@ -28,11 +27,7 @@ ROW = OrderRow(
 
 
 def ticket(listing=SHARE, **changes):
-    values = {
-        "segment": "nse_equities", "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT", "validity": "DAY",
-        "quantity": 5, "price": Decimal("1573.10"), **changes,
-    }  # fmt: skip
-    return OrderTicket(listing=listing, **values)
+    return limit_order(listing, **changes)
 
 
 def body(request):
@@ -199,12 +194,3 @@ def test_a_dead_session_and_a_full_rate_are_told_apart():
     assert (dead.session_dead, dead.rate_limited, dead.status_message) == (True, False, "Invalid token")
     full = orders.parse_order_answer(WireResponse(status=429, body=refusal("UDAPI10005")))
     assert (full.session_dead, full.rate_limited) == (False, True)
-
-
-@given(
-    status=st.integers(100, 599),
-    content=st.binary(max_size=60) | st.sampled_from([b'{"status":"success"', b"{}", b"7"]),
-)
-def test_no_answer_whatever_raises_and_none_without_an_order_id_is_accepted(status, content):
-    answer = orders.parse_order_answer(WireResponse(status=status, body=content))
-    assert answer.outcome is not Outcome.ACCEPTED

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from onebroker.brokers.records import FundsRow, HoldingRow, PositionRow
-from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
+from onebroker.brokers.requests import BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.upstox import portfolio
 from onebroker.config.clock import IST
 
@@ -48,8 +48,8 @@ def test_a_commodity_position_is_in_units_and_both_spellings_of_its_value_are_ru
 
 def test_a_commodity_position_without_its_multiplier_is_not_taken_for_units():
     row = b'[{"instrument_token":"MCX_FO|1","trading_symbol":"X","exchange":"MCX","product":"D","quantity":1}]'
-    with pytest.raises(BadAnswer):
-        portfolio.parse_positions([WireResponse(status=200, body=b'{"status":"success","data":' + row + b"}")], {})
+    (net,) = portfolio.parse_positions([WireResponse(status=200, body=b'{"status":"success","data":' + row + b"}")], {})
+    assert (net.quantity, net.contracts) == (None, 1)
 
 
 def test_pledged_units_are_part_of_the_settled_and_t1_is_beside_them(recorded):

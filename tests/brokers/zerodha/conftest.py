@@ -1,15 +1,10 @@
-"""A login, and recorded answers as responses."""
+"""A login."""
 
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from onebroker.brokers.broker import Access, Login
-from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.zerodha.wire import ENDPOINTS
-
-DATA = Path(__file__).resolve().parents[2] / "data" / "zerodha"
 
 
 @pytest.fixture
@@ -19,9 +14,3 @@ def access() -> Access:
         credentials={"api_key": "key", "api_secret": "secret"},
         login=Login(tokens={"access_token": "token"}, user_id="AB1234", logged_in_at=0.0, expires_at=0.0),
     )
-
-
-@pytest.fixture
-def recorded() -> Callable[[str], WireResponse]:
-    """Return a recorded body as an answer with HTTP 200."""
-    return lambda name: WireResponse(status=200, body=(DATA / f"{name}.json").read_bytes())

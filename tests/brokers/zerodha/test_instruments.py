@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.simulator.dialects.zerodha.naming import instrument_file, name_of
 from onebroker.brokers.simulator.universe import build_universe
@@ -31,7 +31,8 @@ def read(*lines):
 def test_the_recorded_extract_is_read_to_the_last_row():
     frame = instruments.read_files([(DATA / "instruments_all.csv").read_bytes()])
     assert frame.columns[: len(LISTING_COLUMNS)] == list(LISTING_COLUMNS)
-    assert set(frame.columns[len(LISTING_COLUMNS) :]) == {f"raw.{name}" for name in instruments.RAW_COLUMNS}
+    raw = {f"raw.{name}" for name in instruments.RAW_COLUMNS}
+    assert set(frame.columns[len(LISTING_COLUMNS) :]) == raw | set(EVIDENCE_COLUMNS)
     counts = dict(frame.group_by("segment").len().iter_rows())
     assert counts == {
         "equities": 48, "uncategorised": 15, "equity_index_options": 12, "equity_options": 13, "fixed_income": 6,
@@ -45,7 +46,11 @@ def test_the_recorded_extract_is_read_to_the_last_row():
     assert (bank["symbol"], bank["lot_size"], bank["tick_size"], bank["broker_token"]) == (None, 40, 0.05, "12073986")
     assert rows["ADANIPORTS17DEC490PE"]["segment"] == "equity_options"
     assert (rows["CENTRALBK-BE"]["symbol"], rows["CENTRALBK-BE"]["segment"]) == ("CENTRALBK", "equities")
-    assert (rows["CDSL"]["symbol"], rows["CDSL-BE"]["symbol"]) == ("CDSL", "CDSL-BE")
+    # Which of a share's series has its symbol is told by all brokers' files together.
+    assert [(rows[name]["symbol"], rows[name]["series"]) for name in ("CDSL", "CDSL-BE", "CDSL-BL")] == [
+        ("CDSL", "EQ"), ("CDSL", "BE"), ("CDSL-BL", "BL"),
+    ]  # fmt: skip
+    assert (rows["CDSL"]["exchange_token"], rows["CDSL-BL"]["words"]) == ("21174", "NSE NSE EQ BL")
     assert rows["HUDCO-N8"]["segment"] == rows["828GOI27-ML"]["segment"] == "fixed_income"
     assert rows["IVZINGOLD"]["segment"] == rows["BANKBEES"]["segment"] == "exchange_traded_funds"
     assert all(row["isin"] is None and row["freeze_quantity"] is None for row in rows.values())

@@ -22,14 +22,23 @@ from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 
 CODES = tuple(build_registry())
+FAILED = "failed"
 
 
 class Proofs:
-    """(behaviour, code) -> "yes", or why the broker does not offer it."""
+    """What this run has proved."""
 
     def __init__(self):
         self.cells = {}
+        """(behaviour, code) -> "yes", `FAILED`, or why the broker does not offer it."""
         self.ran = set()
+        """Names of the tests that ran, each with its broker and parameters."""
+
+    def unproved(self):
+        """Return the (behaviour, code) that failed or were not reached."""
+        behaviours = {behaviour for behaviour, _ in self.cells}
+        cells = ((behaviour, code) for behaviour in behaviours for code in CODES)
+        return sorted(cell for cell in cells if self.cells.get(cell, FAILED) == FAILED)
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +63,7 @@ class At:
 
     @contextlib.contextmanager
     def proves(self, behaviour):
+        self._proofs.cells[behaviour, self.code] = FAILED
         yield
         self._proofs.cells[behaviour, self.code] = "yes"
 
@@ -200,7 +210,7 @@ def day(day, code):
 
 @pytest.fixture
 def at(day, code, proofs, request):
-    proofs.ran.add((request.node.originalname, code))
+    proofs.ran.add(request.node.name)
     return At(day, code, proofs)
 
 

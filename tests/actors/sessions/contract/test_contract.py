@@ -1,9 +1,17 @@
-"""The contract of every broker. Read `conftest.py` first."""
+"""The contract of every broker. Read `conftest.py` first.
 
+The last test compares the table of ARCHITECTURE.md, broker by behaviour, with what this very run has proved;
+`ONEBROKER_WRITE_CONTRACT=1 pytest tests/actors/sessions/contract` writes it. A run of part of the suite proves nothing about it.
+"""
+
+import inspect
 import json
+import math
+import os
 from collections import defaultdict
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 
 import attrs
 import pytest
@@ -13,13 +21,16 @@ from onebroker.actors.sessions.messages import ExchangeRedirect, FetchQuotes, Wa
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
 from onebroker.brokers.broker import LoginKind
-from onebroker.brokers.records import Tick
+from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.simulator.model import SimStatus
 from onebroker.config.sections import CadenceOverrides
 
 pytestmark = pytest.mark.timeout(120)
+
+ARCHITECTURE = Path(__file__).resolve().parents[4] / "ARCHITECTURE.md"
+BEGIN, END = "<!-- contract: begin -->\n", "<!-- contract: end -->\n"
 
 
 def net_positions(at, rows):
@@ -65,6 +76,11 @@ async def test_login_and_reads(at, slices, autojump_clock):
             200,
         )
         assert at.view.read_errors == {}
+        with at.proves("orders and trades are those of the account, of listed instruments"):
+            orders, trades = told.last(at.code, "orders").rows, told.last(at.code, "trades").rows
+            assert {row.order_id for row in orders} == {order.order_id for order in at.account.orders()}
+            assert traded(trades) == traded(at.account.fills())
+            assert {row.instrument_token for row in (*orders, *trades)} <= set(at.day.snapshot.listings(at.code))
         with at.proves("positions are those of the account, in units"):
             wanted = {(one.instrument_id, str(one.product)): one.quantity for one in at.account.positions()}
             wanted = {key: quantity for key, quantity in wanted.items() if quantity}
@@ -86,6 +102,14 @@ async def test_login_and_reads(at, slices, autojump_clock):
             assert available == pytest.approx(float(at.account.funds().available), abs=0.02)
 
 
+def traded(fills):
+    """Return order_id -> quantity: some brokers' trade books join an order's fills at one price."""
+    found = defaultdict(int)
+    for fill in fills:
+        found[fill.order_id] += fill.quantity
+    return found
+
+
 async def test_stored_login(at, autojump_clock):
     async with at.day.service():
         first = at.access.login
@@ -97,7 +121,7 @@ async def test_stored_login(at, autojump_clock):
             assert at.access.login == first
 
 
-async def test_refused_login(at, autojump_clock):
+async def test_refused_login(at, world, autojump_clock):
     at.day.settings = spoilt(at.day.settings, at.code)
     if at.day.settings().brokers[at.code].credentials is None:
         raise AssertionError
@@ -110,7 +134,12 @@ async def test_refused_login(at, autojump_clock):
                         lambda reply: ExchangeRedirect(redirect="http://127.0.0.1/?nothing=1", reply=reply), 10
                     )
             await at.day.until(lambda: at.view.login is LoginState.NEEDED, 120)
+            tried = world.calls.logins(at.code)
             assert at.view.trouble
+            assert max(tried.values(), default=0) <= 1 + unattended  # whose one-time code may have been to blame
+            await trio.sleep(600)
+            assert at.view.login is LoginState.NEEDED
+            assert world.calls.logins(at.code) == tried
 
 
 def spoilt(settings, code):
@@ -128,9 +157,10 @@ def spoilt(settings, code):
     return changed
 
 
-async def test_dead_session(at, autojump_clock):
+async def test_dead_session(at, world, autojump_clock):
     async with at.day.service():
-        before = at.access.login
+        await trio.sleep(60)
+        before, since = at.access.login, at.day.clock.monotonic()
         at.day.simulator.fault(at.code, FaultKind.EXPIRE_SESSION)
         with at.proves("a dead session is found out by a read"):
             await at.day.until(lambda: not at.view.live or at.access.login != before, 200)
@@ -144,6 +174,11 @@ async def test_dead_session(at, autojump_clock):
                     await at.day.until(lambda: at.view.live, 60)
             assert at.access.login != before
             await at.day.until(lambda: at.view.read_errors == {}, 300)
+        with at.proves("repaired by one login it streams and trades again"):
+            await at.day.until(lambda: at.order_stream is None or at.order_stream.connected, 200)
+            await trio.sleep(60)
+            assert set(world.calls.logins(at.code, since).values()) == {1}
+            assert (await at.place(at.ticket(at.cheap()))).outcome == "accepted"
 
 
 async def test_dead_session_at_an_order(at, autojump_clock):
@@ -245,11 +280,11 @@ async def test_life_of_an_order(at, slices, autojump_clock):
             assert row.average_price == pytest.approx(float(sim.average_price), abs=0.01)
         with at.proves("its trades are in the trade book"):
 
-            def traded():
+            def bought():
                 rows = told.last(at.code, "trades").rows or ()
                 return sum(one.quantity for one in rows if one.order_id == answer.order_id)
 
-            await at.day.until(lambda: told.told[at.code, "trades"] and traded() == sim.quantity, 120)
+            await at.day.until(lambda: told.told[at.code, "trades"] and bought() == sim.quantity, 120)
         with at.proves("its shares are in the positions"):
 
             def held():
@@ -487,37 +522,16 @@ async def test_order_stream(at, autojump_clock):
         with at.proves(behaviours[1]):
             await trio.sleep(3)
             assert at.orders[row.order_id].filled_quantity == 10
+            assert at.view.contradictions == 0
 
 
 # --- market data -------------------------------------------------------------------------------------------------------
 
 
-class Heard:
-    """Reads the quote mailbox as the quote book would."""
-
-    def __init__(self, at, nursery):
-        self._at = at
-        self.ticks = []
-        nursery.start_soon(self._read, at.day.ticks)
-
-    async def _read(self, mailbox):
-        async for received in mailbox:
-            self.ticks.append((self._at.day.clock.monotonic(), received.tick))
-
-    def last(self, listing, since=0.0) -> Tick | None:
-        found = [one for when, one in self.ticks if one.broker_token == listing.broker_token and when >= since]
-        return found[-1] if found else None
-
-    async def until(self, instruments, since=0.0, seconds=60.0):
-        await self._at.day.until(
-            lambda: all(self.last(one.listings[self._at.code], since) for one in instruments), seconds
-        )
-
-
-async def test_market_stream(at, nursery, autojump_clock):
+async def test_market_stream(at, listen, autojump_clock):
     at.again(number=400)
     async with at.day.service(), at.day.market():
-        heard = Heard(at, nursery)
+        heard = listen(at.day, at.code)
         shares = [at.cheap(n) for n in range(3)]
         futures = at.day.listed("nse_equity_index_futures")[:1]
         indices = at.day.listed("nse_equity_indices")[:1]
@@ -527,23 +541,27 @@ async def test_market_stream(at, nursery, autojump_clock):
             await heard.until([*shares, *futures])
             moved = at.priced(shares[0], 1)
             at.set_price(shares[0], moved)
-            listing = shares[0].listings[at.code]
-            await at.day.until(lambda: heard.last(listing).last_price == pytest.approx(float(moved)), 10)
+            await at.day.until(lambda: heard.last(shares[0]).last_price == pytest.approx(float(moved)), 10)
         if indices:
             with at.proves("indices tick"):
                 await heard.until(indices)
                 market = at.market(indices[0])
-                assert heard.last(indices[0].listings[at.code]).last_price == pytest.approx(
+                assert heard.last(indices[0]).last_price == pytest.approx(
                     float(market.last_price), rel=0.02
                 )
-        depths = [tick for _, tick in heard.ticks if tick.buy and tick.broker_token == listing.broker_token]
+        depths = [tick for _, tick in heard.ticks if tick.buy and tick.broker_token == shares[0].listings[at.code].broker_token]
         if depths:
             with at.proves("depth comes with its levels in order"):
-                levels = [level.price for level in depths[-1].buy]
-                assert levels == sorted(levels, reverse=True)
-                assert all(level.quantity > 0 for level in depths[-1].buy)
+                buy, sell = depths[-1].buy, depths[-1].sell
+                prices = [level.price for level in (*reversed(buy), *sell)]
+                assert sell
+                assert prices == sorted(prices)
+                assert all(level.quantity > 0 for level in (*buy, *sell))
         else:
             at.not_offered("depth comes with its levels in order", "not streamed")
+        with at.proves("a tick carries the day's open and volume"):
+            assert heard.last(shares[0]).volume
+            assert heard.last(shares[0]).open
         with at.proves("a dropped stream comes back with all that is watched"):
             at.day.simulator.fault(at.code, FaultKind.DROP_STREAM, count=1)
             since = at.day.clock.monotonic()
@@ -613,3 +631,49 @@ async def test_candles(at, interval, autojump_clock):
             assert len(known) >= 0.9 * len(candles)
             assert all(one.close == pytest.approx(wanted[one.start], abs=0.011) for one in known[:-1])
             assert all(Decimal(str(one.low)) <= Decimal(str(one.close)) <= Decimal(str(one.high)) for one in candles)
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def table(cells, codes):
+    """Return the Markdown table; behaviours in the order in which they were first proved."""
+    behaviours = list(dict.fromkeys(behaviour for behaviour, _ in cells))
+    reasons = {why for why in cells.values() if why != "yes"}
+    marks = {why: f"–{number}" for number, why in enumerate(sorted(reasons), start=1)} | {"yes": "✓"}
+    rows = [["Behaviour", *codes], ["---", *[":-:"] * len(codes)]]
+    rows += [[one, *(marks[cells[one, code]] for code in codes)] for one in behaviours]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    notes = "; ".join(f"{mark} {why}" for why, mark in marks.items() if why != "yes")
+    return "\n".join([*lines, "", f"✓ proved{'; ' + notes if notes else ''}.", ""])
+
+
+def whole(request, proofs):
+    """Tell whether every test of the suite ran for every broker, with all of its parameters."""
+    written = [
+        test
+        for name, test in inspect.getmembers(request.module, inspect.isfunction)
+        if name.startswith("test_") and test is not request.function
+    ]
+    return len(proofs.ran) == len(build_registry()) * sum(map(parameter_sets, written))
+
+
+def parameter_sets(test):
+    marks = getattr(test, "pytestmark", ())
+    return math.prod(len(mark.args[1]) for mark in marks if mark.name == "parametrize")
+
+
+def test_the_table_of_the_architecture_is_what_this_run_has_proved(request, proofs):
+    if not whole(request, proofs):
+        pytest.skip("only a part of the contract suite has run")
+    assert proofs.unproved() == []
+    assert len({behaviour for behaviour, _ in proofs.cells}) >= 40
+    text = ARCHITECTURE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    written, _, after = rest.partition(END)
+    assert rest, "the table's place is not in ARCHITECTURE.md"
+    now = table(proofs.cells, tuple(build_registry()))
+    if os.environ.get("ONEBROKER_WRITE_CONTRACT"):
+        ARCHITECTURE.write_text(f"{before}{BEGIN}{now}{END}{after}")
+    else:
+        assert written == now

@@ -4,7 +4,6 @@ tests/sdk."""
 import struct
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import attrs
 import msgspec
@@ -12,98 +11,35 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.angelone import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
-from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
+from onebroker.brokers.angelone.broker import ANGELONE
+from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, StreamRefused, Ticks
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.angelone import build
 from onebroker.brokers.simulator.dialects.angelone.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.totp import totp
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 ADDRESS = StreamAddress(url="ws://feed")
 
 
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-        self.gone = False
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-        self.gone = True
-
-
-class AngelOne:
+class AngelOne(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.moment = START.timestamp()
-        self.clock = Clock(wall=lambda: self.moment)
-        self.exchange = Exchange(
-            brokers=("angelone",), number=300, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("angelone")
-        self.dialect = self.build()
-        self.endpoints = Endpoints(**self.dialect.addresses(BASE))
+        super().__init__(ANGELONE, build, name_of)
         self.session = self.dialect.session()
-
-    def build(self):
-        return build(self.account, self.exchange.tokens("angelone"), self.clock, 1)
 
     @property
     def access(self):
         made = Login(tokens=self.session, user_id=self.account.client_id, logged_in_at=0.0, expires_at=0.0)
         return Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=made)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def run(self, flow):
-        """Drive a login flow to its end."""
-        request = next(flow)
-        with pytest.raises(StopIteration) as done:
-            flow.send(self.send(request))
-        return done.value.value
-
-    def read(self, flow):
-        """Make the calls of a read and return all answers."""
-        answers = []
-        try:
-            request = next(flow)
-            while True:
-                answers.append(self.send(request))
-                request = flow.send(answers[-1])
-        except StopIteration:
-            return answers
 
     def open(self, codec=feed, **headers):
         """Open a socket with the codec's own headers, some of them replaced."""
@@ -126,55 +62,22 @@ class AngelOne:
     def asked(self, method, path, body=None, **headers):
         return msgspec.json.decode(self.call(method, path, body, **headers).body)
 
-    def listed(self, bare, exchange="nse"):
-        return next(
-            name_of(each)
-            for each in self.account.contracts()
-            if each.bare == bare and each.identity.exchange == exchange
-        )
-
     def listing(self, name):
         return Listing(
             broker_token=f"{name.exchange}|{name.token}", tradingsymbol=name.tradingsymbol, exchange=name.exchange,
             contract_units=name.units,
         )  # fmt: skip
 
-    def listings(self):
-        frame = instruments.read_files(
-            [answer.body for answer in self.read(instruments.file_requests(self.access, START))]
-        )
-        return {
-            row["broker_token"]: Listing(
-                broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                contract_units=row["contract_units"],
-            )
-            for row in frame.rows(named=True)
-        }  # fmt: skip
-
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if name.is_cash else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": "ob0123456789ab", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
     def book(self, order_id):
-        rows = books.parse_orders(self.read(books.order_requests(self.access, START)), self.listings())
+        rows = books.parse_orders(self.answers(books.order_requests(self.access, START)), self.listings())
         return next(row for row in rows if row.order_id == order_id)
 
     def trades(self, order_id):
-        rows = books.parse_trades(self.read(books.trade_requests(self.access, START)), self.listings())
+        rows = books.parse_trades(self.answers(books.trade_requests(self.access, START)), self.listings())
         return [row for row in rows if row.order_id == order_id]
 
     def positions(self):
-        return portfolio.parse_positions(self.read(portfolio.position_requests(self.access, START)), self.listings())
+        return portfolio.parse_positions(self.answers(portfolio.position_requests(self.access, START)), self.listings())
 
     def profile(self):
         return login.parse_profile(self.send(login.profile_request(self.access)), self.access.login)
@@ -189,7 +92,7 @@ def angel():
 
 
 def test_pin_and_one_time_code_make_a_login_that_the_profile_proves(angel):
-    made = angel.run(login.log_in(angel.access, "", angel.now))
+    made = angel.result(login.log_in(angel.access, "", angel.now))
     assert set(made.tokens) == {"jwtToken", "refreshToken", "feedToken"}
     assert made.expires_at == datetime(2026, 11, 24, 5, 0, tzinfo=IST).timestamp()
     angel.session = made.tokens
@@ -217,7 +120,7 @@ def test_a_refused_login_says_what_it_has_against_us(angel, field, value, kind):
 @pytest.mark.parametrize(("late", "works"), [(0, True), (29, True), (61, False)])
 def test_a_one_time_code_is_good_for_a_minute_at_most(angel, late, works):
     code = totp(angel.dialect.credentials["totp_secret"], angel.now)
-    angel.moment += late
+    angel.wall.now += late
     body = {"clientcode": angel.account.client_id, "password": angel.dialect.credentials["pin"], "totp": code}
     url = f"{BASE}/rest/auth/angelbroking/user/v1/loginByPassword"
     headers = {"X-PrivateKey": angel.dialect.credentials["api_key"], "X-UserType": "USER"}
@@ -228,7 +131,7 @@ def test_a_one_time_code_is_good_for_a_minute_at_most(angel, late, works):
 def test_a_refresh_token_renews_once_even_when_the_token_beside_it_is_dead(angel):
     angel.dialect.expire_session()
     before = angel.access
-    made = angel.run(login.renew(before, angel.now))
+    made = angel.result(login.renew(before, angel.now))
     angel.session = made.tokens
     assert angel.profile()["clientcode"] == angel.account.client_id
     flow = login.renew(before, angel.now)
@@ -239,7 +142,7 @@ def test_a_refresh_token_renews_once_even_when_the_token_beside_it_is_dead(angel
 def test_tokens_live_until_five_in_the_morning_and_over_a_restart_of_the_simulator(angel):
     angel.dialect = angel.build()
     assert angel.profile()
-    angel.moment += timedelta(hours=19, minutes=1).total_seconds()
+    angel.wall.now += timedelta(hours=19, minutes=1).total_seconds()
     with pytest.raises(BrokerRefusal) as refusal:
         angel.profile()
     assert refusal.value.kind is RefusalKind.SESSION_DEAD
@@ -274,7 +177,7 @@ def test_logging_out_ends_the_token(angel):
 
 
 def test_the_instrument_file_names_every_contract_as_the_exchange_knows_it(angel):
-    (answer,) = angel.read(instruments.file_requests(angel.access, START))
+    (answer,) = angel.answers(instruments.file_requests(angel.access, START))
     assert all(isinstance(value, str) for row in msgspec.json.decode(answer.body) for value in row.values())
     rows = {row["broker_token"]: row for row in instruments.read_files([answer.body]).rows(named=True)}
     names = [name_of(contract) for contract in angel.account.contracts()]
@@ -487,13 +390,13 @@ def test_positions_holdings_and_funds_are_the_exchanges_truth(angel):
         if held.overnight_quantity and held.quantity == held.overnight_quantity:
             assert row.average_price == pytest.approx(float(held.overnight_price))
     assert any(row.overnight_quantity < 0 for row in rows.values())
-    holdings = portfolio.parse_holdings(angel.read(portfolio.holding_requests(angel.access, START)))
+    holdings = portfolio.parse_holdings(angel.answers(portfolio.holding_requests(angel.access, START)))
     by_isin = {row.isin: row for row in holdings}
     for held in angel.account.holdings():
         row = by_isin[angel.account.contract(held.instrument_id).isin]
         assert (row.settled_quantity + row.t1_quantity, row.t1_quantity) == (held.total_quantity, held.t1_quantity)
         assert (row.collateral_quantity, row.average_price) == (held.collateral_quantity, float(held.average_price))
-    funds = portfolio.parse_funds(angel.read(portfolio.fund_requests(angel.access, START)))
+    funds = portfolio.parse_funds(angel.answers(portfolio.fund_requests(angel.access, START)))
     truth = angel.account.funds()
     assert funds.available_balance == pytest.approx(float(truth.available), abs=0.01)
     assert funds.cash_balance == pytest.approx(float(truth.opening_cash + truth.realized), abs=0.02)

@@ -1,21 +1,20 @@
 """Dhan's server over the real exchange, judged by its documentation and read by our codecs; the official SDK judges it in
 tests/sdk."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient, Wire
+from onebroker.brokers.broker import Access, OrderChange
 from onebroker.brokers.dhan import (
     books,
     candles,
     feed,
-    instruments,
     login,
     order_feed,
     orders,
@@ -27,97 +26,23 @@ from onebroker.brokers.events import OrderUpdate, SessionDead, StreamRefused, Ti
 from onebroker.brokers.jwt_claims import expiry
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.dhan import build
 from onebroker.brokers.simulator.dialects.dhan.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-HOSTS = dhan_broker.DHAN.endpoints.others
 
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-
-class Dhan:
+class Dhan(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.wall = Wall()
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("dhan",), number=300, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("dhan")
-        self.dialect = self.build()
-        addresses = dict(self.dialect.addresses(BASE))
-        others = {name: addresses.pop(name) for name in HOSTS}
-        self.endpoints = Endpoints(**addresses, others=others)
-        self.bare = Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=None)
+        super().__init__(dhan_broker.DHAN, build, name_of)
         self.access = self.bare
         self.log_in()
 
-    def build(self):
-        return build(self.account, self.exchange.tokens("dhan"), self.clock, 1)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def finish(self, flow):
-        """Drive a flow to its end and return its result."""
-        try:
-            request = next(flow)
-            while True:
-                request = flow.send(self.send(request))
-        except StopIteration as done:
-            return done.value
-
     def log_in(self):
-        made = self.finish(login.log_in(self.bare, "", self.now))
+        made = self.result(login.log_in(self.bare, "", self.now))
         self.access = Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=made)
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def send_all(self, wires):
-        return [self.send(wire) for wire in wires]
 
     def call(self, method, path, body=None):
         headers = {"access-token": self.access.token("access_token"), "client-id": self.account.client_id}
@@ -127,19 +52,12 @@ class Dhan:
 
     def open(self, codec, **changes):
         """Open a codec's socket, say its opening messages, and return (wire, session, address)."""
-        address = self.finish(codec.address(self.access, self.now))
+        address = self.result(codec.address(self.access, self.now))
         wire = Wire()
         session = self.dialect.open_socket(self.request("GET", address.url.replace("ws://", "http://")), wire)
         for message in codec.opening_messages(self.access):
             session.received(message)
         return wire, session, address
-
-    def listed(self, bare, exchange="nse"):
-        return next(
-            name_of(each)
-            for each in self.account.contracts()
-            if each.bare == bare and each.identity.exchange == exchange
-        )
 
     def listing(self, name):
         """The listing as the catalogue would hold it: the units of a lot filled from other brokers."""
@@ -149,34 +67,9 @@ class Dhan:
             contract_units=name.units, tick_size=float(name.contract.tick_size),
         )  # fmt: skip
 
-    def frame(self):
-        return instruments.read_files(
-            [answer.body for answer in self.send_all(instruments.file_requests(self.bare, self.now))]
-        )
-
     def listings(self):
         names = [name_of(contract) for contract in self.account.contracts()]
         return {(listing := self.listing(name)).broker_token: listing for name in names}
-
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if name.part == "E" else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": "ob0123456789ab", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
-    def book(self):
-        return books.parse_orders(self.send_all(books.order_requests(self.access, self.now)), self.listings())
-
-    def row(self, order_id):
-        return next(row for row in self.book() if row.order_id == order_id)
 
 
 @pytest.fixture
@@ -207,7 +100,7 @@ def test_pin_and_code_make_a_token_of_a_day_that_the_profile_proves(dhan):
 def test_a_refused_login_says_what_was_wrong(dhan, change, kind):
     access = Access(endpoints=dhan.endpoints, credentials={**dhan.dialect.credentials, **change}, login=None)
     with pytest.raises(BrokerRefusal) as refusal:
-        dhan.finish(login.log_in(access, "", dhan.now))
+        dhan.result(login.log_in(access, "", dhan.now))
     assert refusal.value.kind is kind
 
 
@@ -223,9 +116,9 @@ def test_a_token_lives_a_day_and_over_a_restart_of_the_simulator(dhan):
 def test_a_pasted_token_is_renewed_while_it_lives_and_the_old_one_ends(dhan):
     pasted = {"client_id": dhan.account.client_id, "access_token": dhan.dialect.session()["accessToken"]}
     bare = Access(endpoints=dhan.endpoints, credentials=pasted, login=None)
-    first = dhan.finish(login.log_in(bare, "", dhan.now))
+    first = dhan.result(login.log_in(bare, "", dhan.now))
     old = Access(endpoints=dhan.endpoints, credentials=pasted, login=first)
-    second = dhan.finish(login.renew(old, dhan.now))
+    second = dhan.result(login.renew(old, dhan.now))
     new = Access(endpoints=dhan.endpoints, credentials=pasted, login=second)
     assert login.parse_profile(dhan.send(login.profile_request(new)), second)
     assert dhan.send(login.profile_request(old)).status == 401
@@ -603,7 +496,7 @@ def test_more_than_a_hundred_instruments_in_a_message_end_the_socket(dhan):
 
 
 def test_the_order_stream_is_silent_until_the_login_and_says_every_state(dhan):
-    address = dhan.finish(order_feed.address(dhan.access, dhan.now))
+    address = dhan.result(order_feed.address(dhan.access, dhan.now))
     wire = Wire()
     session = dhan.dialect.open_socket(dhan.request("GET", address.url.replace("ws://", "http://")), wire)
     placed = dhan.place(dhan.listed("equities"))

@@ -4,7 +4,7 @@ tests/sdk."""
 import gzip
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import msgspec
@@ -12,99 +12,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, OrderChange, OrderTicket
+from dialect_client import START, DialectClient, Wire
+from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.events import CorruptFrame, OrderUpdate, Ticks, TradeUpdate
-from onebroker.brokers.fivepaisa import books, candles, feed, instruments, login, orders, portfolio, quotes
-from onebroker.brokers.records import Listing
+from onebroker.brokers.fivepaisa import books, candles, feed, login, orders, portfolio, quotes
+from onebroker.brokers.fivepaisa.broker import FIVEPAISA
 from onebroker.brokers.requests import BrokerRefusal, NotSendable, RefusalKind, StreamAddress, WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.fivepaisa import build
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.config.calendars import always_open, calendar_from_documents
-from onebroker.config.clock import IST, Clock
+from onebroker.config.calendars import calendar_from_documents
+from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self, start):
-        self.now = start.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    gone = False
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-
-class Fivepaisa:
+class Fivepaisa(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self, start=START, calendar=None):
-        self.wall = Wall(start)
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("fivepaisa",), number=300, seed=1, calendar=calendar or always_open(), clock=self.clock,
-            journal=MemoryJournal(), faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("fivepaisa")
-        self.dialect = self.build()
-        addresses = dict(self.dialect.addresses(BASE))
-        historical = addresses.pop("historical_url")
-        endpoints = Endpoints(**addresses, others={"historical_url": historical})
-        self.bare = Access(endpoints=endpoints, credentials=self.dialect.credentials, login=None)
+        super().__init__(FIVEPAISA, build, name_of, start=start, calendar=calendar)
         self.access = self.logged_in()
 
-    def build(self):
-        return build(self.account, self.exchange.tokens("fivepaisa"), self.clock, 1)
-
     def logged_in(self):
-        flow = login.log_in(self.bare, "", self.clock.now())
-        request = next(flow)
-        try:
-            while True:
-                request = flow.send(self.send(request))
-        except StopIteration as done:
-            return attrs.evolve(self.bare, login=done.value)
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def drive(self, flow):
-        answers, request = [], next(flow)
-        try:
-            while True:
-                answers.append(self.send(request))
-                request = flow.send(answers[-1])
-        except StopIteration:
-            return answers
+        return attrs.evolve(self.bare, login=self.result(login.log_in(self.bare, "", self.now)))
 
     def post(self, path, body, key=None, token=None):
         token = self.access.token("AccessToken") if token is None else token
@@ -120,24 +49,6 @@ class Fivepaisa:
         token = token or self.access.token("AccessToken")
         url = f"{self.bare.endpoints.stream_url.replace('ws://', 'http://')}?Value1={token}%7C{client}"
         return wire, self.dialect.open_socket(self.request("GET", url), wire)
-
-    def listings(self):
-        bodies = [answer.body for answer in self.drive(instruments.file_requests(self.bare, START))]
-        frame = instruments.read_files(bodies)
-        return {
-            row["broker_token"]: Listing(
-                broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                contract_units=row["contract_units"],
-            )
-            for row in frame.rows(named=True)
-        }  # fmt: skip
-
-    def listed(self, bare, exchange="nse"):
-        return next(
-            name_of(each)
-            for each in self.account.contracts()
-            if each.bare == bare and each.identity.exchange == exchange
-        )
 
     def market(self, name):
         return self.account.market(name.contract.instrument_id)
@@ -161,7 +72,7 @@ class Fivepaisa:
         )
 
     def book(self):
-        return {row.order_id: row for row in books.parse_orders(self.drive(books.order_requests(self.access, START)), self.listings())}  # fmt: skip
+        return {row.order_id: row for row in books.parse_orders(self.answers(books.order_requests(self.access, START)), self.listings())}  # fmt: skip
 
     def newest(self):
         return self.account.orders()[-1]
@@ -276,9 +187,9 @@ def test_a_fill_is_in_the_books_and_the_positions(broker):
     answer = broker.place(share, price=broker.price(share, 2))
     row = broker.book()[answer.order_id]
     assert (row.status, row.filled_quantity, row.average_price > 0) == ("COMPLETE", 2, True)
-    trades = books.parse_trades(broker.drive(books.trade_requests(broker.access, START)), broker.listings())
+    trades = books.parse_trades(broker.answers(books.trade_requests(broker.access, START)), broker.listings())
     assert sum(trade.quantity for trade in trades if trade.order_id == answer.order_id) == 2
-    rows = portfolio.parse_positions(broker.drive(portfolio.position_requests(broker.access, START)), broker.listings())
+    rows = portfolio.parse_positions(broker.answers(portfolio.position_requests(broker.access, START)), broker.listings())
     bought = {row.view: row for row in rows if row.instrument_token == ":".join(share.key)}
     assert (bought["net"].quantity, bought["day"].buy_quantity, bought["net"].product) == (2, 2, "CNC")
     assert bought["net"].average_price == pytest.approx(row.average_price)
@@ -376,7 +287,7 @@ def test_after_hours_orders_wait_without_a_number_of_the_exchange():
 
 
 def test_holdings_and_funds_are_the_accounts(broker):
-    rows = portfolio.parse_holdings(broker.drive(portfolio.holding_requests(broker.access, START)))
+    rows = portfolio.parse_holdings(broker.answers(portfolio.holding_requests(broker.access, START)))
     held = {":".join(name_of(broker.account.contract(one.instrument_id)).key): one for one in broker.account.holdings()}
     assert {row.instrument_token: row.settled_quantity + row.t1_quantity for row in rows} == {
         token: one.total_quantity for token, one in held.items()
@@ -384,7 +295,7 @@ def test_holdings_and_funds_are_the_accounts(broker):
     assert {row.instrument_token: row.t1_quantity for row in rows} == {
         token: one.t1_quantity for token, one in held.items()
     }
-    funds = portfolio.parse_funds(broker.drive(portfolio.fund_requests(broker.access, START)))
+    funds = portfolio.parse_funds(broker.answers(portfolio.fund_requests(broker.access, START)))
     assert funds.available_balance == pytest.approx(float(broker.account.funds().available))
     assert funds.cash_balance + funds.collateral_value - funds.margin_utilized == pytest.approx(funds.available_balance)
 

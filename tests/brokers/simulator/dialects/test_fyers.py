@@ -4,7 +4,7 @@ tests/sdk."""
 import struct
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.parse import parse_qs, parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import attrs
 import msgspec
@@ -13,7 +13,8 @@ import trio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient, Wire
+from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import (
     BooksMoved,
     CorruptFrame,
@@ -31,103 +32,42 @@ from onebroker.brokers.fyers import (
     candles,
     feed,
     hsm,
-    instruments,
     login,
     order_feed,
     orders,
     portfolio,
     quotes,
 )
+from onebroker.brokers.fyers.broker import FYERS
 from onebroker.brokers.jwt_claims import expiry
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress, WireResponse
 from onebroker.brokers.simulator.brokers import Limit
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.fyers import build, data_socket
 from onebroker.brokers.simulator.dialects.fyers.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
 from onebroker.brokers.simulator.faults import Faults
 from onebroker.brokers.simulator.gateway import Gateway
-from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.simulator.limits import CallLimits
-from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 ADDRESS = StreamAddress(url="ws://feed")
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 
 
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-
-class Fyers:
+class Fyers(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.wall = Wall()
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("fyers",), number=300, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("fyers")
-        self.dialect = self.build()
-        addresses = dict(self.dialect.addresses(BASE))
-        data_url = addresses.pop("data_url")
-        self.endpoints = Endpoints(**addresses, others={"data_url": data_url})
+        super().__init__(FYERS, build, name_of)
         self.session = self.dialect.session()
-        self.read = None
-
-    def build(self):
-        return build(self.account, self.exchange.tokens("fyers"), self.clock, 1)
 
     @property
     def access(self):
         tokens = {name: self.session[name] for name in ("access_token", "refresh_token")}
         made = Login(tokens=tokens, user_id="", logged_in_at=0.0, expires_at=0.0)
         return Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=made)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def send_all(self, wires):
-        return [self.send(wire) for wire in wires]
 
     def headers(self):
         return {"Authorization": f"{self.dialect.credentials['app_id']}:{self.session['access_token']}"}
@@ -140,13 +80,6 @@ class Fyers:
         headers = {**self.headers(), **headers}
         answer = self.dialect.handle(self.request("POST", f"{BASE}{path}", headers, msgspec.json.encode(body)))
         return answer.status, msgspec.json.decode(answer.body)
-
-    def finish(self, flow):
-        """Drive a flow of one request to its login."""
-        request = next(flow)
-        with pytest.raises(StopIteration) as done:
-            flow.send(self.send(request))
-        return done.value.value
 
     def open(self, flow):
         """Open the socket at the address a flow ends with."""
@@ -169,13 +102,6 @@ class Fyers:
             session.received(message)
         return wire, session, decoder
 
-    def listed(self, bare, exchange="nse"):
-        return next(
-            name_of(each)
-            for each in self.account.contracts()
-            if each.bare == bare and each.identity.exchange == exchange
-        )
-
     def token(self, name):
         tail = name.contract.name if name.contract.is_index else name.contract.exchange_token
         return f"{name.stream_segment}|{tail}"
@@ -186,45 +112,12 @@ class Fyers:
             contract_units=name.units,
         )  # fmt: skip
 
-    def frame(self):
-        return instruments.read_files(
-            [answer.body for answer in self.send_all(instruments.file_requests(self.access, self.now))]
-        )
-
-    def listings(self):
-        if self.read is None:
-            self.read = {
-                row["broker_token"]: Listing(
-                    broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                    contract_units=row["contract_units"],
-                )
-                for row in self.frame().rows(named=True)
-            }  # fmt: skip
-        return self.read
-
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if name.segment == 10 else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": "ob0123456789ab", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
     def modify(self, row, name, **changes):
         change = OrderChange(row=row, listing=self.listing(name), segment=name.contract.identity.segment, **changes)
         return orders.parse_order_answer(self.send(orders.modify_request(self.access, change, self.now)))
 
     def cancel(self, row):
         return orders.parse_order_answer(self.send(orders.cancel_request(self.access, row, self.now)))
-
-    def book(self):
-        return books.parse_orders(self.send_all(books.order_requests(self.access, self.now)), self.listings())
 
     def row(self, order_id):
         return next(row for row in self.book() if row.order_id == order_id)
@@ -243,7 +136,7 @@ def test_a_login_goes_from_the_page_by_the_code_to_tokens_that_work(fyers):
     assert page.status == 302
     redirect = page.headers["location"]
     assert parse_qs(urlsplit(redirect).query)["s"] == ["ok"]
-    made = fyers.finish(login.log_in(fyers.access, redirect, fyers.now))
+    made = fyers.result(login.log_in(fyers.access, redirect, fyers.now))
     assert made.user_id == fyers.account.client_id
     assert made.expires_at == datetime(2026, 11, 24, 6, 0, tzinfo=IST).timestamp()
     fyers.session = made.tokens
@@ -266,7 +159,7 @@ def test_every_field_of_the_exchange_is_checked(fyers, field, code):
 def test_a_refresh_token_and_the_pin_renew_without_a_person_as_often_as_wanted(fyers):
     fyers.dialect.expire_session()
     for _ in range(2):
-        made = fyers.finish(login.renew(fyers.access, fyers.now))
+        made = fyers.result(login.renew(fyers.access, fyers.now))
         assert made.tokens["refresh_token"] == fyers.session["refresh_token"]
     fyers.session = made.tokens
     assert fyers.get("/api/v3/profile")[0] == 200

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from datetime import datetime, timedelta
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import attrs
 import msgspec
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient, Wire
+from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.events import (
     BooksMoved,
     CorruptFrame,
@@ -22,46 +23,17 @@ from onebroker.brokers.events import (
     Ticks,
 )
 from onebroker.brokers.groww import books, candles, feed, instruments, login, orders, portfolio, quotes
+from onebroker.brokers.groww.broker import GROWW
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.groww import build
 from onebroker.brokers.simulator.dialects.groww.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 TOTP, APPROVAL = ("totp_key", "totp_secret"), ("api_key", "api_secret")
-
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
 
 
 class Line:
@@ -89,64 +61,25 @@ class Line:
             self.session.received(message)
 
 
-class Groww:
+class Groww(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.wall = Wall()
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("groww",), number=300, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("groww")
-        self.dialect = self.build()
-        self.endpoints = Endpoints(**self.dialect.addresses(BASE))
-        self.bare = Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=None)
+        super().__init__(GROWW, build, name_of)
         self.access = attrs.evolve(self.bare, login=self.log_in(self.bare))
         self.number = 0
 
-    def build(self):
-        return build(self.account, self.exchange.tokens("groww"), self.clock, 1)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def finish(self, flow):
-        """Drive a flow to its end; return its answers and its result."""
-        _, answers, result = self.drive(flow)
-        return answers, result
-
     def requests(self, flow):
-        return self.drive(flow)[0]
-
-    def drive(self, flow):
-        requests, answers = [], []
+        """Send what a flow yields; return the requests."""
+        requests = [next(flow)]
         try:
-            request = next(flow)
             while True:
-                requests.append(request)
-                answers.append(self.send(request))
-                request = flow.send(answers[-1])
-        except StopIteration as stop:
-            return requests, answers, stop.value
-
-    def answers(self, flow):
-        return self.finish(flow)[0]
+                requests.append(flow.send(self.send(requests[-1])))
+        except StopIteration:
+            return requests
 
     def log_in(self, access):
-        return self.finish(login.log_in(access, "", self.now))[1]
+        return self.result(login.log_in(access, "", self.now))
 
     def get(self, path, **query):
         headers = {"Authorization": f"Bearer {self.access.token('token')}"}
@@ -154,7 +87,7 @@ class Groww:
         return answer.status, msgspec.json.decode(answer.body)
 
     def open(self):
-        return Line(self, self.finish(feed.address(self.access, self.now))[1])
+        return Line(self, self.result(feed.address(self.access, self.now)))
 
     def listed(self, bare, exchange="nse", n=0):
         found = [
@@ -169,27 +102,6 @@ class Groww:
             broker_token=token(name), tradingsymbol=name.trading_symbol, exchange=name.exchange,
             other_names=f"{name.token}|{name.groww_symbol}",
         )  # fmt: skip
-
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        self.number += 1
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if name.segment == "CASH" else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": f"ob0123456789{self.number:02d}", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
-    def book(self):
-        return books.parse_orders(self.answers(books.order_requests(self.access, self.now)), {})
-
-    def row(self, order_id):
-        return next(row for row in self.book() if row.order_id == order_id)
 
     def trades(self):
         return books.parse_trades(self.answers(books.trade_requests(self.access, self.now)), {})
@@ -567,7 +479,7 @@ def test_the_server_pings_and_cuts_off_who_does_not_answer(groww):
     "spoil", [{"jwt": "other"}, {"seed": "00" * 32}], ids=["a token of nobody's", "a signature by another key"]
 )
 def test_who_cannot_prove_the_key_is_not_let_in(groww, spoil):
-    _, address = groww.finish(feed.address(groww.access, groww.now))
+    address = groww.result(feed.address(groww.access, groww.now))
     line = Line(groww, attrs.evolve(address, handed={**address.handed, **spoil}))
     assert [type(each) for each in line.events()] == [Reply, SessionDead]
     assert line.wire.closed is not None

@@ -7,7 +7,6 @@ import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
-from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import msgspec
@@ -15,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient, Wire
+from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.events import BooksMoved, CorruptFrame, Heartbeat, OrderUpdate, Ready, Reply, SessionDead, Ticks
 from onebroker.brokers.icicidirect import (
     books,
@@ -29,120 +29,28 @@ from onebroker.brokers.icicidirect import (
     quotes,
     wire,
 )
+from onebroker.brokers.icicidirect.broker import ICICIDIRECT
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.icicidirect import build
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.simulator.model import SimStatus
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Socket:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-
-class Icici:
+class Icici(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.wall = Wall()
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("icicidirect",), number=300, seed=1, calendar=always_open(), clock=self.clock,
-            journal=MemoryJournal(), faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("icicidirect")
-        self.dialect = self.build()
-        addresses = dict(self.dialect.addresses(BASE))
-        others = {name: addresses.pop(name) for name in wire.ENDPOINTS.others}
-        self.bare = Access(
-            endpoints=Endpoints(**addresses, others=others), credentials=self.dialect.credentials, login=None
-        )
+        super().__init__(ICICIDIRECT, build, None)
         self.access = attrs.evolve(self.bare, login=self.log_in())
-        self.rows, self.listings, self.by_contract = self.read_file()
-
-    def build(self):
-        return build(self.account, self.exchange.tokens("icicidirect"), self.clock, 1)
-
-    def read_file(self):
-        (answer,) = self.send_all(instruments.file_requests(self.bare, self.now))
-        rows = {row["broker_token"]: row for row in instruments.read_files([answer.body]).iter_rows(named=True)}
-        listings = {
-            token: Listing(
-                broker_token=token, tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                lot_size=row["lot_size"], tick_size=row["tick_size"], contract_units=row["contract_units"],
-                other_names=row["other_names"],
-            )
-            for token, row in rows.items()
-        }  # fmt: skip
-        return rows, listings, {identity_of(row).instrument_id: token for token, row in rows.items()}
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=parts.path, query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, request):
-        leaving = request.leaving(self.now)
-        return self.dialect.handle(self.request(leaving.method, leaving.url, leaving.headers, leaving.body))
-
-    def drive(self, flow):
-        """Send what a flow yields; return its answers and its result."""
-        answers = []
-        try:
-            request = next(flow)
-            while True:
-                answers.append(self.send(request))
-                request = flow.send(answers[-1])
-        except StopIteration as stopped:
-            return answers, stopped.value
-
-    def send_all(self, flow):
-        return self.drive(flow)[0]
+        self.rows = {row["broker_token"]: row for row in self.frame().iter_rows(named=True)}
+        self.by_contract = {identity_of(row).instrument_id: token for token, row in self.rows.items()}
 
     def log_in(self):
         answer = self.dialect.handle(self.request("GET", login.login_page(self.bare)))
         return self.drive(login.log_in(self.bare, answer.headers["location"], self.now))[1]
-
-    def first(self, bare, exchange="nse"):
-        return next(
-            each for each in self.account.contracts() if each.bare == bare and each.identity.exchange == exchange
-        )
 
     def tradable(self, bare, exchange="nse"):
         """The first contract of a segment whose price is far above the lowest that may be bid."""
@@ -154,7 +62,7 @@ class Icici:
         raise AssertionError(bare)
 
     def listing(self, contract):
-        return self.listings[self.by_contract[contract.instrument_id]]
+        return self.listings()[self.by_contract[contract.instrument_id]]
 
     def ticket(self, contract, **changes):
         market = self.account.market(contract.instrument_id)
@@ -166,10 +74,6 @@ class Icici:
         }  # fmt: skip
         return OrderTicket(**values)
 
-    def place(self, contract, **changes):
-        request = orders.place_request(self.access, self.ticket(contract, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
     def bought(self, contract, quantity):
         """Buy at the best offer; return the order id."""
         offer = self.account.market(contract.instrument_id).sell[0]
@@ -178,15 +82,15 @@ class Icici:
         return answer.order_id
 
     def book(self):
-        answers = self.send_all(books.order_requests(self.access, self.now))
-        return {row.order_id: row for row in books.parse_orders(answers, self.listings)}
+        answers = self.answers(books.order_requests(self.access, self.now))
+        return {row.order_id: row for row in books.parse_orders(answers, self.listings())}
 
     def open(self, module):
         """Open one of the streams and go through its handshake; return socket, session and decoder."""
         _, address = self.drive(module.address(self.access, self.now))
-        socket = Socket()
+        socket = Wire()
         session = self.dialect.open_socket(self.request("GET", address.url.replace("ws://", "http://")), socket)
-        decoder = module.decoder(self.access, address, self.listings)
+        decoder = module.decoder(self.access, address, self.listings())
         (reply,) = decoder.receive(socket.frames[0])
         session.received(reply.message)
         assert decoder.receive(socket.frames[1]) == [Ready()]
@@ -230,20 +134,20 @@ def test_an_expired_session_is_dead_on_every_call_and_on_both_streams(icici):
         login.profile_request(icici.access),
         next(books.order_requests(icici.access, icici.now)),
         next(portfolio.fund_requests(icici.access, icici.now)),
-        candles.candle_requests(icici.access, next(iter(icici.listings.values())), "day", START.date(), START.date())[
+        candles.candle_requests(icici.access, next(iter(icici.listings().values())), "day", START.date(), START.date())[
             0
         ],
     ):
         with pytest.raises(BrokerRefusal) as refusal:
             wire.data(icici.send(request))
         assert refusal.value.kind is RefusalKind.SESSION_DEAD
-    answer = icici.place(icici.first("equities"))
+    answer = icici.place(icici.contract("equities"))
     assert (answer.outcome, answer.session_dead) == (Outcome.REJECTED, True)
     for socket, _, decoder in streams:
         assert isinstance(decoder.receive(socket.frames[-1])[0], SessionDead)
         assert socket.closed is not None
     _, address = icici.drive(order_feed.address(icici.access, icici.now))
-    socket = Socket()
+    socket = Wire()
     session = icici.dialect.open_socket(icici.request("GET", address.url), socket)
     decoder = order_feed.decoder(icici.access, address, {})
     session.received(decoder.receive(socket.frames[0])[0].message)
@@ -252,7 +156,7 @@ def test_an_expired_session_is_dead_on_every_call_and_on_both_streams(icici):
 
 def test_a_restarted_server_still_knows_its_sessions(icici):
     icici.dialect = icici.build()
-    portfolio.parse_funds(icici.send_all(portfolio.fund_requests(icici.access, icici.now)))
+    portfolio.parse_funds(icici.answers(portfolio.fund_requests(icici.access, icici.now)))
 
 
 def test_signatures_are_checked_with_their_time_and_over_the_exact_body(icici):
@@ -283,7 +187,7 @@ def test_the_security_master_names_the_exchanges_own_instruments(icici):
         assert row["lot_size"] == (None if row["broker_exchange"] == "MCX" else contract.lot_size)
         assert row["isin"] == contract.isin
         assert row["freeze_quantity"] is None
-    (answer,) = icici.send_all(instruments.file_requests(icici.bare, icici.now))
+    (answer,) = icici.answers(instruments.file_requests(icici.bare, icici.now))
     with zipfile.ZipFile(BytesIO(answer.body)) as archive:
         columns = {name: len(archive.read(name).split(b"\n")[0].split(b",")) for name in archive.namelist()}
     assert columns == {
@@ -327,7 +231,7 @@ def test_an_order_lives_from_place_to_cancel_as_many_units_as_we_said(icici, bar
 
 
 def test_a_stop_waits_at_its_trigger_and_becomes_a_limit_order_by_modify(icici):
-    contract = icici.first("equities")
+    contract = icici.contract("equities")
     market = icici.account.market(contract.instrument_id)
     trigger = market.upper_circuit - 4 * contract.tick_size
     placed = icici.place(
@@ -351,7 +255,7 @@ def test_a_stop_waits_at_its_trigger_and_becomes_a_limit_order_by_modify(icici):
 @pytest.mark.parametrize(("bare", "exchange"), [("equities", "nse"), ("equity_index_options", "nse")])
 def test_fills_are_in_the_book_the_trade_book_the_positions_and_on_the_stream(icici, bare, exchange):
     socket, session, decoder = icici.open(order_feed)
-    contract = icici.first(bare, exchange)
+    contract = icici.contract(bare, exchange)
     most = icici.account.market(contract.instrument_id).sell[0].quantity
     order_id = icici.bought(contract, most + contract.lot_size)  # the rest of it stays open
     for state in icici.account.order_history(order_id):
@@ -375,10 +279,10 @@ def test_fills_are_in_the_book_the_trade_book_the_positions_and_on_the_stream(ic
         "OPEN",
     )
     assert (last.order.price, last.order.average_price) == (row.price, row.average_price)
-    trades = books.parse_trades(icici.send_all(books.trade_requests(icici.access, icici.now)), icici.listings)
+    trades = books.parse_trades(icici.answers(books.trade_requests(icici.access, icici.now)), icici.listings())
     (trade,) = [each for each in trades if each.order_id == order_id]
     assert (trade.quantity, trade.price) == (truth.filled_quantity, pytest.approx(float(truth.average_price)))
-    positions = portfolio.parse_positions(icici.send_all(portfolio.position_requests(icici.access, icici.now)), {})
+    positions = portfolio.parse_positions(icici.answers(portfolio.position_requests(icici.access, icici.now)), {})
     held = {(row.instrument_token, row.product): row for row in positions}
     for each in icici.account.positions():
         row = held[icici.by_contract[each.instrument_id], each.product]
@@ -387,14 +291,14 @@ def test_fills_are_in_the_book_the_trade_book_the_positions_and_on_the_stream(ic
 
 
 def test_an_order_that_expires_partly_filled_is_asked_for_its_fills(icici):
-    contract = icici.first("equities")
+    contract = icici.contract("equities")
     most = icici.account.market(contract.instrument_id).sell[0].quantity
     offer = icici.account.market(contract.instrument_id).sell[0].price
     placed = icici.place(contract, quantity=most + 7, price=offer)
     truth = icici.account.order(placed.order_id)
     expired = attrs.evolve(truth, status=SimStatus.EXPIRED)
     icici.dialect._account = ShowsInstead(icici.account, expired)
-    answers = icici.send_all(books.order_requests(icici.access, icici.now))
+    answers = icici.answers(books.order_requests(icici.access, icici.now))
     assert len(answers) == 5
     row = next(row for row in books.parse_orders(answers, {}) if row.order_id == placed.order_id)
     assert (row.status, row.filled_quantity, row.pending_quantity) == ("EXPIRED", truth.filled_quantity, 0)
@@ -418,7 +322,7 @@ class ShowsInstead:
 
 
 def test_holdings_and_funds_are_the_accounts(icici):
-    rows = portfolio.parse_holdings(icici.send_all(portfolio.holding_requests(icici.access, icici.now)))
+    rows = portfolio.parse_holdings(icici.answers(portfolio.holding_requests(icici.access, icici.now)))
     truth = {icici.by_contract[each.instrument_id]: each for each in icici.account.holdings()}
     assert {row.instrument_token for row in rows} == truth.keys()
     assert any(row.t1_quantity for row in rows)
@@ -430,7 +334,7 @@ def test_holdings_and_funds_are_the_accounts(icici):
         assert row.isin == icici.account.contract(each.instrument_id).isin
         assert row.average_price == float(each.average_price)
     funds, money = (
-        portfolio.parse_funds(icici.send_all(portfolio.fund_requests(icici.access, icici.now))),
+        portfolio.parse_funds(icici.answers(portfolio.fund_requests(icici.access, icici.now))),
         icici.account.funds(),
     )
     assert funds.available_balance == pytest.approx(float(money.available), abs=0.01)
@@ -440,7 +344,7 @@ def test_holdings_and_funds_are_the_accounts(icici):
 
 
 def test_refusals_come_in_the_brokers_envelope_and_are_clear(icici):
-    share, future = icici.first("equities"), icici.first("currency_futures")
+    share, future = icici.contract("equities"), icici.contract("currency_futures")
     low = icici.account.market(share.instrument_id).lower_circuit
     assert icici.place(share, price=low + Decimal("0.01")).outcome is Outcome.REJECTED
     unknown = attrs.evolve(
@@ -468,7 +372,7 @@ def test_refusals_come_in_the_brokers_envelope_and_are_clear(icici):
     ],
 )
 def test_a_body_the_broker_would_refuse_is_refused(icici, change, words):
-    request = orders.place_request(icici.access, icici.ticket(icici.first("equities")), icici.now)
+    request = orders.place_request(icici.access, icici.ticket(icici.contract("equities")), icici.now)
     body = msgspec.json.decode(request.body) | change
     answer = orders.parse_order_answer(icici.send(wire.request(icici.access, request.kind, "POST", wire.ORDER, body)))
     assert answer.outcome is Outcome.REJECTED
@@ -478,13 +382,13 @@ def test_a_body_the_broker_would_refuse_is_refused(icici, change, words):
 def test_a_post_to_customerdetails_and_an_unknown_path_are_not_served(icici):
     assert icici.dialect.handle(icici.request("POST", f"{BASE}/breezeapi/api/v1/customerdetails")).status == 405
     assert icici.dialect.handle(icici.request("GET", f"{BASE}/breezeapi/api/v1/nothing")).status == 404
-    assert icici.dialect.open_socket(icici.request("GET", f"{BASE}/nothing?EIO=4"), Socket()).status == 404
+    assert icici.dialect.open_socket(icici.request("GET", f"{BASE}/nothing?EIO=4"), Wire()).status == 404
     old = icici.request("GET", f"{BASE}/livestream/socket.io/?EIO=3&transport=websocket")
-    assert icici.dialect.open_socket(old, Socket()).status == 400
+    assert icici.dialect.open_socket(old, Wire()).status == 400
 
 
 def test_a_share_on_both_exchanges_is_quoted_with_both_rows_and_we_take_the_one_asked_for(icici):
-    share = icici.first("equities", "bse")
+    share = icici.contract("equities", "bse")
     market = icici.account.market(share.instrument_id)
     answer = icici.send(quotes.quote_request(icici.access, [icici.listing(share)]))
     assert [row["exchange_code"] for row in msgspec.json.decode(answer.body)["Success"]] == ["NSE", "BSE"]
@@ -492,14 +396,14 @@ def test_a_share_on_both_exchanges_is_quoted_with_both_rows_and_we_take_the_one_
     assert tick.broker_token == icici.by_contract[share.instrument_id]
     assert (tick.last_price, tick.volume) == (float(market.last_price), market.volume)
     assert tick.buy[0].price == float(market.buy[0].price)
-    other = icici.listing(icici.first("equity_index_futures"))
+    other = icici.listing(icici.contract("equity_index_futures"))
     with pytest.raises(BadAnswer):
         quotes.parse_quotes(answer, [other])
 
 
 def test_candles_are_the_exchanges_of_the_days_asked_for(icici):
     for bare, exchange in (("equities", "nse"), ("equity_index_options", "nse"), ("commodity_futures", "mcx")):
-        contract = icici.first(bare, exchange)
+        contract = icici.contract(bare, exchange)
         listing = icici.listing(contract)
         first, last = START.date() - timedelta(days=3), START.date()
         for interval, word in (("day", "day"), ("30minute", "30minute"), ("1minute", "1minute")):
@@ -520,7 +424,7 @@ STREAMED = (
 
 def test_a_joined_instrument_streams_its_whole_market(icici):
     socket, session, decoder = icici.open(feed)
-    picked = [icici.first(*kind) for kind in STREAMED]
+    picked = [icici.contract(*kind) for kind in STREAMED]
     listings = [icici.listing(each) for each in picked]
     decoder.subscribing(listings)
     for message in feed.subscribe_messages(icici.access, listings):
@@ -572,9 +476,9 @@ def test_the_server_pings_and_hangs_up_on_a_client_that_does_not_answer(icici):
 
 def test_nobody_joins_or_hears_before_the_login(icici):
     _, address = icici.drive(feed.address(icici.access, icici.now))
-    socket = Socket()
+    socket = Wire()
     session = icici.dialect.open_socket(icici.request("GET", address.url), socket)
-    contract = icici.first("equities")
+    contract = icici.contract("equities")
     session.received(feed.subscribe_messages(icici.access, [icici.listing(contract)])[0])
     session.markets_moved(frozenset({contract.instrument_id}))
     assert len(socket.frames) == 1
@@ -641,7 +545,7 @@ def test_no_socket_message_makes_the_server_raise(lasting, message):
 
 def test_damaged_frames_are_events_and_never_ticks(icici):
     socket, session, decoder = icici.open(feed)
-    listing = icici.listing(icici.first("equities"))
+    listing = icici.listing(icici.contract("equities"))
     decoder.subscribing([listing])
     session.received(feed.subscribe_messages(icici.access, [listing])[0])
     for frame in socket.frames:
@@ -649,7 +553,7 @@ def test_damaged_frames_are_events_and_never_ticks(icici):
             events = decoder.receive(frame[:end])
             assert all(isinstance(event, CorruptFrame) for event in events), frame[:end]
     order_socket, session, order_decoder = icici.open(order_feed)
-    order_id = icici.bought(icici.first("equities"), 1)
+    order_id = icici.bought(icici.contract("equities"), 1)
     session.order_changed(icici.account.order(order_id), None)
     for end in range(2, len(order_socket.frames[-1])):
         events = order_decoder.receive(order_socket.frames[-1][:end])

@@ -5,71 +5,32 @@ import io
 import zipfile
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient, Wire
+from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ready, Reply, SessionDead, Ticks, TradeUpdate
-from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind, StreamAddress, WireResponse
 from onebroker.brokers.shoonya import books, candles, feed, instruments, login, orders, portfolio, quotes
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.shoonya.broker import SHOONYA
 from onebroker.brokers.simulator.dialects.shoonya import build
 from onebroker.brokers.simulator.dialects.shoonya.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 ADDRESS = StreamAddress(url="ws://feed")
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-    @property
-    def messages(self):
-        return [msgspec.json.decode(frame) for frame in self.frames]
-
-
-class Shoonya:
+class Shoonya(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self, number=300):
-        self.moment = START.timestamp()
-        self.clock = Clock(wall=lambda: self.moment)
-        self.exchange = Exchange(
-            brokers=("shoonya",), number=number, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("shoonya")
-        self.dialect = self.build()
-        self.endpoints = Endpoints(**self.dialect.addresses(BASE))
+        super().__init__(SHOONYA, build, name_of, number=number)
         self.session = self.dialect.session()
-        self._listings = None
-
-    def build(self):
-        return build(self.account, self.exchange.tokens("shoonya"), self.clock, 1)
 
     @property
     def access(self):
@@ -78,23 +39,6 @@ class Shoonya:
             user_id=self.session["USERID"], logged_in_at=0.0, expires_at=0.0,
         )  # fmt: skip
         return Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=made)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def send_all(self, wires):
-        return [self.send(wire) for wire in wires]
 
     def call(self, name, *, bearer=None, tail="", **fields):
         """Make a call by hand; return status and JSON."""
@@ -128,48 +72,11 @@ class Shoonya:
             and symbol in (None, each.identity.underlying_symbol)
         )
 
-    def frame(self):
-        return instruments.read_files(
-            [answer.body for answer in self.send_all(instruments.file_requests(self.access, self.now))]
-        )
-
-    def listings(self):
-        if self._listings is None:
-            self._listings = {
-                row["broker_token"]: Listing(
-                    broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                    lot_size=row["lot_size"], contract_units=row["contract_units"], other_names=row["other_names"],
-                )
-                for row in self.frame().rows(named=True)
-            }  # fmt: skip
-        return self._listings
-
     def listing(self, name):
         return self.listings()[name.scrip]
 
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        cash = name.exchange in ("NSE", "BSE")
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if cash else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": "ob0123456789ab", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
     def buy_now(self, name, **changes):
         return self.place(name, price=self.account.market(name.contract.instrument_id).upper_circuit, **changes)
-
-    def book(self):
-        return books.parse_orders(self.send_all(books.order_requests(self.access, self.now)), self.listings())
-
-    def row(self, order_id):
-        return next(row for row in self.book() if row.order_id == order_id)
 
 
 @pytest.fixture
@@ -217,7 +124,7 @@ def test_a_wrong_checksum_or_client_gets_no_token(shoonya):
 def test_a_token_lives_until_morning_and_over_a_restart_of_the_simulator(shoonya):
     shoonya.dialect = shoonya.build()
     assert login.parse_profile(shoonya.send(login.profile_request(shoonya.access)), LOGIN)
-    shoonya.moment += timedelta(hours=20, minutes=1).total_seconds()
+    shoonya.wall.now += timedelta(hours=20, minutes=1).total_seconds()
     with pytest.raises(BrokerRefusal) as refusal:
         login.parse_profile(shoonya.send(login.profile_request(shoonya.access)), LOGIN)
     assert refusal.value.kind is RefusalKind.SESSION_DEAD

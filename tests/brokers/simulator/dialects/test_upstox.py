@@ -3,26 +3,23 @@ tests/sdk."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 import pytest
 
-from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, OrderTicket
+from dialect_client import BASE, START, DialectClient
+from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ticks
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.upstox import build
 from onebroker.brokers.simulator.dialects.upstox.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.upstox import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
+from onebroker.brokers.upstox.broker import UPSTOX
 from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.brokers.upstox.wire import ENDPOINTS
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
 
@@ -32,53 +29,13 @@ ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
 ADDRESS = StreamAddress(url="ws://feed")
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
-
-
-class Upstox:
+class Upstox(DialectClient):
     """A client of the server, with and without our codecs."""
 
     def __init__(self):
-        self.wall = Wall()
-        self.clock = Clock(wall=self.wall)
-        self.exchange = Exchange(
-            brokers=("upstox",), number=300, seed=1, calendar=always_open(), clock=self.clock, journal=MemoryJournal(),
-            faults=Faults(self.clock),
-        )  # fmt: skip
-        self.account = self.exchange.account("upstox")
-        self.dialect = self.build()
-        addresses = dict(self.dialect.addresses(BASE))
-        order_url = addresses.pop("order_url")
-        self.endpoints = Endpoints(**addresses, others={"order_url": order_url})
+        super().__init__(UPSTOX, build, name_of)
         self.session = self.dialect.session()
-
-    def build(self):
-        return build(self.account, self.exchange.tokens("upstox"), self.clock, 1)
 
     @property
     def access(self):
@@ -86,23 +43,6 @@ class Upstox:
             tokens={"access_token": self.session["access_token"]}, user_id="", logged_in_at=0.0, expires_at=0.0
         )
         return Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=made)
-
-    @property
-    def now(self):
-        return self.clock.now()
-
-    def request(self, method, url, headers=None, body=b""):
-        parts = urlsplit(url)
-        return DialectRequest(
-            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
-            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
-        )  # fmt: skip
-
-    def send(self, wire):
-        return self.dialect.handle(self.request(wire.method, wire.url, wire.headers, wire.body))
-
-    def send_all(self, wires):
-        return [self.send(wire) for wire in wires]
 
     def get(self, path, **query):
         headers = {"Authorization": f"Bearer {self.session['access_token']}"}
@@ -116,48 +56,10 @@ class Upstox:
             flow.send(self.send(request))
         return self.open_at(done.value.value.url)
 
-    def open_at(self, url, headers=None):
-        wire = Wire()
-        return wire, self.dialect.open_socket(self.request("GET", url.replace("ws://", "http://"), headers), wire)
-
-    def listed(self, bare, exchange="nse"):
-        return next(
-            name_of(each)
-            for each in self.account.contracts()
-            if each.bare == bare and each.identity.exchange == exchange
-        )
-
     def listing(self, name):
         return Listing(
             broker_token=name.key, tradingsymbol=name.tradingsymbol, exchange=name.segment, contract_units=name.units
         )
-
-    def listings(self):
-        frame = instruments.read_files([self.send(next(instruments.file_requests(self.access, NOW))).body])
-        return {
-            row["broker_token"]: Listing(
-                broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
-                contract_units=row["contract_units"],
-            )
-            for row in frame.rows(named=True)
-        }  # fmt: skip
-
-    def ticket(self, name, **changes):
-        market = self.account.market(name.contract.instrument_id)
-        values = {
-            "listing": self.listing(name), "segment": name.contract.identity.segment, "transaction_type": "BUY",
-            "product": "CNC" if name.is_cash else "NRML", "order_type": "LIMIT", "validity": "DAY",
-            "quantity": name.contract.lot_size, "price": market.lower_circuit + name.contract.tick_size,
-            "token": "ob0123456789ab", **changes,
-        }  # fmt: skip
-        return OrderTicket(**values)
-
-    def place(self, name, **changes):
-        request = orders.place_request(self.access, self.ticket(name, **changes), self.now)
-        return orders.parse_order_answer(self.send(request))
-
-    def book(self):
-        return books.parse_orders(self.send_all(books.order_requests(self.access, NOW)), self.listings())
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import msgspec
 import pytest
 
+from dialect_client import BASE, Wall, Wire
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.zerodha import build
 from onebroker.brokers.simulator.dialects.zerodha.naming import name_of
@@ -18,33 +19,6 @@ from onebroker.brokers.simulator.model import Contract
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import future, option
-
-BASE = "http://127.0.0.1:9001"
-START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-
-
-class Wall:
-    """A wall clock the test moves by hand."""
-
-    def __init__(self):
-        self.now = START.timestamp()
-
-    def __call__(self):
-        return self.now
-
-
-class Wire:
-    """A socket that keeps what it was sent."""
-
-    def __init__(self):
-        self.frames = []
-        self.closed = None
-
-    def send(self, frame):
-        self.frames.append(frame)
-
-    def close(self, code, reason):
-        self.closed = (code, reason)
 
 
 class Kite:

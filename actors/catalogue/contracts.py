@@ -1,0 +1,118 @@
+"""Futures and options that are the same contract get the same underlying and segment. Pure; polars throughout.
+
+Expiry, strike and side are in every file. Two things differ: what the underlying is called (BSE's codes), and whether it is told to
+be an index or a share, a pair of currencies or a rate. Both belong to the underlying, so they are decided of the few underlyings,
+not of the many contracts.
+"""
+
+import polars as pl
+
+from onebroker.actors.catalogue.matching import TRUSTED_SHARE, Aligned, changed, most_voted, weight
+from onebroker.config.instruments import SEGMENT_SHAPES, Shape
+
+_MARKETS = {"equity": "equity", "currency": "currency", "fixed_income": "currency", "commodity": "commodity"}
+"""Head of a segment -> market whose contracts are numbered together."""
+CONTRACT_SEGMENTS = tuple(name for name, shape in SEGMENT_SHAPES.items() if shape is not Shape.SECURITY)
+_HEADS = {name: name.rpartition("_")[0] for name in CONTRACT_SEGMENTS}
+_MARKET_OF = {name: _MARKETS[head.removesuffix("_index")] for name, head in _HEADS.items()}
+
+_UNDERLYING = ["exchange", "market", "underlying_symbol"]
+_SAYING = ["exchange", "underlying_symbol", "rank", "bare"]
+_TERMS = ["exchange", "market", "exchange_token", "expiry_date", "strike_price", "option_type"]
+
+
+def is_contract() -> pl.Expr:
+    return pl.col("bare").is_in(CONTRACT_SEGMENTS) & pl.col("underlying_symbol").is_not_null()
+
+
+def align_contracts(rows: pl.DataFrame) -> Aligned:
+    """Give contracts on one underlying its name and segment. `rows` are those of `is_contract`."""
+    said = rows.group_by(_SAYING).agg(pl.col("basis").max()).with_columns(
+        market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String),
+        head=pl.col("bare").replace_strict(_HEADS, return_dtype=pl.String),
+    )  # fmt: skip
+    said = said.with_columns(own=pl.col("underlying_symbol"))
+    said, several = _one_name(said, rows)
+    said = _one_head(said)
+    decided = said.filter((pl.col("own") != pl.col("underlying_symbol")) | (pl.col("head") != pl.col("voted")))
+    undecided = said.filter("tied")
+    contradicted = [several]
+    if undecided.height:
+        key = undecided.select("exchange", "rank", "bare", underlying_symbol="own")
+        contradicted.append(rows.join(key, on=_SAYING, how="semi").select("row", "rank"))
+    moved = rows.clear()
+    if decided.height:
+        tail = pl.col("bare").str.extract("(_futures|_options)$")
+        key = decided.select(
+            "exchange", "rank", "bare", underlying_symbol="own", called="underlying_symbol", now=pl.col("voted") + tail
+        )
+        moved = rows.join(key, on=_SAYING, how="inner").with_columns(bare="now", underlying_symbol="called")
+        rest = rows.join(key, on=_SAYING, how="anti")
+        rows = pl.concat([rest, moved.select(rows.columns)])
+    against, outvoted = _odd_terms(rows)
+    return Aligned(changed(moved), pl.concat([*contradicted, against]).unique(), outvoted)
+
+
+def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rename an underlying that one broker alone knows, where its contracts have the numbers and terms of another's.
+
+    It must be one other underlying, for at least half of them.
+    """
+    alone = said.filter(pl.col("rank").n_unique().over(_UNDERLYING) == 1).select([*_UNDERLYING, "rank"]).unique()
+    none = rows.select("row", "rank").clear()
+    if alone.is_empty() or said["rank"].n_unique() == 1:
+        return said, none
+    names = rows.filter(pl.col("underlying_symbol").is_in(alone["underlying_symbol"].implode()))
+    odd = _with_market(names.drop_nulls("exchange_token")).join(alone, on=[*_UNDERLYING, "rank"], how="semi")
+    near = rows.filter(pl.col("exchange_token").is_in(odd["exchange_token"].unique().implode()))
+    others = _with_market(near).join(alone, on=[*_UNDERLYING, "rank"], how="anti").select(
+        [*_TERMS, pl.col("underlying_symbol").alias("called"), pl.col("rank").alias("other")]
+    )  # fmt: skip
+    found = odd.join(others, on=_TERMS, how="inner", nulls_equal=True).filter(pl.col("rank") != pl.col("other"))
+    place = [*_UNDERLYING, "rank"]
+    found = found.group_by(place).agg(pl.col("called").unique().sort(), matches=pl.col("row").n_unique())
+    found = found.join(odd.group_by(place).agg(listed=pl.len()), on=place)
+    one = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("listed"))
+    several = odd.join(found.filter(pl.col("called").list.len() > 1), on=place, how="semi").select("row", "rank")
+    alias = found.filter(one).select([*place, pl.col("called").list.first()])
+    said = said.join(alias, on=place, how="left").with_columns(underlying_symbol=pl.coalesce("called", "underlying_symbol"))
+    return said.drop("called"), several
+
+
+def _with_market(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String))
+
+
+def _one_head(said: pl.DataFrame) -> pl.DataFrame:
+    """Vote on what each underlying is; with equally good votes for two each file keeps its own."""
+    of_broker = said.group_by([*_UNDERLYING, "rank", "head"]).agg(pl.col("basis").max())
+    votes = most_voted(of_broker, _UNDERLYING, "head", weight(pl.col("basis")).sum())
+    votes = votes.select([*_UNDERLYING, "tied", pl.col("head").alias("voted")])
+    said = said.join(votes, on=_UNDERLYING, how="left")
+    return said.with_columns(voted=pl.when("tied").then(pl.col("head")).otherwise(pl.col("voted")))
+
+
+def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows whose number others give to a contract on other terms, and those of them that two brokers outvote.
+
+    A market in which most of a broker's numbers disagree is numbered by the broker itself, and says nothing.
+    """
+    numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
+        "row", "rank", "exchange", "market",
+        place=pl.struct("exchange", "market", "exchange_token").hash(),
+        terms=pl.struct("underlying_symbol", "expiry_date", "strike_price", "option_type").hash(),
+    )  # fmt: skip
+    several = numbered.group_by("place").agg(
+        odd=pl.col("terms").min() != pl.col("terms").max(), alone=pl.col("rank").min() == pl.col("rank").max()
+    )
+    shared = several.filter(~pl.col("alone"))
+    odd = numbered.join(shared.filter("odd"), on="place", how="semi")
+    if odd.is_empty():
+        return odd.select("row", "rank"), odd.select("row", "rank")
+    votes = most_voted(odd, ["place"], "terms", pl.col("rank").n_unique()).rename({"terms": "voted"})
+    odd = odd.join(votes, on="place", how="left").filter(pl.col("terms") != pl.col("voted"))
+    area = ["rank", "exchange", "market"]
+    compared = numbered.join(shared, on="place", how="semi").group_by(area).agg(compared=pl.len())
+    own = odd.group_by(area).agg(odd=pl.len()).join(compared, on=area)
+    odd = odd.join(own.filter(pl.col("odd") > TRUSTED_SHARE * pl.col("compared")), on=area, how="anti")
+    return odd.select("row", "rank"), odd.filter((pl.col("votes") > 1) & ~pl.col("tied")).select("row", "rank")

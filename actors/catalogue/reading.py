@@ -1,0 +1,47 @@
+"""Reading one broker's downloaded files in the worker: what cannot be read is left out and named, the others are read again."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.brokers.broker import Broker
+from onebroker.brokers.instrument_files import MISSING, BadFiles, is_missing
+from onebroker.brokers.requests import BrokerError
+
+UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+"""What a file that is not what it should be can raise: it costs what it holds, never the build."""
+
+
+def read_broker(
+    broker: Broker, bodies: Sequence[bytes], names: Sequence[str] = ()
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return the normalized frame and, by file name, why some of its files gave nothing; `names` are those of the bodies.
+
+    Raises what `UNREADABLE` lists when nothing can be read.
+    """
+    if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is no line
+        raise ValueError("its file is empty")
+    readable = list(bodies)
+    missing: dict[str, str] = {}
+    while True:
+        try:
+            return broker.instruments.read_files(readable), missing
+        except BadFiles as bad:
+            again = False
+            for place, why in bad.reasons.items():
+                missing[file_name_of(names, place)] = why
+                again |= not is_missing(readable[place])
+                readable[place] = MISSING
+            if not again or not any(readable):
+                raise ValueError(told(missing)) from bad
+
+
+def file_name_of(names: Sequence[str], place: int) -> str:
+    """Return the name of the file at a place among a broker's."""
+    return names[place] if place < len(names) else f"file {place + 1}"
+
+
+def told(missing: Mapping[str, str]) -> str:
+    """Return missing files with their reasons as one line."""
+    return "; ".join(f"{name}: {why}" for name, why in missing.items())

@@ -1,0 +1,1 @@
+"""Candles and ticks: the store, corporate-action adjustment, the candle cache, and the actor that owns writing."""

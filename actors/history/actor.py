@@ -1,0 +1,196 @@
+"""The history actor: answers candles from its cache or the store, and is the only writer of the store (architecture 8).
+
+What takes time runs in child tasks: many series are read at once, writes one after another in the store's order. A load of
+anything makes every cached series of before it outdated (spec 1 §4.8), also one that was being read meanwhile.
+"""
+
+import logging
+import uuid
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import assert_never
+
+import polars as pl
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, steps
+from onebroker.actors.history.cache import CandleCache, Entry, holds, range_to_read, widens
+from onebroker.actors.history.checking import check_store
+from onebroker.actors.history.encode import EncodedCandles, encode_candles
+from onebroker.actors.history.interface import HistoryError, HistoryStore
+from onebroker.actors.history.messages import (
+    CandleAnswer,
+    CandleQuery,
+    CheckStore,
+    GetCandles,
+    HistoryMessage,
+    TakeFactors,
+    TakeFile,
+)
+from onebroker.actors.history.recording import PUT_SECONDS, TickBuffer, write_ticks
+from onebroker.actors.kernel.mailbox import Mailbox, Reply
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.store.durable import Durable, DurableError
+from onebroker.actors.store.durable_history import Factor
+from onebroker.config.clock import Clock
+from onebroker.config.instruments import Identity
+from onebroker.config.intervals import INTERVALS
+from onebroker.config.messages import history as sentences
+from onebroker.config.refusal import Refusal
+
+RECORDED_FILE = "recorded.parquet"
+LAST_PUT_SECONDS = 5.0
+NOBODY = str(uuid.UUID(int=0))
+
+_log = logging.getLogger("onebroker.history")
+
+
+class HistoryActor:
+    """Asked with the messages of `messages.py`."""
+
+    def __init__(
+        self,
+        *,
+        mailbox: Mailbox[HistoryMessage],
+        store: HistoryStore,
+        durable: Durable,
+        catalogue: Published[CatalogueState],
+        clock: Clock,
+        recorded: TickBuffer | None = None,
+        staging: Path | None = None,
+    ) -> None:
+        """`recorded` ticks are staged in the folder `staging` and put every few seconds; nothing is recorded without both."""
+        self._mailbox = mailbox
+        self._store = store
+        self._durable = durable
+        self._catalogue = catalogue
+        self._clock = clock
+        self._recorded = recorded
+        self._staging = staging
+        self._cache = CandleCache()
+        self._loads = 0
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with trio.open_nursery() as nursery:
+            if self._recorded is not None and self._staging is not None:
+                nursery.start_soon(self._keep_recording, self._recorded, self._staging / RECORDED_FILE)
+            nursery.start_soon(self._open)
+            task_status.started()
+            async for message in self._mailbox:
+                match message:
+                    case GetCandles():
+                        self._answer(message, nursery)
+                    case TakeFile():
+                        nursery.start_soon(self._take_file, message)
+                    case TakeFactors():
+                        nursery.start_soon(self._take_factors, message)
+                    case CheckStore():
+                        nursery.start_soon(self._check, message)
+                    case _:
+                        assert_never(message)
+
+    async def _open(self) -> None:
+        """Read nothing of the store: its file is open before the first question, and one that cannot be used is known."""
+        try:
+            await self._store.candles(NOBODY, 1, 0, 0)
+        except HistoryError as error:
+            _log.error("the history store cannot be used: %s", error)
+
+    # Reading
+
+    def _answer(self, message: GetCandles, nursery: trio.Nursery) -> None:
+        query = message.query
+        entry = self._cache.entry(query, self._loads, self._clock.monotonic())
+        if entry is not None and holds(entry, query):
+            message.reply.answer(CandleAnswer(rows=_rows(entry.candles, query), source="cache"))
+        else:
+            nursery.start_soon(self._read, query, range_to_read(entry, query), message.reply)
+
+    async def _read(self, query: CandleQuery, days: tuple[date, date], reply: Reply[CandleAnswer]) -> None:
+        first, last = days
+        loads = self._loads
+        try:
+            factors = await self._durable.factors(query.instrument_id) if query.basis == "adjusted" else None
+            frame = await self._store.candles(
+                query.instrument_id, INTERVALS[query.interval], day_start(first), day_end(last)
+            )
+        except HistoryError as error:
+            reply.refuse(Refusal(503, sentences.store_failed(str(error))))
+            return
+        except DurableError as error:
+            reply.refuse(Refusal(503, sentences.factors_unreadable(str(error))))
+            return
+        candles = await trio.to_thread.run_sync(_encode, query, frame, factors)
+        entry = Entry(first=first, last=last, candles=candles, loads=loads, built_at=self._clock.monotonic())
+        if loads == self._loads and widens(entry, self._cache.entry(query, loads, entry.built_at)):
+            self._cache.put(query, entry)
+        reply.answer(CandleAnswer(rows=_rows(candles, query), source="database"))
+
+    # Writing
+
+    async def _take_file(self, message: TakeFile) -> None:
+        put = self._store.put_candles if message.kind == "candles" else self._store.put_ticks
+        try:
+            merged = await put(message.file)
+        except HistoryError as error:
+            message.reply.refuse(error)
+            return
+        self._loads += 1
+        message.reply.answer(merged)
+
+    async def _take_factors(self, message: TakeFactors) -> None:
+        try:
+            merged = await self._durable.put_factors(message.factors)
+        except DurableError as error:
+            message.reply.refuse(error)
+            return
+        self._loads += 1
+        message.reply.answer(merged)
+
+
+    async def _keep_recording(self, recorded: TickBuffer, file: Path) -> None:
+        try:
+            while True:
+                await trio.sleep(PUT_SECONDS)
+                await self._put_recorded(recorded, file)
+        finally:
+            with trio.move_on_after(LAST_PUT_SECONDS, shield=True):
+                await self._put_recorded(recorded, file)
+
+    async def _put_recorded(self, recorded: TickBuffer, file: Path) -> None:
+        """Put what waits; it is no load: no candle comes of it."""
+        entries = recorded.drain()
+        if not entries:
+            return
+        try:
+            await trio.to_thread.run_sync(write_ticks, entries, file)
+            await self._store.put_ticks(file)
+        except (HistoryError, OSError) as error:
+            recorded.put_back(entries)
+            _log.warning("recorded ticks could not be put and wait (%s dropped so far): %s", recorded.dropped, error)
+
+    # Checking
+
+    async def _check(self, message: CheckStore) -> None:
+        try:
+            message.reply.answer(await check_store(self._store, self._durable, self._identity_of))
+        except (HistoryError, DurableError) as error:
+            message.reply.refuse(error)
+
+    async def _identity_of(self, instrument_id: str) -> Identity | None:
+        found = self._catalogue.value.find_ever(instrument_id)
+        if found is not None:
+            return found.instrument.identity
+        return await self._durable.history_instrument(instrument_id)
+
+
+def _encode(query: CandleQuery, frame: pl.DataFrame, factors: Sequence[Factor] | None) -> EncodedCandles:
+    if factors is not None:
+        frame = adjust_candles(frame, steps(factors, query.known_as_of))
+    return encode_candles(frame, query.places)
+
+
+def _rows(candles: EncodedCandles, query: CandleQuery) -> bytes:
+    return candles.between(day_start(query.first), day_end(query.last))

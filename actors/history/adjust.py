@@ -1,0 +1,121 @@
+"""Corporate-action adjustment at read time (spec 1 §3.2, 4.8; architecture 11). Plain functions over whole columns.
+
+A price of India day d is multiplied by the product of the price factors with ex_date > d, a volume by that of the volume
+factors. The last price is therefore never changed, and a reader who knows of no event sees what was traded.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from decimal import Decimal
+
+import attrs
+import polars as pl
+
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.store.durable_history import Factor
+from onebroker.config.clock import IST
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_DAY = 24 * 3600 * MICROSECONDS
+IST_MICROSECONDS = int(IST.utcoffset(None).total_seconds()) * MICROSECONDS
+_WRITTEN = 5e-16
+"""Relative: what separates a product of floats from the decimal figure it stands for. A half so written is rounded up."""
+
+
+def day_start(day: date) -> int:
+    """Return midnight in India at the start of a day, in microseconds UTC."""
+    return (day.toordinal() - _EPOCH) * _DAY - IST_MICROSECONDS
+
+
+def day_end(day: date) -> int:
+    """Return midnight in India at the end of a day (any day, also the last one a date can name)."""
+    return day_start(day) + _DAY
+
+
+@attrs.frozen
+class Steps:
+    """The factors of one instrument as steps of time: between `starts[i - 1]` and `starts[i]` those at `i` apply."""
+
+    starts: tuple[int, ...]
+    """Midnights of the ex-dates, rising, microseconds UTC."""
+    prices: tuple[float, ...]
+    """One more than `starts`; the last is 1."""
+    volumes: tuple[float, ...]
+
+
+NO_STEPS = Steps((), (1.0,), (1.0,))
+
+
+def steps(factors: Iterable[Factor], known_as_of: date | None = None) -> Steps:
+    """Return the steps of the factors with an ex-date on or before `known_as_of` (None: all). Products are exact decimals."""
+    by_day: dict[date, tuple[Decimal, Decimal]] = {}
+    for factor in factors:
+        if known_as_of is None or factor.ex_date <= known_as_of:
+            price, volume = by_day.get(factor.ex_date, (Decimal(1), Decimal(1)))
+            by_day[factor.ex_date] = (price * factor.price_factor, volume * factor.volume_factor)
+    days = sorted(by_day)
+    prices, volumes = [Decimal(1)], [Decimal(1)]
+    for day in reversed(days):
+        prices.append(prices[-1] * by_day[day][0])
+        volumes.append(volumes[-1] * by_day[day][1])
+    return Steps(
+        starts=tuple(day_start(day) for day in days),
+        prices=tuple(float(price) for price in reversed(prices)),
+        volumes=tuple(float(volume) for volume in reversed(volumes)),
+    )
+
+
+def adjust_candles(frame: pl.DataFrame, applied: Steps) -> pl.DataFrame:
+    """Return candles adjusted, not yet rounded, with their `price_factor`."""
+    place = pl.Series("place", applied.starts, pl.Int64).search_sorted(frame["time"], side="right")
+    price = pl.Series("price_factor", applied.prices, pl.Float64).gather(place)
+    volume = pl.Series("volume_factor", applied.volumes, pl.Float64).gather(place)
+    prices = [(frame[name] * price).alias(name) for name in ("open", "high", "low", "close")]
+    return frame.with_columns(*prices, _whole(frame["volume"] * volume).alias("volume"), price)
+
+
+def parts(frame: pl.DataFrame, applied: Steps) -> Iterator[tuple[pl.DataFrame, float, float]]:
+    """Yield the rows (oldest first) of each step with its price and volume factor."""
+    bounds = [0, *(int(frame["time"].search_sorted(start)) for start in applied.starts), frame.height]
+    for number, (price, volume) in enumerate(zip(applied.prices, applied.volumes, strict=True)):
+        if bounds[number] < bounds[number + 1]:
+            yield frame.slice(bounds[number], bounds[number + 1] - bounds[number]), price, volume
+
+
+_TICK_PRICES = ("last_price", "average_price", "open", "high", "low", "close")
+_TICK_QUANTITIES = ("last_quantity", "volume", "buy_quantity", "sell_quantity")
+
+
+def adjust_ticks(frame: pl.DataFrame, price: float, volume: float) -> pl.DataFrame:
+    """Return the ticks of one step adjusted, not yet rounded; their depth too."""
+    if price == 1.0 and volume == 1.0:
+        return frame
+    level = pl.element().struct
+    levels = pl.struct(
+        price=level.field("price") * price,
+        quantity=whole(level.field("quantity") * volume),
+        orders=level.field("orders"),
+    )
+    return frame.with_columns(
+        *(pl.col(name) * price for name in _TICK_PRICES),
+        *(whole(pl.col(name) * volume) for name in _TICK_QUANTITIES),
+        *(pl.col(name).list.eval(levels) for name in ("buy", "sell")),
+    )
+
+
+def whole(expression: pl.Expr) -> pl.Expr:
+    """Round half up to whole units."""
+    return rounded(expression, 0).cast(pl.Int64)
+
+
+def rounded(expression: pl.Expr, places: int) -> pl.Expr:
+    """Round half away from zero, on the written decimals as `money.round_half_up` does, but for whole columns of float64."""
+    scale = 10.0**places
+    scaled = (expression * scale).abs()
+    whole_units = (scaled + 0.5 + scaled * _WRITTEN).floor() * expression.sign()
+    # polars divides a column by multiplying it with the inverse, which is off by the last bit; its `round` mends that.
+    return (whole_units / scale).round(places)
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    return pl.select(whole(pl.lit(column))).to_series()

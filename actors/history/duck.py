@@ -1,0 +1,245 @@
+"""The history store in one DuckDB file: columns, clustered by instrument and time as they are loaded (architecture 8, 12).
+
+The connection is opened at the first call. Every call works in a worker thread on a cursor of its own, so the trio loop never
+waits for the disk. One write at a time, each in one transaction. What is asked and answered travels as Arrow through
+polars, never row by row; a file that is put is read by DuckDB itself.
+
+Ticks are read in short queries over windows of time that widen and narrow with what they hold: a sort of the whole range
+would hold it in memory and keep the first byte waiting. All of them see the state of the moment the first began.
+"""
+
+import threading
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import polars as pl
+import trio
+
+from onebroker.actors.history import merging
+from onebroker.actors.history.interface import (
+    CANDLE_VALUES,
+    MICROSECONDS,
+    MOST_TICKS,
+    SERIES_SCHEMA,
+    TICK_VALUES,
+    HistoryError,
+)
+from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
+from onebroker.actors.store.merged import Merged
+
+T = TypeVar("T")
+
+READERS = 2
+"""Worker threads that read at the same time."""
+FIRST_WINDOW = 60 * MICROSECONDS
+FIRST_TICKS = 500
+"""Rows of the first frame: a client has its first bytes before the first large frame is read."""
+WIDENING = 4
+MOST_WINDOW = 3660 * 24 * 3600 * MICROSECONDS
+
+_CANDLE_COLUMNS = ", ".join(CANDLE_VALUES)
+_TICK_COLUMNS = ", ".join(TICK_VALUES)
+
+
+class DuckHistory:
+    """Implements `HistoryStore` over the file at `path`. `memory_limit` as DuckDB writes sizes, such as `1GB`."""
+
+    def __init__(self, path: Path, *, memory_limit: str) -> None:
+        self._path = path
+        self._memory_limit = memory_limit
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._invalid: list[duckdb.DuckDBPyConnection] = []
+        """To be closed when nobody works on a cursor of them."""
+        self._opening = threading.Lock()
+        self._open: set[duckdb.DuckDBPyConnection] = set()
+        """Cursors of running answers."""
+        self._closed = 0
+        """How often the store was closed: an answer of before ends."""
+        self._limiter = trio.CapacityLimiter(READERS)
+        self._writing = trio.Lock()
+
+    @property
+    def answers(self) -> int:
+        """How many calls and streams are being answered."""
+        return len(self._open)
+
+    async def put_candles(self, file: Path) -> Merged:
+        return await self._put(CANDLES, file)
+
+    async def put_ticks(self, file: Path) -> Merged:
+        return await self._put(TICKS, file)
+
+    async def _put(self, table: Table, file: Path) -> Merged:
+        async with self._writing:
+            return await self._call(lambda cursor: merging.merge(cursor, table, file))
+
+    async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        query = (
+            f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {_uuid(instrument_id)} AND minutes = {int(minutes)}"
+            f" AND {_within(start, end)} ORDER BY time"
+        )
+        return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
+
+    async def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
+        instrument, opened = _uuid(instrument_id), self._closed
+        cursor = await self._in_thread(self._begin)
+        try:
+            at = await self._next_tick(cursor, instrument, start, end)
+            window, most = FIRST_WINDOW, FIRST_TICKS
+            while at is not None:
+                until = min(at + window, end)
+                frame = await self._in_thread(_window, cursor, instrument, at, until, most)
+                if self._closed != opened:
+                    raise HistoryError(f"{self._path.name} was closed")
+                if frame.height:
+                    yield frame
+                if frame.height == most:
+                    last = int(frame["time"][-1])
+                    window, at, most = max((last - at) * MOST_TICKS // most, 1), last + 1, MOST_TICKS
+                    continue
+                most = MOST_TICKS
+                if frame.height < MOST_TICKS // 2:
+                    window = min(window * WIDENING, MOST_WINDOW)
+                at = until if frame.height and until < end else await self._next_tick(cursor, instrument, until, end)
+        finally:
+            with trio.CancelScope(shield=True):  # a cursor that stays open would keep the file's old states for ever
+                await trio.to_thread.run_sync(self._end, cursor, limiter=self._limiter)
+
+    async def series(self) -> pl.DataFrame:
+        query = (
+            "SELECT instrument::VARCHAR AS instrument_id, minutes::INTEGER AS minutes, count(*) AS rows,"
+            " min(time) AS first, max(time) AS last FROM candles GROUP BY ALL UNION ALL"
+            " SELECT instrument::VARCHAR, NULL::INTEGER, count(*), min(time), max(time) FROM ticks GROUP BY ALL"
+            " ORDER BY 1, 2 NULLS LAST"
+        )
+        return await self._call(lambda cursor: _frame(cursor, query, SERIES_SCHEMA))
+
+    async def close(self) -> None:
+        self._closed += 1
+        for cursor in tuple(self._open):
+            cursor.interrupt()
+        # DuckDB's process crashes when a connection is closed while another thread works on one of its cursors.
+        everybody = [object() for _ in range(READERS)]
+        async with self._writing, AsyncExitStack() as stack:
+            for one in everybody:
+                await self._limiter.acquire_on_behalf_of(one)
+                stack.callback(self._limiter.release_on_behalf_of, one)
+            await trio.to_thread.run_sync(self._close)
+
+    async def _next_tick(
+        self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int
+    ) -> int | None:
+        """Return the time of the first tick of the range: gaps of nights and years are jumped."""
+        query = f"SELECT min(time) AS time FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
+        found: int | None = (await self._in_thread(_frame, cursor, query, {"time": pl.Int64()}))["time"][0]
+        return found
+
+    # In worker threads
+
+    async def _call(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        return await self._in_thread(self._work, work)
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        def guarded() -> T:
+            with _our_errors(self._path):
+                return work(*arguments)
+
+        return await trio.to_thread.run_sync(guarded, limiter=self._limiter)
+
+    def _work(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        cursor = self._cursor()
+        try:
+            return work(cursor)
+        except duckdb.FatalException:
+            self._give_up()
+            raise
+        finally:
+            self._end(cursor)
+
+    def _give_up(self) -> None:
+        """Leave a connection whose database has become invalid: the next call opens the file again."""
+        with self._opening:
+            if self._connection is not None:
+                self._invalid.append(self._connection)
+                self._connection = None
+
+    def _begin(self) -> duckdb.DuckDBPyConnection:
+        """Return a cursor that sees one state of the store from its first query on."""
+        cursor = self._cursor()
+        try:
+            cursor.execute("BEGIN TRANSACTION")
+        except BaseException:
+            self._end(cursor)
+            raise
+        return cursor
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._opening:
+            if self._connection is None:
+                self._connection = self._connect()
+            cursor = self._connection.cursor()
+            self._open.add(cursor)
+            return cursor
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection = duckdb.connect(
+            str(self._path),
+            config={
+                "threads": 1,
+                "memory_limit": self._memory_limit,
+                "temp_directory": str(self._path.parent / "spill"),
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            },
+        )
+        self._path.chmod(0o600)
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return connection
+
+    def _end(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        with self._opening:
+            self._open.discard(cursor)
+        cursor.close()
+
+    def _close(self) -> None:
+        """Let the connection go; cursors of answers that end now close themselves, the last of them the file."""
+        self._give_up()
+        while self._invalid:
+            self._invalid.pop().close()
+
+
+def _window(cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int, most: int) -> pl.DataFrame:
+    query = (
+        f"SELECT {_TICK_COLUMNS} FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
+        f" ORDER BY time LIMIT {most}"
+    )
+    return _frame(cursor, query, TICK_VALUES)
+
+
+def _frame(cursor: duckdb.DuckDBPyConnection, query: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    # Values stand in the text (numbers, and an id that is one): a prepared query is fifty times slower to Arrow.
+    return pl.DataFrame(cursor.sql(query)).cast(pl.Schema(schema))
+
+
+def _uuid(instrument_id: str) -> str:
+    """Return the id as SQL. Raises ValueError when it is none."""
+    return f"'{uuid.UUID(instrument_id)}'::UUID"
+
+
+def _within(start: int, end: int) -> str:
+    return f"time >= {int(start)} AND time < {int(end)}"
+
+
+@contextmanager
+def _our_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.Error, OSError, pl.exceptions.PolarsError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise HistoryError(f"{path.name}: {first}") from error

@@ -1,0 +1,93 @@
+"""Frames of candles and ticks into the JSON text of answers, whole columns at a time (spec 1 §2.4). Run in worker threads."""
+
+from collections.abc import Iterator
+from io import BytesIO
+
+import attrs
+import polars as pl
+
+from onebroker.actors.history.adjust import IST_MICROSECONDS, rounded
+
+ROWS_AT_ONCE = 2_000
+"""Ticks turned into text at once. Twice as many are a tenth faster, but the allocator keeps more of what they took."""
+COLUMNS = ("time", "open", "high", "low", "close", "volume", "oi")
+PRICE_FACTOR = "price_factor"
+_PRICES = ("open", "high", "low", "close")
+
+
+@attrs.frozen
+class EncodedCandles:
+    """Candles as JSON arrays joined by commas, with where each ends."""
+
+    times: pl.Series
+    """Microseconds UTC, rising."""
+    ends: pl.Series
+    """Of each row, the place after its comma (as if the last had one too)."""
+    body: bytes = attrs.field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, nearly."""
+        return len(self.body) + 16 * len(self.times)
+
+    def between(self, start: int, end: int) -> bytes:
+        """Return the rows with start <= time < end, joined by commas."""
+        first, last = (int(self.times.search_sorted(at)) for at in (start, end))
+        if first >= last:
+            return b""
+        return self.body[int(self.ends[first - 1]) if first else 0 : int(self.ends[last - 1]) - 1]
+
+
+def encode_candles(frame: pl.DataFrame, places: int) -> EncodedCandles:
+    """Encode candles (oldest first) in the order of COLUMNS, then `price_factor` where the frame has it.
+
+    Prices are rounded to `places`.
+    """
+    local = (pl.col("time") + IST_MICROSECONDS).cast(pl.Datetime("us"))
+    fields = [
+        pl.lit('["') + local.dt.strftime("%Y-%m-%dT%H:%M:%S+05:30") + pl.lit('"'),
+        *(_number(rounded(pl.col(name), places)) for name in _PRICES),
+        *(_number(pl.col(name)) for name in COLUMNS[5:]),
+        *([_number(pl.col(PRICE_FACTOR))] if PRICE_FACTOR in frame.columns else []),
+    ]
+    rows = frame.select(pl.concat_str(fields, separator=",") + pl.lit("]")).to_series()
+    return EncodedCandles(
+        times=frame["time"].rechunk(),
+        ends=(rows.str.len_bytes().cast(pl.Int64) + 1).cum_sum(),
+        body=",".join(rows.to_list()).encode(),
+    )
+
+
+def _number(expression: pl.Expr) -> pl.Expr:
+    return expression.cast(pl.String).fill_null("null")
+
+
+def encode_ticks(frame: pl.DataFrame, places: int) -> Iterator[bytes]:
+    """Yield the ticks as JSON objects joined by commas, some thousand at a time. Prices are rounded to `places`."""
+    for place in range(0, frame.height, ROWS_AT_ONCE):
+        yield _tick_objects(frame.slice(place, ROWS_AT_ONCE), places)
+
+
+def _tick_objects(frame: pl.DataFrame, places: int) -> bytes:
+    def price(name: str) -> pl.Expr:
+        return rounded(pl.col(name), places)
+
+    level = pl.element().struct
+    levels = pl.struct(
+        price=rounded(level.field("price"), places), quantity=level.field("quantity"), orders=level.field("orders")
+    )
+    recorded = pl.col("buy").is_not_null() | pl.col("sell").is_not_null()
+    depth = pl.struct(*(pl.col(name).fill_null([]).list.eval(levels) for name in ("buy", "sell")))
+    objects = frame.select(
+        pl.col("time").cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").alias("time"),
+        "broker",
+        price("last_price"),
+        price("average_price"),
+        pl.struct(*(price(name) for name in ("open", "high", "low", "close"))).alias("ohlc"),
+        "last_quantity", "volume", "buy_quantity", "sell_quantity", "oi",
+        pl.when(recorded).then(depth).alias("depth"),
+    )  # fmt: skip
+    # A line a row; a line break inside a text would be written as \n, so none of them is data.
+    lines = BytesIO()
+    objects.write_ndjson(lines)
+    return lines.getvalue().rstrip(b"\n").replace(b"\n", b",")

@@ -1,0 +1,92 @@
+"""The history store as everybody else sees it: six calls (architecture 4, 8), and the frames that go in and come out.
+
+Times are whole microseconds since the epoch (UTC); prices rupees as they were traded, unadjusted; quantities units.
+"""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from onebroker.actors.store.merged import Merged
+from onebroker.config.intervals import INTERVALS
+
+MICROSECONDS = 1_000_000
+MOST_TICKS = 20_000
+"""Rows of one frame of `ticks`: what is in memory at a time."""
+
+INTERVAL_NAMES = {minutes: name for name, minutes in INTERVALS.items()}
+
+CANDLE_VALUES: dict[str, pl.DataType] = {
+    "time": pl.Int64(),
+    "open": pl.Float64(),
+    "high": pl.Float64(),
+    "low": pl.Float64(),
+    "close": pl.Float64(),
+    "volume": pl.Int64(),
+    "oi": pl.Int64(),
+}
+CANDLE_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "minutes": pl.Int32(), **CANDLE_VALUES}
+"""A file of `put_candles`: `minutes` is the interval (config.intervals); a day candle begins at midnight in India."""
+
+LEVELS = pl.List(pl.Struct({"price": pl.Float64, "quantity": pl.Int64, "orders": pl.Int64}))
+TICK_VALUES: dict[str, pl.DataType] = {
+    "time": pl.Int64(),
+    "broker": pl.String(),
+    "last_price": pl.Float64(),
+    "average_price": pl.Float64(),
+    "open": pl.Float64(),
+    "high": pl.Float64(),
+    "low": pl.Float64(),
+    "close": pl.Float64(),
+    "last_quantity": pl.Int64(),
+    "volume": pl.Int64(),
+    "buy_quantity": pl.Int64(),
+    "sell_quantity": pl.Int64(),
+    "oi": pl.Int64(),
+    "buy": LEVELS,
+    "sell": LEVELS,
+}
+TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), **TICK_VALUES}
+"""A file of `put_ticks`; `buy` and `sell` are null where no depth was recorded."""
+
+CANDLE_KEY = ("instrument_id", "minutes", "time")
+TICK_KEY = ("instrument_id", "time")
+
+SERIES_SCHEMA: dict[str, pl.DataType] = {
+    "instrument_id": pl.String(),
+    "minutes": pl.Int32(),
+    "rows": pl.Int64(),
+    "first": pl.Int64(),
+    "last": pl.Int64(),
+}
+"""What is stored, a row a series; `minutes` is null for ticks."""
+
+
+class HistoryError(Exception):
+    """The history store cannot be read or written now; nothing of the call was written."""
+
+
+class HistoryStore(Protocol):
+    """Every method raises HistoryError when the store cannot be used."""
+
+    async def put_candles(self, file: Path) -> Merged:
+        """Take in a Parquet file of CANDLE_SCHEMA, whole or not at all: it is on disk when this returns. Of two rows with the
+        same key the later counts."""
+
+    async def put_ticks(self, file: Path) -> Merged:
+        """The same for TICK_SCHEMA."""
+
+    async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        """Return the candles with start <= time < end as CANDLE_VALUES, oldest first."""
+
+    def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
+        """Yield the ticks with start <= time < end as frames of TICK_VALUES, oldest first, at most MOST_TICKS each, from one
+        state of the store. Closing the generator ends the query."""
+
+    async def series(self) -> pl.DataFrame:
+        """Return what is stored as SERIES_SCHEMA, by instrument and interval."""
+
+    async def close(self) -> None:
+        """End every query and let the file go; a later call opens it again."""

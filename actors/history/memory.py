@@ -1,0 +1,108 @@
+"""The history store in memory, without threads: for tests under a mocked clock, held to the same contract as DuckDB's."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import polars as pl
+import trio
+
+from onebroker.actors.history.interface import (
+    CANDLE_KEY,
+    CANDLE_SCHEMA,
+    CANDLE_VALUES,
+    MOST_TICKS,
+    SERIES_SCHEMA,
+    TICK_KEY,
+    TICK_SCHEMA,
+    TICK_VALUES,
+    HistoryError,
+)
+from onebroker.actors.store.merged import Merged
+
+
+class MemoryHistory:
+    """Implements `HistoryStore`; `fail_with` makes every call fail until `come_back`."""
+
+    def __init__(self) -> None:
+        self._candles = pl.DataFrame(schema=CANDLE_SCHEMA)
+        self._ticks = pl.DataFrame(schema=TICK_SCHEMA)
+        self._away: HistoryError | None = None
+        self._closed = 0
+        """How often it was closed: a query of before ends."""
+
+    def fail_with(self, error: HistoryError) -> None:
+        self._away = error
+
+    def come_back(self) -> None:
+        self._away = None
+
+    async def put_candles(self, file: Path) -> Merged:
+        await self._contact()
+        self._candles, merged = merge(self._candles, _read(file), CANDLE_KEY)
+        return merged
+
+    async def put_ticks(self, file: Path) -> Merged:
+        await self._contact()
+        self._ticks, merged = merge(self._ticks, _read(file), TICK_KEY)
+        return merged
+
+    async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        await self._contact()
+        wanted = (pl.col("instrument_id") == instrument_id) & (pl.col("minutes") == minutes) & _within(start, end)
+        return self._candles.filter(wanted).sort("time").select(*CANDLE_VALUES)
+
+    async def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
+        await self._contact()
+        opened = self._closed
+        wanted = (pl.col("instrument_id") == instrument_id) & _within(start, end)
+        found = self._ticks.filter(wanted).sort("time").select(*TICK_VALUES)
+        for place in range(0, found.height, MOST_TICKS):
+            await self._contact()
+            if self._closed != opened:
+                raise HistoryError("the history store was closed")
+            yield found.slice(place, MOST_TICKS)
+
+    async def series(self) -> pl.DataFrame:
+        await self._contact()
+        parts = [
+            frame.group_by("instrument_id", "minutes").agg(
+                rows=pl.len().cast(pl.Int64), first=pl.col("time").min(), last=pl.col("time").max()
+            )
+            for frame in (self._candles, self._ticks.with_columns(minutes=pl.lit(None, pl.Int32)))
+        ]
+        return pl.concat(parts).select(*SERIES_SCHEMA).sort("instrument_id", "minutes", nulls_last=True)
+
+    async def close(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self._closed += 1
+
+    async def _contact(self) -> None:
+        await trio.lowlevel.checkpoint()
+        if self._away is not None:
+            raise self._away
+
+
+def merge(stored: pl.DataFrame, given: pl.DataFrame, key: tuple[str, ...]) -> tuple[pl.DataFrame, Merged]:
+    """Return `stored` with the rows of `given` in it, and what became of them."""
+    distinct = given.unique(maintain_order=True, keep="last")
+    newest = distinct.unique(key, maintain_order=True, keep="last")
+    fresh = newest.join(stored, on=key, how="anti")
+    known = newest.join(stored.select(key), on=key, how="semi")
+    same = known.join(stored, on=stored.columns, how="semi", nulls_equal=True)
+    merged = Merged(
+        added=fresh.height,
+        replaced=known.height - same.height + distinct.height - newest.height,
+        equal=same.height + given.height - distinct.height,
+    )
+    return pl.concat([stored.join(newest, on=key, how="anti"), newest]), merged
+
+
+def _within(start: int, end: int) -> pl.Expr:
+    return (pl.col("time") >= start) & (pl.col("time") < end)
+
+
+def _read(file: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise HistoryError(str(error)) from error

@@ -1,0 +1,86 @@
+"""Takes a staged Parquet file into a table: same key and equal is ignored, same key and different is replaced.
+
+In one transaction: a kill leaves all of the file or nothing of it, and the same file twice changes nothing.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from onebroker.actors.history.tables import Table
+from onebroker.actors.store.merged import Merged
+
+
+def merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merged:
+    """Return what became of the file's rows. Raises duckdb.Error; nothing is written then."""
+    cursor.execute("BEGIN TRANSACTION")
+    try:
+        merged = _merge(cursor, table, file)
+        cursor.execute("COMMIT")
+    except BaseException:
+        cursor.execute("ROLLBACK")
+        raise
+    return merged
+
+
+def _merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merged:
+    given, distinct = _stage(cursor, table, file)
+    kept = _count(cursor, "SELECT count(*) FROM incoming")
+    _match(cursor, table)
+    same = _count(cursor, "SELECT count(*) FROM matched WHERE NOT differs")
+    different = _count(cursor, "SELECT count(*) FROM matched WHERE differs")
+    if different:
+        cursor.execute(f"DELETE FROM {table.name} WHERE rowid IN (SELECT stored FROM matched WHERE differs)")
+    columns = ", ".join((*table.key, *table.values))
+    cursor.execute(
+        f"INSERT INTO {table.name} ({columns}) SELECT {columns} FROM incoming"
+        f" WHERE rowid NOT IN (SELECT given FROM matched WHERE NOT differs) ORDER BY {', '.join(table.key)}"
+    )
+    for name in ("incoming", "matched"):
+        cursor.execute(f"DROP TABLE {name}")
+    return Merged(
+        added=kept - same - different, replaced=different + distinct - kept, equal=same + given - distinct
+    )
+
+
+def _stage(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> tuple[int, int]:
+    """Make `incoming`, the last row of each key; return how many rows the file has, and how many different ones."""
+    columns, key = ", ".join((*table.key[1:], *table.values)), ", ".join(table.key)
+    rows = f"SELECT instrument_id::UUID AS instrument, {columns} FROM read_parquet({_text(str(file))}"
+    given = _count(cursor, f"SELECT count(*) FROM ({rows}))")
+    if given == _count(cursor, f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM ({rows})))"):
+        cursor.execute(f"CREATE TEMP TABLE incoming AS {rows})")
+        return given, given
+    cursor.execute(
+        f"CREATE TEMP TABLE incoming AS {rows}, file_row_number = true)"
+        f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY file_row_number DESC) = 1"
+    )
+    return given, _count(cursor, f"SELECT count(*) FROM (SELECT DISTINCT * FROM ({rows})))")
+
+
+def _match(cursor: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Make `matched`: the rows of `incoming` whose key is stored, and whether anything else of them differs."""
+    differs = " OR ".join(f"i.{name} IS DISTINCT FROM s.{name}" for name in table.values)
+    keys = " AND ".join(f"i.{name} = s.{name}" for name in table.key)
+    cursor.execute(
+        f"CREATE TEMP TABLE matched AS SELECT i.rowid AS given, s.rowid AS stored, ({differs}) AS differs"
+        f" FROM incoming i JOIN {table.name} s ON {keys}"
+        # What the join cannot match need not be read: row groups outside the range are passed over.
+        f" WHERE s.time BETWEEN {_bound(cursor, 'min')} AND {_bound(cursor, 'max')}"
+    )
+
+
+def _bound(cursor: duckdb.DuckDBPyConnection, which: str) -> int:
+    return _count(cursor, f"SELECT coalesce({which}(time), 0) FROM incoming")
+
+
+def _count(cursor: duckdb.DuckDBPyConnection, query: str) -> int:
+    row: Sequence[int] | None = cursor.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _text(value: str) -> str:
+    """Return a text as SQL."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,186 @@
+"""Rows of files into rows of the store, whole columns at a time: every column comes as text, and each row that is wrong is
+refused with the first reason, without stopping the others (architecture 11).
+
+Whose instrument a row is, is resolved before (it comes as `instrument_id`); this is about everything else.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+import msgspec
+import polars as pl
+
+from onebroker.actors.history.adjust import IST_MICROSECONDS
+from onebroker.actors.history.interface import CANDLE_SCHEMA, LEVELS, MICROSECONDS, TICK_SCHEMA
+from onebroker.config.intervals import DAY_MINUTES, INTERVALS
+from onebroker.config.messages import history as sentences
+
+ROW = "row"
+"""Column that tells where in its file a row stands."""
+REASON = "reason"
+
+CANDLE_FIELDS = ("interval", "time", "open", "high", "low", "close", "volume", "oi")
+TICK_FIELDS = (
+    "time", "broker", "last_price", "average_price", "open", "high", "low", "close", "last_quantity", "volume",
+    "buy_quantity", "sell_quantity", "oi", "depth",
+)  # fmt: skip
+CANDLES_NEED = ("interval", "time", "open", "high", "low", "close")
+TICKS_NEED = ("time", "broker", "last_price")
+
+_MOMENT = (
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(Z|([+-])([0-9]{2}):?([0-9]{2})?)?)?$"
+)
+_MOST_EXACT = 2.0**53
+_FIRST_DAY = -719_162
+"""0001-01-01, the first a date can name, in days since the epoch."""
+
+
+@attrs.frozen
+class Checked:
+    good: pl.DataFrame
+    """Of CANDLE_SCHEMA or TICK_SCHEMA."""
+    refused: pl.DataFrame
+    """`row` and `reason`."""
+
+
+def moment(text: pl.Expr) -> pl.Expr:
+    """Return the microseconds UTC of moments as spec 1 §4.9 writes them (`http.moments` reads the same), null for others."""
+    parts = text.str.extract_groups(_MOMENT).struct
+
+    def number(group: int, absent: int = 0) -> pl.Expr:
+        return parts.field(str(group)).cast(pl.Int64).fill_null(absent)
+
+    day = parts.field("1").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int64)
+    fraction = parts.field("5").fill_null("").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    ahead = (number(8) * 60 + number(9)) * 60 * MICROSECONDS * pl.when(parts.field("7") == "-").then(-1).otherwise(1)
+    offset = pl.when(parts.field("6").is_null()).then(IST_MICROSECONDS).otherwise(ahead)
+    in_range = (number(2) < 24) & (number(3) < 60) & (number(4) < 60) & (number(8) < 24) & (number(9) < 60)
+    seconds = ((day * 24 + number(2)) * 60 + number(3)) * 60 + number(4)
+    return pl.when(in_range & (day >= _FIRST_DAY)).then(seconds * MICROSECONDS + fraction - offset)
+
+
+def check_candles(rows: pl.DataFrame) -> Checked:
+    """Check rows with `row`, `instrument_id` and text columns named as CANDLE_FIELDS (volume and oi may be missing).
+
+    A day candle begins at midnight in India, whatever time of its day is given.
+    """
+    prices = ("open", "high", "low", "close")
+    read = _with_missing(rows, CANDLE_FIELDS).with_columns(
+        moment(pl.col("time")).alias("_time"),
+        pl.col("interval").replace_strict(INTERVALS, default=None, return_dtype=pl.Int32).alias("minutes"),
+        *(_price(name) for name in prices),
+        *(_quantity(name) for name in ("volume", "oi")),
+    )
+    high, low = pl.col("_high"), pl.col("_low")
+    reasons = [
+        (pl.col("minutes").is_null(), sentences.INTERVAL_UNKNOWN),
+        (pl.col("_time").is_null(), sentences.must_be_moment("time")),
+        ((pl.col("_time") % MICROSECONDS) != 0, sentences.WHOLE_SECOND),
+        *((pl.col(f"_{name}").is_null(), sentences.must_be_number(name)) for name in prices),
+        ((high < pl.col("_open")) | (high < pl.col("_close")) | (high < low), sentences.HIGH_TOO_LOW),
+        ((low > pl.col("_open")) | (low > pl.col("_close")), sentences.LOW_TOO_HIGH),
+        *(_unreadable(name, sentences.must_be_quantity(name)) for name in ("volume", "oi")),
+    ]
+    day = 24 * 3600 * MICROSECONDS
+    midnight = (pl.col("_time") + IST_MICROSECONDS) // day * day - IST_MICROSECONDS
+    time = pl.when(pl.col("minutes") == DAY_MINUTES).then(midnight).otherwise(pl.col("_time"))
+    figures = {name: pl.col(f"_{name}") for name in (*prices, "volume", "oi")}
+    return _split(read, reasons, CANDLE_SCHEMA, {"time": time, **figures})
+
+
+def check_ticks(rows: pl.DataFrame, brokers: Iterable[str]) -> Checked:
+    """The same for ticks, with columns of TICK_FIELDS; `depth` is JSON text."""
+    prices = ("last_price", "average_price", "open", "high", "low", "close")
+    quantities = ("last_quantity", "volume", "buy_quantity", "sell_quantity", "oi")
+    full = _with_missing(rows, TICK_FIELDS)
+    read = full.with_columns(
+        moment(pl.col("time")).alias("_time"),
+        *(_price(name) for name in prices),
+        *(_quantity(name) for name in quantities),
+        *_depth(full["depth"]),
+    )
+    reasons = [
+        (pl.col("_time").is_null(), sentences.must_be_moment("time")),
+        (~pl.col("broker").is_in(list(brokers)).fill_null(False), sentences.BROKER_UNKNOWN),
+        (pl.col("_last_price").is_null(), sentences.must_be_number("last_price")),
+        *(_unreadable(name, sentences.must_be_number(name)) for name in prices[1:]),
+        *(_unreadable(name, sentences.must_be_quantity(name)) for name in quantities),
+        (pl.col("_wrong_depth"), sentences.DEPTH_FORM),
+    ]
+    figures = {name: pl.col(f"_{name}") for name in ("time", *prices, *quantities)}
+    return _split(read, reasons, TICK_SCHEMA, figures)
+
+
+def _with_missing(rows: pl.DataFrame, fields: Iterable[str]) -> pl.DataFrame:
+    """Return the rows with every field, blanks around texts gone and empty texts null."""
+    blank = [pl.lit(None, pl.String).alias(name) for name in fields if name not in rows.columns]
+    texts = [pl.col(name).str.strip_chars().replace("", None) for name in fields if name in rows.columns]
+    return rows.with_columns(*blank, *texts)
+
+
+def _price(name: str) -> pl.Expr:
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number).alias(f"_{name}")
+
+
+def _quantity(name: str) -> pl.Expr:
+    """Whole numbers of at least 0, also as other programs write them (`1200.0`)."""
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    written = pl.when((number == number.floor()) & (number < _MOST_EXACT)).then(number).cast(pl.Int64, strict=False)
+    whole = pl.coalesce(pl.col(name).cast(pl.Int64, strict=False), written)
+    return pl.when(whole >= 0).then(whole).alias(f"_{name}")
+
+
+def _unreadable(name: str, reason: str) -> tuple[pl.Expr, str]:
+    """A field that may be absent, and is there but not readable."""
+    return pl.col(name).is_not_null() & pl.col(f"_{name}").is_null(), reason
+
+
+class _Level(msgspec.Struct):
+    price: float
+    quantity: int
+    orders: int | None = None
+
+
+class _Depth(msgspec.Struct):
+    buy: list[_Level] = []
+    sell: list[_Level] = []
+
+
+def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Return `buy`, `sell` and which texts are no depth. JSON is read value by value; most files have none."""
+    if texts.null_count() == texts.len():
+        nothing = pl.Series("buy", [None] * texts.len(), LEVELS)
+        return nothing, nothing.alias("sell"), pl.Series("_wrong_depth", [False]).new_from_index(0, texts.len())
+    decoder = msgspec.json.Decoder(_Depth)
+    found: list[_Depth | None] = []
+    wrong: list[bool] = []
+    for text in texts.to_list():
+        try:
+            found.append(None if text is None else decoder.decode(text))
+            wrong.append(False)
+        except (msgspec.MsgspecError, ValueError):
+            found.append(None)
+            wrong.append(True)
+    sides = (
+        pl.Series(side, [one and [msgspec.structs.asdict(level) for level in getattr(one, side)] for one in found], LEVELS)
+        for side in ("buy", "sell")
+    )
+    return (*sides, pl.Series("_wrong_depth", wrong))  # type: ignore[return-value]  # two and one
+
+
+def _split(
+    read: pl.DataFrame,
+    reasons: list[tuple[pl.Expr, str]],
+    schema: Mapping[str, pl.DataType],
+    figures: Mapping[str, pl.Expr],
+) -> Checked:
+    reason = pl.coalesce(
+        *(pl.when(wrong.fill_null(False)).then(pl.lit(sentence)) for wrong, sentence in reasons),
+        pl.lit(None, pl.String),
+    ).alias(REASON)
+    judged = read.with_columns(reason)
+    good = judged.filter(pl.col(REASON).is_null())
+    chosen = [figures.get(name, pl.col(name)).cast(kind).alias(name) for name, kind in schema.items()]
+    return Checked(good.select(chosen), judged.filter(pl.col(REASON).is_not_null()).select(ROW, REASON))

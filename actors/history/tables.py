@@ -1,0 +1,43 @@
+"""The tables of the history file, and which column of a staged file is which."""
+
+import attrs
+
+_LEVELS = "STRUCT(price DOUBLE, quantity BIGINT, orders BIGINT)[]"
+
+SCHEMA = (
+    """
+    CREATE TABLE IF NOT EXISTS candles (
+        instrument UUID NOT NULL, minutes SMALLINT NOT NULL, time BIGINT NOT NULL,
+        open DOUBLE NOT NULL, high DOUBLE NOT NULL, low DOUBLE NOT NULL, close DOUBLE NOT NULL,
+        volume BIGINT, oi BIGINT
+    )
+    """,
+    f"""
+    CREATE TABLE IF NOT EXISTS ticks (
+        instrument UUID NOT NULL, time BIGINT NOT NULL, broker VARCHAR NOT NULL, last_price DOUBLE NOT NULL,
+        average_price DOUBLE, open DOUBLE, high DOUBLE, low DOUBLE, close DOUBLE,
+        last_quantity BIGINT, volume BIGINT, buy_quantity BIGINT, sell_quantity BIGINT, oi BIGINT,
+        buy {_LEVELS}, sell {_LEVELS}
+    )
+    """,
+)
+"""Times are microseconds UTC. There is no index: rows are merged by key, and row groups know the range of what they hold."""
+
+
+@attrs.frozen
+class Table:
+    name: str
+    key: tuple[str, ...]
+    values: tuple[str, ...]
+    """The other columns."""
+
+
+CANDLES = Table("candles", ("instrument", "minutes", "time"), ("open", "high", "low", "close", "volume", "oi"))
+TICKS = Table(
+    "ticks",
+    ("instrument", "time"),
+    (
+        "broker", "last_price", "average_price", "open", "high", "low", "close", "last_quantity", "volume",
+        "buy_quantity", "sell_quantity", "oi", "buy", "sell",
+    ),
+)  # fmt: skip

@@ -1,0 +1,63 @@
+"""Ticks from the store to JSON text as they are read: never more than one frame in memory (spec 1 §4.9)."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+import attrs
+import polars as pl
+import trio
+
+from onebroker.actors.history.adjust import NO_STEPS, Steps, adjust_ticks, parts, steps
+from onebroker.actors.history.encode import encode_ticks
+from onebroker.actors.history.interface import HistoryError, HistoryStore
+from onebroker.actors.history.messages import Basis
+from onebroker.actors.store.durable import Durable, DurableError
+from onebroker.config.messages import history as sentences
+from onebroker.config.refusal import Refusal
+
+
+@attrs.frozen(kw_only=True)
+class TickQuery:
+    instrument_id: str
+    start: int
+    """Microseconds UTC, included."""
+    end: int
+    """Excluded."""
+    basis: Basis
+    places: int
+    """Decimals of prices."""
+
+
+async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> AsyncGenerator[bytes, None]:
+    """Yield JSON objects joined by commas, some thousand at a time, oldest first. Closing it ends the query.
+
+    Raises Refusal 503 before the first, HistoryError later on.
+    """
+    applied = await _steps(durable, query)
+    begun = False
+    async with aclosing(store.ticks(query.instrument_id, query.start, query.end)) as frames:
+        try:
+            async for frame in frames:
+                texts = _texts(frame, applied, query.places)
+                while (text := await trio.to_thread.run_sync(next, texts, None)) is not None:
+                    begun = True
+                    yield text
+        except HistoryError as error:
+            if begun:
+                raise
+            raise Refusal(503, sentences.store_failed(str(error))) from error
+
+
+async def _steps(durable: Durable, query: TickQuery) -> Steps:
+    if query.basis != "adjusted":
+        return NO_STEPS
+    try:
+        return steps(await durable.factors(query.instrument_id))
+    except DurableError as error:
+        raise Refusal(503, sentences.factors_unreadable(str(error))) from error
+
+
+def _texts(frame: pl.DataFrame, applied: Steps, places: int) -> Iterator[bytes]:
+    """Yield the texts of a frame; each is made when it is asked for, in the thread that asks."""
+    for part, price, volume in parts(frame, applied):
+        yield from encode_ticks(adjust_ticks(part, price, volume), places)

@@ -1,0 +1,54 @@
+"""Changes of many things told to one reader that looks when it comes round: newest per key, never a queue that grows."""
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+import attrs
+import trio
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+MOST_KEYS = 50_000
+
+
+@attrs.frozen
+class Taken(Generic[K, V]):
+    """What has changed since the last look."""
+
+    newest: dict[K, V]
+    """In the order in which the keys changed first."""
+    overflowed: bool
+    """Whether more keys changed than are kept, so that `newest` is not all: read everything again."""
+
+
+class Changes(Generic[K, V]):
+    """Written by the owner of the things, without waiting; read by one other task. Nothing grows while nobody reads."""
+
+    def __init__(self, most_keys: int = MOST_KEYS) -> None:
+        self._most_keys = most_keys
+        self._newest: dict[K, V] = {}
+        self._overflowed = False
+        self._noted = trio.Event()
+
+    def note(self, key: K, value: V) -> None:
+        """Remember that `key` has changed to `value`."""
+        if len(self._newest) >= self._most_keys and key not in self._newest:
+            self._overflowed = True
+            return
+        self._newest[key] = value
+        self._noted.set()
+
+    async def wait(self) -> None:
+        """Wait until something has changed since the last `take`."""
+        if not self._newest:
+            self._noted = trio.Event()
+            await self._noted.wait()
+        else:
+            await trio.lowlevel.checkpoint()
+
+    def take(self) -> Taken[K, V]:
+        """Return what has changed since the last call."""
+        taken = Taken(self._newest, self._overflowed)
+        self._newest, self._overflowed = {}, False
+        return taken

@@ -1,0 +1,108 @@
+"""Who wants to hear of changes: parents, streams, anything that must act on a quote instead of asking for it now and then.
+
+What is followed is watched by the feeds. A follower is told which instruments changed, each once however often it changed, so
+that a slow one never has a queue behind it: it reads the newest quote when it comes to it. Followers outlive restarts of the quote
+book's actor.
+
+    with quotes.follow([instrument_id]) as follower:
+        async for changed in follower:
+            ...
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+import trio
+
+
+class Followers:
+    """All followers by instrument. Read by the quote book at every tick."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[Follower]] = {}
+        self.version = 0
+        """Changes whenever the followed instruments do."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the followed instruments."""
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def open(self, instrument_ids: Iterable[str]) -> "Follower":
+        """Return a follower, which must be closed."""
+        follower = Follower(self)
+        follower.follow(instrument_ids)
+        return follower
+
+    def changed(self, instrument_id: str) -> None:
+        """Tell its followers (quote book only)."""
+        for follower in self._of.get(instrument_id, ()):
+            follower.note(instrument_id)
+
+    def add(self, instrument_id: str, follower: "Follower") -> None:
+        self._of.setdefault(instrument_id, []).append(follower)
+        self.version += 1
+
+    def remove(self, instrument_id: str, follower: "Follower") -> None:
+        left = self._of[instrument_id]
+        left.remove(follower)
+        if not left:
+            del self._of[instrument_id]
+        self.version += 1
+
+
+class Follower:
+    """One who follows a set of instruments; iterate to hear of changes. One task iterates."""
+
+    def __init__(self, followers: Followers) -> None:
+        self._followers = followers
+        self._ids: frozenset[str] = frozenset()
+        self._changed: dict[str, None] = {}
+        self._arrived = trio.Event()
+
+    @property
+    def instrument_ids(self) -> frozenset[str]:
+        return self._ids
+
+    def follow(self, instrument_ids: Iterable[str]) -> None:
+        """Follow exactly these from now on."""
+        wanted = frozenset(instrument_ids)
+        for one in wanted - self._ids:
+            self._followers.add(one, self)
+        for one in self._ids - wanted:
+            self._followers.remove(one, self)
+            self._changed.pop(one, None)
+        self._ids = wanted
+
+    def note(self, instrument_id: str) -> None:
+        self._changed[instrument_id] = None
+        self._arrived.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Collection[str]:
+        """Wait for changes and return the instruments that have changed since the last time, the longest waiting first."""
+        await trio.lowlevel.checkpoint()
+        while not self._changed:
+            self._arrived = trio.Event()
+            await self._arrived.wait()
+        changed, self._changed = self._changed, {}
+        return tuple(changed)
+
+    def close(self) -> None:
+        self.follow(())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

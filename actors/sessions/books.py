@@ -1,0 +1,199 @@
+"""What one session knows of its broker's books and portfolio: the orders folded from reads and the order stream, the last rows of
+everything else, and since when no event can have been missed.
+
+Every step is synchronous. What is known goes to the document actors as slices and to the store row by row; which book should
+be read at once goes to the pollers (`read_soon`).
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
+from onebroker.actors.portfolio.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.fold import OrderFold, more_filled
+from onebroker.actors.sessions.reads import ReadDone
+from onebroker.actors.store.interface import Store
+from onebroker.actors.store.keys import Resource
+from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate
+from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
+from onebroker.config.clock import Clock, latest_boundary
+
+LIFE_SECONDS = 1.0
+"""How often a living order stream renews the books' `received_at`."""
+
+MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "funds")
+MOVED_BY_FILLS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
+_BY_STREAM: tuple[Resource, ...] = ("orders", "trades")
+
+
+class Books:
+    """The books and portfolio of one broker. Begins empty, or with what `restore` finds."""
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        store: Store,
+        documents: Mapping[Resource, Address[DocumentMessage]],
+        clock: Clock,
+        read_soon: Callable[[tuple[Resource, ...]], None],
+    ) -> None:
+        self._code = code
+        self._store = store
+        self._documents = documents
+        self._clock = clock
+        self._read_soon = read_soon
+        self._fold = OrderFold()
+        self._slices: dict[Resource, Slice] = {}
+        """What the documents were last told, and what lies in the store."""
+        self._read_began: dict[Resource, float] = {}
+        """Monotonic seconds at which the last good read of each began."""
+        self._errors: dict[Resource, str] = {}
+        """Why the last read failed; of those that did."""
+        self._positions: tuple[PositionRow, ...] = ()
+        self._holdings: tuple[HoldingRow, ...] = ()
+        self._stream_since = math.inf
+        """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not."""
+        self._life_shown = 0.0
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the session's view shows of them, by field of `SessionView`."""
+        return {
+            "orders": self._fold.rows,
+            "contradictions": self._fold.contradictions,
+            "orders_read_started": self._read_began.get("orders"),
+            "positions": self._positions,
+            "holdings": self._holdings,
+            "positions_read_started": self._read_began.get("positions"),
+            "read_errors": dict(self._errors),
+        }
+
+    # --- reads ------------------------------------------------------------------------------------------------------
+
+    def read_done(self, read: ReadDone) -> None:
+        """Take in one read, good or bad."""
+        if read.rows is None:
+            self._errors[read.resource] = read.error or ""
+            if read.unreadable:
+                self._keep(read.resource, None, read.finished_epoch, read.error)
+            return
+        rows = self._folded(read, read.rows) if read.resource == "orders" else read.rows
+        self._note_portfolio(read.resource, rows)
+        self._read_began[read.resource] = read.began_monotonic
+        self._keep(read.resource, rows, read.finished_epoch)
+        if self._errors.pop(read.resource, None) is not None:
+            self._read_soon(tuple(self._errors))  # the broker answers again: what else failed need not wait for its turn
+
+    def _folded(self, read: ReadDone, rows: Rows) -> Rows:
+        assert isinstance(rows, tuple)
+        orders = [row for row in rows if isinstance(row, OrderRow)]
+        before = self._fold
+        self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start())
+        if "orders" in self._read_began and more_filled(before, self._fold, orders):
+            self._read_soon(MOVED_BY_FILLS)
+        return self._order_rows()
+
+    def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
+        """Keep the last readable rows that brokers are chosen by: an unreadable answer is not an empty portfolio."""
+        if not isinstance(rows, tuple) or rows is self._rows_of(resource):
+            return
+        if resource == "positions":
+            self._positions = tuple(row for row in rows if isinstance(row, PositionRow))
+        elif resource == "holdings":
+            self._holdings = tuple(row for row in rows if isinstance(row, HoldingRow))
+
+    # --- the order stream -------------------------------------------------------------------------------------------
+
+    def stream_changed(self, *, connected: bool) -> None:
+        """Note that the order stream opened or broke: either way the books must be read again."""
+        self._stream_since = self._clock.monotonic() if connected else math.inf
+        self._read_soon(MOVED_BY_FILLS)
+
+    def heard(self, events: list[BrokerEvent]) -> bool:
+        """Fold what the order stream said, and tell whether orders were in it; any frame of it shows that the books are as we
+        know them."""
+        changed = False
+        for event in events:
+            if isinstance(event, OrderUpdate):
+                before = self._fold
+                self._fold = before.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
+                changed = True
+                filled = more_filled(before, self._fold, [event.order])
+                self._read_soon(MOVED_BY_FILLS if filled else MOVED_BY_ORDERS)
+            elif isinstance(event, TradeUpdate | BooksMoved):
+                self._read_soon(MOVED_BY_FILLS)
+        if changed:
+            self._show_orders()
+        else:
+            self._show_life()
+        return changed
+
+    def _show_orders(self) -> None:
+        """Tell what the stream changed. A book that was never read, or was unreadable, does not become one by an event; and
+        one read before a gap does not become newer."""
+        held = self._slices.get("orders")
+        if held is not None and held.error is None:
+            self._keep("orders", self._order_rows(), self._clock.epoch() if self._seen("orders") else held.received_at)
+
+    def _show_life(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._life_shown < LIFE_SECONDS:
+            return
+        self._life_shown = now
+        for resource in _BY_STREAM:
+            held = self._slices.get(resource)
+            if held is not None and held.error is None and self._seen(resource):
+                self._keep(resource, held.rows, self._clock.epoch())
+
+    def _seen(self, resource: Resource) -> bool:
+        """Tell whether the order stream has shown all since the last read of a book: that read was good, and no gap was
+        since it began."""
+        began = self._read_began.get(resource)
+        return began is not None and began >= self._stream_since and resource not in self._errors
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def _keep(self, resource: Resource, rows: Rows | None, received_at: float, error: str | None = None) -> None:
+        """Tell the document what is now known, and write what changed."""
+        now = Slice(broker=self._code, resource=resource, rows=rows, received_at=received_at, error=error)
+        self._store.post(*changes(self._slices.get(resource), now))
+        self._slices[resource] = now
+        self._documents[resource].replace((now.broker, resource), now)
+
+    def _order_rows(self) -> Rows:
+        """Return the folded orders; the same tuple as before when no row changed."""
+        rows = tuple(self._fold.rows.values())
+        before = self._rows_of("orders")
+        same = isinstance(before, tuple) and len(before) == len(rows) and all(map(operator.is_, before, rows))
+        return before if same and before is not None else rows
+
+    def _rows_of(self, resource: Resource) -> Rows | None:
+        held = self._slices.get(resource)
+        return held.rows if held is not None else None
+
+    def _day_start(self) -> float:
+        return latest_boundary(self._clock.now()).timestamp()
+
+    # --- after a restart --------------------------------------------------------------------------------------------
+
+    def restore(self, fields: Mapping[Resource, Mapping[str, bytes]]) -> None:
+        """Begin from the stored rows of each resource, where no read was quicker."""
+        for resource, stored_fields in fields.items():
+            stored = stored_slice(self._code, resource, stored_fields)
+            if stored is None or resource in self._slices:
+                continue
+            self._note_portfolio(resource, stored.rows)
+            self._slices[resource] = stored
+            if resource == "orders" and stored.rows is not None:
+                self._begin_fold(stored.rows, stored.received_at)
+
+    def _begin_fold(self, rows: Rows, received_at: float) -> None:
+        """Put the stored orders under what the stream may have said already."""
+        assert isinstance(rows, tuple)
+        heard, now = self._fold.rows.values(), self._clock.epoch()
+        self._fold = OrderFold.of([row for row in rows if isinstance(row, OrderRow)], at=received_at)
+        for row in heard:
+            self._fold = self._fold.event(row, at=now, day_start=self._day_start())

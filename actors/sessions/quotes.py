@@ -1,0 +1,72 @@
+"""REST quotes over a session's login: a lost connection is tried once more, and a dead login is repaired once."""
+
+import trio
+
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
+from onebroker.actors.sessions.messages import LoginNeeded
+from onebroker.actors.sessions.reads import READ_SECONDS
+from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.records import Listing, Tick
+from onebroker.brokers.requests import (
+    BrokerError,
+    BrokerRefusal,
+    NotSent,
+    OutcomeUnknown,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+
+ROOM_SECONDS = 1.0
+"""A quote does not wait longer for room in the broker's budget: somebody waits for it, and the next broker may have room."""
+
+
+class QuoteReader:
+    """Fetches quotes of one broker. Child-task code of the session actor."""
+
+    def __init__(self, broker: Broker, login: LoginKeeper, caller: Caller) -> None:
+        self._broker = broker
+        self._login = login
+        self._caller = caller
+
+    async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:
+        """Return ticks by broker_token. Raises LoginNeeded, BrokerError."""
+        access = await self._access()
+        try:
+            return await self._fetch_once(access, listings)
+        except BrokerRefusal as refusal:
+            if refusal.kind is not RefusalKind.SESSION_DEAD:
+                raise
+            self._login.dead(access)
+        with trio.move_on_after(CALL_SECONDS):
+            return await self._fetch_once(await self._login.wait_other(access), listings)
+        raise LoginNeeded(self._broker.code)
+
+    async def _access(self) -> Access:
+        """Return the live login; one that is just being repaired, because another call found it dead, is waited for."""
+        access, since = self._login.live, self._login.repairing_since
+        if access is None and since is not None:
+            with trio.move_on_after(since + CALL_SECONDS - trio.current_time()):
+                return await self._login.wait_live()
+        if access is None:
+            raise LoginNeeded(self._broker.code)
+        return access
+
+    async def _fetch_once(self, access: Access, listings: tuple[Listing, ...]) -> dict[str, Tick]:
+        codec = self._broker.quotes
+        if codec is None:
+            raise BrokerError(f"{self._broker.code} has no quotes")
+        response = await self._call(codec.quote_request(access, listings))
+        try:
+            return codec.parse_quotes(response, listings)
+        except BrokerRefusal as refusal:
+            self._caller.heed(refusal)
+            raise
+
+    async def _call(self, request: WireRequest) -> WireResponse:
+        """Ask once, and once more when the connection was lost."""
+        try:
+            return await self._caller.call(request, READ_SECONDS, room_seconds=ROOM_SECONDS)
+        except (NotSent, OutcomeUnknown):
+            return await self._caller.call(request, READ_SECONDS, room_seconds=ROOM_SECONDS)

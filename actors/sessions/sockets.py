@@ -1,0 +1,158 @@
+"""The sockets of one session: one `Feed` for each connection to its broker, and what each of them last showed, joined by kind."""
+
+import random
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import attrs
+
+from onebroker.actors.sessions.feeds import Feed, corrupt
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.listings import LiveListings
+from onebroker.actors.sessions.login import LoginKeeper
+from onebroker.actors.sessions.view import FeedView, joined
+from onebroker.actors.sessions.watch import WatchList
+from onebroker.brokers.broker import Broker, FeedCodec
+from onebroker.brokers.events import BrokerEvent
+from onebroker.brokers.transport.interface import Transport
+from onebroker.config.clock import Clock
+
+LIFE_SECONDS = 1.0
+"""How often the frames of a socket show that it is alive."""
+
+Kind: TypeAlias = Literal["market_feed", "order_feed"]
+"""A field of `SessionView`."""
+
+
+@attrs.frozen(kw_only=True)
+class Reports:
+    """Where sockets report to: the session actor. Every call is synchronous."""
+
+    shown: Callable[[Kind, FeedView], None]
+    """All sockets of a kind, as they are now."""
+    ticks: Callable[[list[BrokerEvent]], None]
+    """A frame of a market stream."""
+    orders: Callable[[list[BrokerEvent]], None]
+    """A frame of the socket that carries orders."""
+    order_stream: Callable[[bool], None]
+    """That socket opened (True) or broke (False)."""
+    market_open: Callable[[], bool]
+
+
+@attrs.frozen(kw_only=True)
+class FeedDoors:
+    """What every feed of a session is given."""
+
+    login: LoginKeeper
+    caller: Caller
+    transport: Transport
+    clock: Clock
+    listings: LiveListings
+    spread: random.Random
+
+
+class Sockets:
+    """All connections of one broker; `feeds` are to be run by the session."""
+
+    def __init__(self, broker: Broker, watch: WatchList, doors: FeedDoors, reports: Reports) -> None:
+        self._doors = doors
+        self._reports = reports
+        self._views: dict[tuple[Kind, int], FeedView] = {}
+        self._market_feeds = [self._market_feed(broker, number, watch) for number in range(broker.feed.sockets)]
+        self.feeds = [*self._market_feeds]
+        if broker.order_feed is not None:
+            line = _Line(self, "order_feed", 0, carries_orders=True)
+            self.feeds.append(self._feed(broker.order_feed, line, always=True, watch=WatchList(1, 0)))
+
+    def renew(self) -> None:
+        """Open the market stream's connections anew."""
+        for feed in self._market_feeds:
+            feed.renew()
+
+    def _market_feed(self, broker: Broker, number: int, watch: WatchList) -> Feed:
+        carries_orders = number == 0 and broker.feed_carries_orders
+        line = _Line(self, "market_feed", number, carries_orders=carries_orders)
+        return self._feed(broker.feed, line, always=carries_orders, watch=watch)
+
+    def _feed(self, codec: FeedCodec, line: "_Line", *, always: bool, watch: WatchList) -> Feed:
+        doors = self._doors
+        return Feed(
+            codec=codec,
+            number=line.number,
+            always=always,
+            watch=watch,
+            listings=doors.listings,
+            login=doors.login,
+            caller=doors.caller,
+            transport=doors.transport,
+            clock=doors.clock,
+            events=line,
+            spread=doors.spread,
+        )
+
+    # --- what its lines report --------------------------------------------------------------------------------------
+
+    def market_open(self) -> bool:
+        return self._reports.market_open()
+
+    def changed(self, line: "_Line", change: Callable[[FeedView], FeedView]) -> None:
+        """Show a socket's change."""
+        before = self._views.get(line.key, FeedView())
+        after = change(before)
+        if line.carries_orders and before.connected != after.connected:
+            self._reports.order_stream(after.connected)
+        self._show(line, after)
+
+    def heard(self, line: "_Line", events: list[BrokerEvent]) -> None:
+        """Pass a frame on, after its sign of life."""
+        self._alive(line, corrupt(events))
+        if line.kind == "market_feed":
+            self._reports.ticks(events)
+        if line.carries_orders:
+            self._reports.orders(events)
+
+    def _alive(self, line: "_Line", corrupt_frames: int) -> None:
+        """Note a sign of life; shown once a second, and at once when a frame was corrupt."""
+        before = self._views.get(line.key, FeedView())
+        now = self._doors.clock.epoch()
+        if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
+            seen = before.corrupt_frames + corrupt_frames
+            self._show(line, attrs.evolve(before, last_frame_at=now, corrupt_frames=seen))
+
+    def _show(self, line: "_Line", view: FeedView) -> None:
+        self._views[line.key] = view
+        self._reports.shown(line.kind, joined([one for (kind, _), one in self._views.items() if kind == line.kind]))
+
+
+class _Line:
+    """One socket's `FeedEvents`."""
+
+    def __init__(self, sockets: Sockets, kind: Kind, number: int, *, carries_orders: bool) -> None:
+        self.kind: Kind = kind
+        self.number = number
+        self.carries_orders = carries_orders
+        self._sockets = sockets
+        self._was_connected = False
+
+    @property
+    def key(self) -> tuple[Kind, int]:
+        return self.kind, self.number
+
+    def connected(self) -> None:
+        again, self._was_connected = int(self._was_connected), True
+        self._change(lambda view: attrs.evolve(view, connected=True, reconnects=view.reconnects + again, trouble=None))
+
+    def disconnected(self, trouble: str) -> None:
+        self._change(lambda view: attrs.evolve(view, connected=False, subscribed=0, trouble=trouble))
+
+    def subscribed(self, count: int) -> None:
+        self._change(lambda view: attrs.evolve(view, subscribed=count))
+
+    def heard(self, events: list[BrokerEvent]) -> None:
+        self._sockets.heard(self, events)
+
+    def silence_matters(self) -> bool:
+        return self._sockets.market_open()
+
+    def _change(self, change: Callable[[FeedView], FeedView]) -> None:
+        self._sockets.changed(self, change)

@@ -1,0 +1,115 @@
+"""What the durable store holds beside candles and ticks: adjustment factors, and instruments entered by hand (architecture 4).
+
+Statements over one SQLite connection; `durable.py` runs them.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.actors.store.merged import Merged
+from onebroker.config.instruments import Identity, identity_from_fields
+
+KINDS = ("split", "bonus", "dividend", "rights", "other")
+
+TABLES = """
+    CREATE TABLE factors (
+        instrument_id TEXT NOT NULL, ex_date TEXT NOT NULL, kind TEXT NOT NULL,
+        price_factor TEXT NOT NULL, volume_factor TEXT NOT NULL, source TEXT NOT NULL,
+        PRIMARY KEY (instrument_id, ex_date, kind)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE history_instruments (
+        instrument_id TEXT PRIMARY KEY, fields BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Factor:
+    """One corporate action of one instrument: what prices and volumes of the days before `ex_date` are multiplied by."""
+
+    instrument_id: str
+    ex_date: date
+    kind: str
+    """One of KINDS."""
+    price_factor: Decimal
+    """Above 0; as it was written."""
+    volume_factor: Decimal
+    """Above 0."""
+    source: str
+    """Where the figures are from, for people."""
+
+    @property
+    def key(self) -> tuple[str, date, str]:
+        return (self.instrument_id, self.ex_date, self.kind)
+
+
+def merged_counts(found: Iterable[Factor | None], given: Iterable[Factor]) -> Merged:
+    """Return what becomes of `given`, each beside what stands under its key."""
+    pairs = list(zip(found, given, strict=True))
+    equal = sum(1 for old, new in pairs if old == new)
+    return Merged(
+        added=sum(1 for old, _ in pairs if old is None),
+        replaced=sum(1 for old, new in pairs if old is not None and old != new),
+        equal=equal,
+    )
+
+
+def read_factors(connection: sqlite3.Connection, instrument_id: str | None) -> tuple[Factor, ...]:
+    """Return the factors of an instrument, or of all (None), by instrument and ex-date."""
+    where = "" if instrument_id is None else "WHERE instrument_id = ?"
+    rows = connection.execute(
+        "SELECT instrument_id, ex_date, kind, price_factor, volume_factor, source FROM factors"
+        f" {where} ORDER BY instrument_id, ex_date, kind",
+        () if instrument_id is None else (instrument_id,),
+    )
+    return tuple(
+        Factor(
+            instrument_id=row[0],
+            ex_date=date.fromisoformat(row[1]),
+            kind=row[2],
+            price_factor=Decimal(row[3]),
+            volume_factor=Decimal(row[4]),
+            source=row[5],
+        )
+        for row in rows
+    )
+
+
+def write_factors(connection: sqlite3.Connection, factors: Sequence[Factor]) -> Merged:
+    """Write factors inside the caller's transaction and return what became of each."""
+    known: dict[str, dict[tuple[str, date, str], Factor]] = {}
+    found: list[Factor | None] = []
+    for factor in factors:
+        if factor.instrument_id not in known:
+            known[factor.instrument_id] = {one.key: one for one in read_factors(connection, factor.instrument_id)}
+        own = known[factor.instrument_id]
+        found.append(own.get(factor.key))
+        own[factor.key] = factor
+        connection.execute(
+            "INSERT OR REPLACE INTO factors (instrument_id, ex_date, kind, price_factor, volume_factor, source)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                factor.instrument_id, factor.ex_date.isoformat(), factor.kind,
+                str(factor.price_factor), str(factor.volume_factor), factor.source,
+            ),
+        )  # fmt: skip
+    return merged_counts(found, factors)
+
+
+def read_history_instrument(connection: sqlite3.Connection, instrument_id: str) -> Identity | None:
+    row = connection.execute(
+        "SELECT fields FROM history_instruments WHERE instrument_id = ?", (instrument_id,)
+    ).fetchone()
+    return None if row is None else identity_from_fields(msgspec.json.decode(row[0], type=dict[str, object]))
+
+
+def write_history_instruments(connection: sqlite3.Connection, identities: Iterable[Identity]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO history_instruments (instrument_id, fields) VALUES (?, ?)",
+        ((identity.instrument_id, msgspec.json.encode(identity.fields())) for identity in identities),
+    )

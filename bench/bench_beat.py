@@ -1,0 +1,377 @@
+"""The beat of the documents under load: ten brokers of 500 orders of which 50 rows change a second, while 200 GETs a second are
+answered.
+
+The server is a process of its own: the five document actors with the store in memory, fed as sessions feed them, behind `http.app` and
+`http.serve` on a loopback socket. Each tick of 20 ms changes one order of one broker; each second every broker is seen again, and one
+has new prices for all its positions. The clients of this process ask at fixed times, whether or not earlier answers came.
+
+*Gap* is between two publications of one document by the actor's own stamps (`onebroker_document_published_seconds`); *oldest* is the
+greatest age of an `as_of` that a client read, by the wall clock, and holds up to a second because it is written in whole seconds.
+Holdings are rewritten every 60 s and have no part in either. What is promised: the 99th percentile of the gaps at most 0.75 s, and no
+`as_of` older than 2 s.
+
+    python -m bench.bench_beat [--seconds 60] [--rate 200]
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import resource as usage
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import attrs
+import msgspec
+import trio
+
+from bench.bench_documents import MAKE, StocksSnapshot
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.legs import LegOwner
+from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import Assembler, DocumentState
+from onebroker.actors.portfolio.document import BEAT_SECONDS, MAILBOX_CAPACITY, DocumentActor
+from onebroker.actors.portfolio.funds import FundsAssembler
+from onebroker.actors.portfolio.holdings import HoldingsAssembler
+from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.positions import PositionsAssembler
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from onebroker.actors.store.durable import AccessToken
+from onebroker.actors.store.interface import Store
+from onebroker.actors.store.keys import RESOURCES, Resource
+from onebroker.actors.store.memory import MemoryStore
+from onebroker.actors.token.messages import TokenMessage
+from onebroker.actors.token.state import HeldToken, connected, hold
+from onebroker.brokers.records import OrderRow, PositionRow, Tick
+from onebroker.config.clock import IST, Clock
+from onebroker.config.sections import ServiceSettings
+from onebroker.http.app import build_app
+from onebroker.http.serve import serve
+from onebroker.http.services import Services
+
+CODES = tuple(f"broker{number}" for number in range(10))
+CHANGES_PER_SECOND = 50
+WATCHED: tuple[Resource, ...] = tuple(name for name in RESOURCES if BEAT_SECONDS[name] < 1)
+TOKEN = "bench-token"
+CLIENTS = 32
+PROMISED_GAP, PROMISED_AGE = 0.75, 2.0
+MIX = (
+    *["/api/portfolio/funds"] * 6, *["/api/portfolio/positions"] * 6, *["/api/portfolio/holdings"] * 3,
+    *["/api/orders/details?status=open&limit=100"] * 2, *["/api/orders/trades?limit=100"] * 2, "/api/orders/details",
+)  # fmt: skip
+"""Twenty GETs, asked again and again; the last is the whole order book (3.6 MB)."""
+PACKAGES = ("trio", "quart", "quart-trio", "hypercorn", "h11", "msgspec")
+_AS_OF = re.compile(rb'"as_of":"([0-9T:-]+)"(?:,"page":\{[^}]*\})?\}$')
+
+
+# The server
+
+
+class _Quotes:
+    def usable_price(self, instrument_id: str) -> float | None:
+        return 101.25
+
+    def usable_tick(self, instrument_id: str) -> Tick | None:
+        return None
+
+
+class _Legs:
+    """Every fifth order is ours."""
+
+    version = 1
+
+    def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
+        if int(order_id) % 5:
+            return None
+        return LegOwner(
+            parent_id=f"p{order_id}", leg_id="1", synthetic_type="plan", intent_id=f"i{order_id}", leg_role="root", tag=tag
+        )
+
+    def knows(self, row: OrderRow, broker: str) -> bool:
+        return True
+
+    async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
+        return True
+
+
+def _assemblers() -> dict[Resource, Assembler]:
+    catalogue = Published(CatalogueState(latest=StocksSnapshot(), published_today=True, reason=""))
+    return {
+        "funds": FundsAssembler(),
+        "holdings": HoldingsAssembler(catalogue, _Quotes()),
+        "positions": PositionsAssembler(catalogue),
+        "orders": OrderBookAssembler(catalogue, _Legs()),
+        "trades": TradeBookAssembler(catalogue, _Legs()),
+    }
+
+
+@attrs.define
+class _Brokers:
+    """What the ten sessions would tell."""
+
+    clock: Clock
+    boxes: dict[Resource, Mailbox[DocumentMessage]]
+    rows: dict[tuple[str, Resource], Rows] = attrs.field(factory=dict)
+    changed: int = 0
+
+    def tell(self, broker: str, resource: Resource, rows: Rows) -> None:
+        self.rows[broker, resource] = rows
+        held = Slice(broker=broker, resource=resource, rows=rows, received_at=self.clock.epoch())
+        self.boxes[resource].address.replace((broker, resource), held)
+
+    def tell_all(self) -> None:
+        for broker in CODES:
+            for resource in RESOURCES:
+                self.tell(broker, resource, self.rows.get((broker, resource)) or MAKE[resource]())
+
+    async def live(self) -> None:
+        began = trio.current_time()
+        while True:
+            self.changed += 1
+            self._change_order(self.changed)
+            if self.changed % CHANGES_PER_SECOND == 0:
+                self._reprice(CODES[self.changed // CHANGES_PER_SECOND % len(CODES)])
+                self.tell_all()
+            await trio.sleep_until(began + self.changed / CHANGES_PER_SECOND)
+
+    def _change_order(self, number: int) -> None:
+        broker = CODES[number % len(CODES)]
+        rows = list(self.rows[broker, "orders"])  # type: ignore[arg-type]  # orders are a tuple
+        place = number * 7 % len(rows)
+        row = rows[place]
+        assert isinstance(row, OrderRow)
+        rows[place] = msgspec.structs.replace(row, status_message=f"change {number}", filled_quantity=number % 100)
+        self.tell(broker, "orders", tuple(rows))  # type: ignore[arg-type]
+
+    def _reprice(self, broker: str) -> None:
+        rows = self.rows[broker, "positions"]
+        moved = [
+            msgspec.structs.replace(row, last_price=100.0 + self.changed % 977 / 20)
+            for row in rows  # type: ignore[union-attr]
+            if isinstance(row, PositionRow)
+        ]
+        self.tell(broker, "positions", tuple(moved))
+
+
+async def _serve() -> None:
+    clock = Clock()
+    boxes = {resource: open_mailbox(f"document {resource}", capacity=MAILBOX_CAPACITY) for resource in RESOURCES}
+    published: dict[Resource, Published[DocumentState | None]] = {resource: Published(None) for resource in RESOURCES}
+    brokers, store = _Brokers(clock, boxes), MemoryStore(clock)
+    gaps: dict[Resource, list[float]] = {resource: [] for resource in WATCHED}
+    async with trio.open_nursery() as nursery:
+        brokers.tell_all()
+        for resource, assembler in _assemblers().items():
+            actor = DocumentActor(
+                assembler=assembler, codes=CODES, mailbox=boxes[resource], published=published[resource], store=store,
+                clock=clock,
+            )  # fmt: skip
+            await nursery.start(actor.run)
+        stop = trio.Event()
+        app = build_app(_services(clock, published))
+        addresses = await nursery.start(
+            lambda task_status: serve(app, "127.0.0.1", 0, shutdown_event=stop, task_status=task_status)
+        )
+        nursery.start_soon(brokers.live)
+        await trio.sleep(2)  # until every document has every broker
+        print(json.dumps({"url": addresses[0]}), flush=True)
+        async with trio.lowlevel.FdStream(os.dup(sys.stdin.fileno())) as standard_input:
+            await standard_input.receive_some(64)  # the load begins
+            for resource in WATCHED:
+                nursery.start_soon(_watch, published[resource], gaps[resource])
+            before = brokers.changed
+            await standard_input.receive_some(64)  # and has ended
+        print(json.dumps({"gaps": gaps, "changed": brokers.changed - before}), flush=True)
+        stop.set()
+        nursery.cancel_scope.cancel()
+
+
+def _services(clock: Clock, published: dict[Resource, Published[DocumentState | None]]) -> Services:
+    row = connected(AccessToken(token=None, last_login=None, expires_at=None), clock.now(), 86_400, lambda: TOKEN)
+    held: Published[HeldToken | None] = Published(hold(row))
+    return Services(
+        clock=clock,
+        settings=ServiceSettings(data_dir=Path("unused")),
+        token=held,
+        token_actor=open_mailbox("token", capacity=1, message=TokenMessage).address,
+        actors=dict,
+        crashes=tuple,
+        store_reachable=lambda: True,
+        documents=published,
+    )
+
+
+async def _watch(published: Published[DocumentState | None], gaps: list[float]) -> None:
+    """Note the gaps between publications, by their stamps: also those of a document that was replaced before it was seen."""
+    state = published.value
+    before = None if state is None else state.published_monotonic
+    while True:
+        state = await published.wait_newer(published.version)
+        assert state is not None
+        if before is not None:
+            gaps.append(state.published_monotonic - before)
+        before = state.published_monotonic
+
+
+# The clients
+
+
+@attrs.define
+class _Read:
+    latencies: list[float] = attrs.field(factory=list)
+    ages: dict[str, float] = attrs.field(factory=dict)
+    """Path -> greatest age of an `as_of`, seconds."""
+    statuses: Counter[str] = attrs.field(factory=Counter)
+    late: int = 0
+    """Requests that left more than a second after their time."""
+
+
+async def _load(port: int, seconds: float, rate: float) -> _Read:
+    read = _Read()
+    sender, receiver = trio.open_memory_channel[tuple[str, float]](int(rate * seconds) + 1)
+    async with trio.open_nursery() as nursery:
+        for _ in range(CLIENTS):
+            nursery.start_soon(_client, port, receiver.clone(), read)
+        receiver.close()
+        began = trio.current_time()
+        async with sender:
+            for number in range(int(seconds * rate)):
+                due = began + number / rate
+                await trio.sleep_until(due)
+                sender.send_nowait((MIX[number % len(MIX)], due))
+    return read
+
+
+async def _client(port: int, receiver: "trio.MemoryReceiveChannel[tuple[str, float]]", read: _Read) -> None:
+    stream: trio.SocketStream | None = None
+    async with receiver:
+        async for path, due in receiver:
+            if stream is None:
+                stream = await trio.open_tcp_stream("127.0.0.1", port)
+            read.late += trio.current_time() - due > 1
+            request = f"GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\naccess-token: {TOKEN}\r\n\r\n"
+            await stream.send_all(request.encode())
+            head, tail = await _answer(stream)
+            read.latencies.append(trio.current_time() - due)
+            _judge(head, tail, path, read)
+            if b"\r\nconnection: close" in head.lower():
+                await stream.aclose()
+                stream = None
+    if stream is not None:
+        await stream.aclose()
+
+
+async def _answer(stream: trio.SocketStream) -> tuple[bytes, bytes]:
+    """Read one whole answer; return its head and the end of its body."""
+    data = b""
+    while (end := data.find(b"\r\n\r\n")) < 0:
+        data += await _some(stream)
+    length = int(data[:end].lower().split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
+    missing, tail = length - (len(data) - end - 4), data[-300:]
+    while missing > 0:
+        part = await _some(stream)
+        missing, tail = missing - len(part), (tail + part[-300:])[-300:]
+    return data[: end + 2], tail
+
+
+async def _some(stream: trio.SocketStream) -> bytes:
+    data = await stream.receive_some(1_048_576)
+    if not data:
+        raise SystemExit("the server closed the connection")
+    return bytes(data)
+
+
+def _judge(head: bytes, tail: bytes, path: str, read: _Read) -> None:
+    read.statuses[head[9:12].decode()] += 1
+    found = _AS_OF.search(tail)
+    if found is None or "holdings" in path:
+        return
+    as_of = datetime.fromisoformat(found[1].decode()).replace(tzinfo=IST).timestamp()
+    read.ages[path] = max(read.ages.get(path, 0.0), time.time() - as_of)
+
+
+# The figures
+
+
+def _measure(seconds: float, rate: float) -> dict[str, Any]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench.bench_beat", "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    try:
+        port = urlsplit(json.loads(process.stdout.readline())["url"]).port
+        assert port is not None
+        process.stdin.write(b"1")
+        process.stdin.flush()
+        read = trio.run(_load, port, seconds, rate, strict_exception_groups=True)
+        process.stdin.write(b"2")
+        process.stdin.flush()
+        told = json.loads(process.stdout.readline())
+    finally:
+        process.communicate()
+    spent = usage.getrusage(usage.RUSAGE_CHILDREN)
+    rows = [
+        {
+            "document": resource, "publications": len(gaps) + 1, "gap_p50_s": round(statistics.median(gaps), 3),
+            "gap_p99_s": round(statistics.quantiles(gaps, n=100)[98], 3), "gap_max_s": round(max(gaps), 3),
+        }
+        for resource, gaps in told["gaps"].items()
+    ]  # fmt: skip
+    cuts = statistics.quantiles(read.latencies, n=100)
+    return {
+        "rows": rows,
+        "answers": dict(read.statuses),
+        "answers_per_s": round(len(read.latencies) / seconds, 1),
+        "left_late": read.late,
+        "rows_changed_per_s": round(told["changed"] / seconds, 1),
+        "server_cpu_s": round(spent.ru_utime + spent.ru_stime, 1),
+        "latency_p50_ms": round(cuts[49] * 1000, 1),
+        "latency_p99_ms": round(cuts[98] * 1000, 1),
+        "oldest_as_of_s": round(max(read.ages.values()), 2),
+        "kept": max(row["gap_p99_s"] for row in rows) <= PROMISED_GAP and max(read.ages.values()) <= PROMISED_AGE,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rate", type=float, default=200.0, help="GETs a second")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        trio.run(_serve, strict_exception_groups=True)
+        return
+    figures = _measure(options.seconds, options.rate)
+    columns = list(figures["rows"][0])
+    print("".join(f"{name:>14}" for name in columns))
+    for row in figures["rows"]:
+        print("".join(f"{row[name]!s:>14}" for name in columns))
+    for name, value in figures.items():
+        if name != "rows":
+            print(f"{name:>20}  {value}")
+    machine = {
+        "python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count(),
+        "load": os.getloadavg(), "versions": {name: version(name) for name in PACKAGES},
+    }  # fmt: skip
+    print(
+        json.dumps(
+            {"benchmark": "beat", "seconds": options.seconds, "rate": options.rate, "mix": Counter(MIX), "machine": machine}
+            | figures
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

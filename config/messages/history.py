@@ -1,0 +1,62 @@
+"""Sentences of candles and ticks (spec 1 §4.8, 4.9, 7.3), and of the commands that load them."""
+
+from onebroker.config.intervals import INTERVALS, MOST_INTRADAY_DAYS
+
+INTERVAL_REQUIRED = "interval is required"
+INTERVAL_UNKNOWN = f"interval must be one of {', '.join(INTERVALS)}"
+EITHER_RANGE = "give either from and to, or days"
+RANGE_REQUIRED = "from and to are required, or days"
+TO_BEFORE_FROM = "to must not be before from"
+RANGE_TOO_LONG = f"an intraday range may span at most {MOST_INTRADAY_DAYS} days"
+END_BEFORE_START = "end must be after start"
+
+
+def must_be_moment(name: str) -> str:
+    return f"{name} must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"
+
+
+# The documents leave these to us (503).
+
+
+def store_failed(error: str) -> str:
+    return f"the history store could not be used: {error}"
+
+
+def instruments_unreadable(error: str) -> str:
+    """The instruments that were entered with their history."""
+    return f"the instrument history could not be read: {error}"
+
+
+def factors_unreadable(error: str) -> str:
+    """Candles are never served unadjusted because their factors could not be read."""
+    return f"the adjustment factors could not be read: {error}"
+
+
+# Rows of files that are refused
+
+
+UNKNOWN_INSTRUMENT = "the instrument is not known; --create enters it in the instrument history"
+UNKNOWN_ID = "the instrument is not known, and instrument_id alone does not say what to create"
+WRONG_FIELDS = "the row has another number of fields than the header"
+WHOLE_SECOND = "time of a candle must be a whole second"
+HIGH_TOO_LOW = "high must not be below open, low or close"
+LOW_TOO_HIGH = "low must not be above open or close"
+DEPTH_FORM = 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'
+BROKER_UNKNOWN = "broker must be a broker code"
+FACTOR_TWICE = "an earlier row gives another factor of this kind for this instrument and ex_date; give their product"
+
+
+def must_be_number(name: str) -> str:
+    return f"{name} must be a number"
+
+
+def must_be_quantity(name: str) -> str:
+    return f"{name} must be a whole number of at least 0"
+
+
+def must_be_above_zero(name: str) -> str:
+    return f"{name} must be a number above 0"
+
+
+def must_be_one_of(name: str, choices: object) -> str:
+    return f"{name} must be one of {choices}"

@@ -1,0 +1,109 @@
+"""`onebroker history load FILE…`: candles and ticks from CSV and Parquet files into the history store (architecture 11); and
+`onebroker history check`: what looks wrong in it. (`history plot`: `history_plot`.)"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import trio
+
+from onebroker.actors.history import reading
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.brokers.registry import build_registry
+from onebroker.http.commands import history_plot, loading_report
+from onebroker.http.commands.exits import WRONG_USE, CommandFailed
+from onebroker.http.commands.history_files import TextTable, digest, open_table, require
+from onebroker.http.commands.history_instruments import NAMES, Instruments
+from onebroker.http.commands.history_loading import Load, Staged
+from onebroker.http.commands.history_taking import Taker, open_taker
+from onebroker.http.commands.loading_report import Loaded, add_places, places_of
+from onebroker.http.commands.service import DURABLE_FILE
+from onebroker.http.history_door import Kind
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("history", help="load candles and ticks, and look through them")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    load = verbs.add_parser("load", help="load candles or ticks from CSV or Parquet files")
+    load.add_argument("file", nargs="+", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
+    load.add_argument("--create", action="store_true", help="enter instruments that are not known")
+    add_places(load)
+    load.set_defaults(run=run_load)
+    check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
+    add_places(check)
+    check.set_defaults(run=run_check)
+    history_plot.add_parser(verbs)
+
+
+def run_check(parsed: argparse.Namespace) -> int:
+    return trio.run(_check_store, parsed, strict_exception_groups=True)
+
+
+async def _check_store(parsed: argparse.Namespace) -> int:
+    places = places_of(parsed)
+    async with open_taker(places.data_dir, places.memory_limit) as taker:
+        checked = await taker.check()
+    return loading_report.say_checked(checked, as_json=parsed.json)
+
+
+def run_load(parsed: argparse.Namespace) -> int:
+    return trio.run(_load, parsed, strict_exception_groups=True)
+
+
+async def _load(parsed: argparse.Namespace) -> int:
+    places = places_of(parsed)
+    tables = [(path, table := open_table(path), _kind(path, table)) for path in parsed.file]
+    instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
+    loaded: list[Loaded] = []
+    async with open_taker(places.data_dir, places.memory_limit) as taker:
+        for path, table, kind in tables:
+            load = _one(path, table, kind, instruments, taker, places.data_dir, create=parsed.create, json=parsed.json)
+            loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
+    return loading_report.say(loaded, as_json=parsed.json)
+
+
+def _kind(path: Path, table: TextTable) -> Kind:
+    """Tell what a file holds by its columns; raise CommandFailed when it is neither, or lacks columns."""
+    if not any(name in table.columns for name in NAMES):
+        raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
+                            "columns", WRONG_USE)  # fmt: skip
+    if "interval" in table.columns:
+        require(path, table, reading.CANDLES_NEED)
+        return "candles"
+    if "last_price" in table.columns:
+        require(path, table, reading.TICKS_NEED)
+        return "ticks"
+    raise CommandFailed(
+        f"{path} holds neither candles ({', '.join(reading.CANDLES_NEED)}) nor ticks ({', '.join(reading.TICKS_NEED)})",
+        WRONG_USE,
+    )
+
+
+def _one(
+    path: Path,
+    table: TextTable,
+    kind: Kind,
+    instruments: Instruments,
+    taker: Taker,
+    data_dir: Path,
+    *,
+    create: bool,
+    json: bool,
+) -> Load:
+    return Load(
+        data_dir=data_dir,
+        name=digest(path, kind, create),
+        kind=kind,
+        table=table,
+        check=partial(_check, kind, instruments, tuple(build_registry())),
+        taker=taker,
+        tell=loading_report.progress_line(path, shown=not json),
+    )
+
+
+async def _check(kind: Kind, instruments: Instruments, brokers: tuple[str, ...], rows: pl.DataFrame) -> Staged:
+    named, unnamed = await instruments.resolve(rows)
+    checked = reading.check_candles(named) if kind == "candles" else reading.check_ticks(named, brokers)
+    write = checked.good.write_parquet if checked.good.height else None
+    return Staged(write=write, refused=pl.concat([unnamed, checked.refused]))

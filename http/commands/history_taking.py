@@ -1,0 +1,120 @@
+"""Who takes staged files in: the running service over its control socket, or this command itself when no service holds the data
+directory. Decided once, at the beginning."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.history.checking import check_store
+from onebroker.actors.history.duck import DuckHistory
+from onebroker.actors.history.folder import history_file, incoming_folder
+from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.store.data_directory import DataDirectory, DataDirectoryBusy
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.merged import Merged
+from onebroker.http.commands.exits import NOTHING_REACHABLE, CommandFailed
+from onebroker.http.commands.history_instruments import Identities
+from onebroker.http.commands.service import DURABLE_FILE
+from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.history_door import CHECK, COMMAND, Kind, read_factors, write_findings
+
+AGAIN = "run the same command again: it goes on where it stopped"
+
+
+@attrs.frozen
+class Checked:
+    findings: int
+    file: str
+    """Where they stand, CSV."""
+
+
+class Taker(Protocol):
+    async def take(self, kind: Kind, file: Path) -> Merged:
+        """Take a staged file in: it is on disk when this returns. Raises CommandFailed."""
+
+    async def check(self) -> Checked:
+        """Look through the store for what looks wrong. Raises CommandFailed."""
+
+
+@attrs.frozen
+class ServiceTaker:
+    """Hands files to the running service."""
+
+    socket: Path
+    folder: Path
+    """Where files are staged, as the service names it."""
+
+    async def take(self, kind: Kind, file: Path) -> Merged:
+        return msgspec.convert(
+            await self._ask({"command": COMMAND, "kind": kind, "file": str(self.folder / file.name)}), Merged
+        )
+
+    async def check(self) -> Checked:
+        return msgspec.convert(await self._ask({"command": CHECK}), Checked)
+
+    async def _ask(self, request: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            return await ask_service(self.socket, request)
+        except ControlFailed as error:
+            raise CommandFailed(f"the running service did not do it: {error}", NOTHING_REACHABLE) from None
+        except (NoService, msgspec.MsgspecError, trio.BrokenResourceError) as error:
+            raise CommandFailed(f"the service ended meanwhile; {AGAIN}", NOTHING_REACHABLE) from error
+
+
+@attrs.frozen
+class OwnTaker:
+    """Takes files in itself, while it holds the data directory."""
+
+    data_dir: Path
+    history: DuckHistory
+    durable: SqliteDurable
+
+    async def take(self, kind: Kind, file: Path) -> Merged:
+        try:
+            if kind == "factors":
+                return await self.durable.put_factors(read_factors(file))
+            put = self.history.put_candles if kind == "candles" else self.history.put_ticks
+            return await put(file)
+        except HistoryError as error:
+            raise CommandFailed(f"it was not taken in: {error}", NOTHING_REACHABLE) from error
+
+    async def check(self) -> Checked:
+        identities = Identities(self.data_dir, self.durable)
+        try:
+            findings = await check_store(self.history, self.durable, identities.identity_of)
+        except HistoryError as error:
+            raise CommandFailed(str(error), NOTHING_REACHABLE) from error
+        return Checked(findings=len(findings), file=str(write_findings(self.data_dir, findings)))
+
+
+@asynccontextmanager
+async def open_taker(data_dir: Path, memory_limit: str) -> AsyncIterator[Taker]:
+    """Yield who takes files in. Raises DataDirectoryBusy when something else than a service holds the data directory."""
+    try:
+        directory = DataDirectory(data_dir)
+    except DataDirectoryBusy:
+        if not await _answers(data_dir / SOCKET_NAME):
+            raise
+        yield ServiceTaker(data_dir / SOCKET_NAME, incoming_folder(data_dir))
+        return
+    with directory:
+        history = DuckHistory(history_file(data_dir), memory_limit=memory_limit)
+        try:
+            yield OwnTaker(data_dir, history, SqliteDurable(data_dir / DURABLE_FILE))
+        finally:
+            with trio.CancelScope(shield=True):
+                await history.close()
+
+
+async def _answers(socket: Path) -> bool:
+    try:
+        stream = await trio.open_unix_socket(str(socket))
+    except OSError:
+        return False
+    await stream.aclose()
+    return True

@@ -1,0 +1,140 @@
+"""`onebroker instruments sync`: have the running service fetch the brokers' instrument files and build the catalogue now.
+
+Shows what comes, then what was built: listings per broker, instruments' segments, what was refused or left out, what is missing.
+A build that runs already is joined; leaving (Ctrl-C) ends the watching, not the build. Exit code 0 when everything came, 1 when a
+broker or one of its files is missing from what was built, 2 for wrong use, 4 when nothing was built or no service runs.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import trio
+
+from onebroker.actors.catalogue.report import BrokerReport, BuildReport
+from onebroker.brokers.registry import build_registry
+from onebroker.config.settings import load_settings
+from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.service import known_brokers, second_hosts
+from onebroker.http.commands.sync_display import Display
+from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+
+SOMETHING_MISSING = 1
+INTERRUPTED = 130
+"""What a shell makes of a command that Ctrl-C ended."""
+MOST_EXAMPLES = 2
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("instruments", help="the instrument catalogue: `instruments sync` builds it now")
+    parser.set_defaults(run=lambda parsed: _help(parser))
+    inner = parser.add_subparsers(metavar="ACTION")
+    sync = inner.add_parser("sync", help="fetch the brokers' instrument files and build today's catalogue now")
+    sync.add_argument("--config", type=Path, help="settings file (TOML)")
+    sync.add_argument("--data-dir", type=Path, help="ask the service that runs on this data directory")
+    sync.add_argument("--json", action="store_true", help="print the build's report as JSON, and no progress")
+    sync.set_defaults(run=run)
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    parser.print_help(sys.stderr)
+    return WRONG_USE
+
+
+def run(parsed: argparse.Namespace) -> int:
+    data_dir = _data_dir(parsed)
+    display = None if parsed.json else Display(sys.stdout)
+    try:
+        report = trio.run(_sync, data_dir, display, strict_exception_groups=True)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nno longer watching; the service goes on with the build\n")
+        return INTERRUPTED
+    text = msgspec.json.encode(report).decode() if parsed.json else "\n".join(table(report))
+    sys.stdout.write(f"{text}\n")
+    return SOMETHING_MISSING if report.lost or report.missing else DONE
+
+
+def _data_dir(parsed: argparse.Namespace) -> Path:
+    """Return the data directory; the settings are read only where they say it."""
+    given: Path | None = parsed.data_dir
+    if given is not None:
+        return given.expanduser()
+    registry = build_registry()
+    settings = load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+    return settings.service.data_dir
+
+
+async def _sync(data_dir: Path, display: Display | None) -> BuildReport:
+    on_progress = None if display is None else display.show
+    try:
+        done = await ask_service(data_dir / SOCKET_NAME, {"command": "instruments"}, on_progress)
+    except NoService:
+        raise CommandFailed(
+            f"no service runs on {data_dir}; it builds the catalogue when it starts (onebroker serve)", NOTHING_REACHABLE
+        ) from None
+    except ControlFailed as error:
+        raise CommandFailed(f"the catalogue was not built: {error}", NOTHING_REACHABLE) from None
+    finally:
+        if display is not None:
+            display.close()
+    return msgspec.convert(done, BuildReport)
+
+
+# What was built
+
+
+def table(report: BuildReport) -> list[str]:
+    """Return the report for people, as lines."""
+    rows = [["broker", "listings", "refused", "ambiguous", "uncategorised", "missing files"]]
+    rows += [_row(code, broker) for code, broker in report.brokers.items()]
+    lines = ["", *_aligned(rows), "", *_aligned(_segments(report)), "", f"{report.rows} instruments are mapped"]
+    if report.unlisted is not None and report.unlisted.rows:
+        grown = report.unlisted
+        lines.append(f"{grown.rows} are no longer listed: {grown.added} of them since the last mapping")
+    return [*lines, *_remarks(report)]
+
+
+def _row(code: str, broker: BrokerReport) -> list[str]:
+    if broker.error is not None:
+        return [code, "nothing", "-", "-", "-", "-"]
+    figures = (broker.rows, broker.refused, broker.ambiguous, broker.segments.get("uncategorised", 0))
+    return [code, *map(str, figures), str(len(broker.missing))]
+
+
+def _segments(report: BuildReport) -> list[list[str]]:
+    """Return a row per stored segment with each broker's listings in it."""
+    codes = [code for code, broker in report.brokers.items() if broker.error is None]
+    names = sorted({name for code in codes for name in report.brokers[code].segments})
+    shown = [[name, *(str(report.brokers[code].segments.get(name, "-")) for code in codes)] for name in names]
+    return [["segment", *codes], *shown]
+
+
+def _remarks(report: BuildReport) -> list[str]:
+    remarks = [f"{code}: {why}" for code, why in report.lost.items()]
+    for code, missing in report.missing.items():
+        remarks += [f"{code} {name}: {why}" for name, why in missing.items()]
+    for code, shrunk in report.shrunk.items():
+        segments = report.brokers[code].segments
+        remarks += [f"{code} lists {segments.get(name, 0)} in {name}, after {count}" for name, count in shrunk.items()]
+    for code, broker in report.brokers.items():
+        if broker.ambiguous:
+            remarks.append(f"{code}: ambiguous, such as {', '.join(broker.examples[:MOST_EXAMPLES])}")
+    if report.unlisted is not None and report.unlisted.trouble is not None:
+        remarks.append(f"instruments no longer listed: {report.unlisted.trouble}")
+    return ["", *remarks] if remarks else []
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

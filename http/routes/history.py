@@ -1,0 +1,265 @@
+"""Candles and ticks (spec 1 §4.8, 4.9): of one instrument by GET, of a list by POST (§4.6), of those no longer listed too."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+
+import attrs
+import msgspec
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.actors.history.encode import COLUMNS, PRICE_FACTOR
+from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.messages import CandleAnswer, GetCandles
+from onebroker.actors.history.ticks import tick_rows
+from onebroker.actors.store.durable import DurableError
+from onebroker.config.instruments import Identity
+from onebroker.config.messages import history as sentences
+from onebroker.config.messages import instruments as instrument_sentences
+from onebroker.config.messages import shared
+from onebroker.config.refusal import Refusal
+from onebroker.http import batch, history_query, history_schemas, refusals, render
+from onebroker.http import instrument_naming as naming
+from onebroker.http.history_query import CandleRange, TickPeriod, read_period, read_range
+from onebroker.http.instrument_naming import InstrumentName
+from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.routes.instruments import NAMING_ANSWERS
+from onebroker.http.services import HistoryServices, Services
+from onebroker.http.stream import array_answer
+
+READ_SECONDS = 60.0
+"""How long a client waits for candles; a store that is taking in a file goes on answering."""
+
+_REFUSED = tuple(refusals.REFUSALS)
+
+
+async def prices(request: Request, services: Services) -> Response:
+    asked = read_range(request.args, services.clock.today())
+    name = naming.read_name(request.args)
+    doors = services.required_history()
+    return render.json_answer(await _candles(doors, await _find(doors, name), asked))
+
+
+async def many_prices(request: Request, services: Services) -> Response:
+    items = await batch.read_batch(request)
+    asked = read_range(items.shared, services.clock.today())
+    doors = services.required_history()
+    naming.mapped(doors.catalogue.value.latest)
+
+    async def one(item: Mapping[str, str]) -> dict[str, object]:
+        return await _candles(doors, await _find(doors, naming.read_name(item)), asked)
+
+    return await batch.answer(items, one)
+
+
+async def ticks(request: Request, services: Services) -> Response:
+    asked = read_period(request.args)
+    name = naming.read_name(request.args)
+    doors = services.required_history()
+    identity = await _find(doors, name)
+    rows = tick_rows(doors.store, doors.durable, history_query.tick_query(identity, asked))
+    response = await array_answer(rows, failures=(HistoryError,))
+    for header, value in _period(identity, asked).items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        response.headers[f"X-{header.replace('_', '-').title()}"] = text
+    return response
+
+
+async def many_ticks(request: Request, services: Services) -> Response:
+    items = await batch.read_batch(request)
+    asked = read_period(items.shared)
+    doors = services.required_history()
+    naming.mapped(doors.catalogue.value.latest)
+    entries = _tick_entries(doors, items.items, asked)
+    return await array_answer(entries, failures=(HistoryError,), opening=b'{"results":[', closing=b"]}")
+
+
+async def _find(doors: HistoryServices, name: InstrumentName) -> Identity:
+    """Return an instrument that is listed, or was, or was entered with its history; Refusal 503, 404."""
+    state = doors.catalogue.value
+    latest = naming.mapped(state.latest)
+    found = state.find_ever(name.instrument_id)
+    if found is not None:
+        return found.instrument.identity
+    try:
+        identity = await doors.durable.history_instrument(name.instrument_id)
+    except DurableError as error:
+        raise Refusal(503, sentences.instruments_unreadable(str(error))) from error
+    if identity is None:
+        raise Refusal(404, instrument_sentences.not_mapped(name.text, latest.mapping_date))
+    return identity
+
+
+async def _candles(doors: HistoryServices, identity: Identity, asked: CandleRange) -> dict[str, object]:
+    query = history_query.candle_query(identity, asked)
+    answer: CandleAnswer = await doors.actor.ask(lambda reply: GetCandles(query, reply), READ_SECONDS)
+    adjusted = query.basis == "adjusted"
+    return {
+        **identity.fields(),
+        "interval": query.interval,
+        "from": query.first,
+        "to": query.last,
+        "adjustable": history_query.is_adjustable(identity),
+        "price_basis": query.basis,
+        "known_as_of": query.known_as_of,
+        "source": answer.source,
+        "columns": [*COLUMNS, *([PRICE_FACTOR] if adjusted else [])],
+        "candles": msgspec.Raw(b"[" + answer.rows + b"]"),
+    }
+
+
+def _period(identity: Identity, asked: TickPeriod) -> dict[str, object]:
+    """Return what describes a stream of ticks; the headers of the GET form are named for it."""
+    return {
+        "instrument_id": identity.instrument_id,
+        "adjustable": history_query.is_adjustable(identity),
+        "price_basis": history_query.basis_of(identity, adjusted=asked.adjusted),
+        "start": asked.start.isoformat(),
+        "end": asked.end.isoformat(),
+    }
+
+
+async def _tick_entries(
+    doors: HistoryServices, items: Sequence[object], asked: TickPeriod
+) -> AsyncGenerator[bytes, None]:
+    """Yield the entries, each in pieces that a comma joins: one query after the other, while they are sent."""
+    for index, item in enumerate(items):
+        try:
+            identity = await _find(doors, naming.read_name(_item(item)))
+        except _REFUSED as error:
+            refusal = refusals.refusal_of(error)
+            yield render.encode({"request_index": index, "status": refusal.status, **refusal.body()})
+            continue
+        rows = tick_rows(doors.store, doors.durable, history_query.tick_query(identity, asked))
+        async with aclosing(_tick_entry(index, _period(identity, asked), rows)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+def _item(item: object) -> dict[str, str]:
+    if not isinstance(item, dict):
+        raise Refusal(400, instrument_sentences.ENTRY_FORM)
+    return batch.texts(item)
+
+
+async def _tick_entry(
+    index: int, described: Mapping[str, object], rows: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """Yield one entry. A store that fails before the first tick is this entry's 503; later it ends everything (HistoryError)."""
+    waiting = b'{"request_index":%d,"status":200,"data":%s,"ticks":[' % (index, render.encode(described))
+    begun = False
+    async with aclosing(rows):
+        try:
+            async for text in rows:
+                if begun:
+                    yield waiting
+                    waiting = text
+                else:
+                    waiting, begun = waiting + text, True
+        except Refusal as refusal:
+            yield render.encode({"request_index": index, "status": refusal.status, **refusal.body()})
+            return
+        except HistoryError:
+            yield waiting + b"]}"
+            raise
+    yield waiting + b"]}"
+
+
+_STORE_ANSWER = Answer(status=503, doc=f"{sentences.store_failed('<why>')}; {sentences.factors_unreadable('<why>')}")
+_LATE_ANSWER = Answer(status=504, doc=shared.late("the history actor did not answer in time"))
+_RANGE_ANSWER = Answer(
+    status=400,
+    doc=f"{sentences.INTERVAL_REQUIRED}; {sentences.INTERVAL_UNKNOWN}; {sentences.EITHER_RANGE}; "
+    f"{sentences.RANGE_REQUIRED}; {sentences.TO_BEFORE_FROM}; {sentences.RANGE_TOO_LONG}; a malformed number, flag or date",
+)
+_PERIOD_ANSWER = Answer(
+    status=400,
+    doc=f"{shared.is_required('<name>')}; {sentences.must_be_moment('<name>')}; {sentences.END_BEFORE_START}; "
+    f"{shared.must_be_true_or_false('adjusted')}",
+)
+
+
+def _in_body(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    return (batch.INSTRUMENTS, *(attrs.evolve(parameter, place="body") for parameter in parameters))
+
+
+ROUTES = (
+    Route(
+        method="GET",
+        path="/api/instruments/prices",
+        handler=prices,
+        tag="history",
+        summary="Candles of one instrument",
+        parameters=(*naming.PARAMETERS, *history_query.RANGE_PARAMETERS),
+        answers=(
+            Answer(
+                status=200,
+                doc="Empty `candles` means that nothing is stored for the range.",
+                schema=history_schemas.PRICES,
+                example=history_schemas.PRICES_EXAMPLE,
+            ),
+            _RANGE_ANSWER,
+            *NAMING_ANSWERS,
+            _STORE_ANSWER,
+            _LATE_ANSWER,
+        ),
+    ),
+    Route(
+        method="POST",
+        path="/api/instruments/prices",
+        handler=many_prices,
+        tag="history",
+        summary="Candles of several instruments",
+        parameters=_in_body(history_query.RANGE_PARAMETERS),
+        answers=(
+            Answer(
+                status=200,
+                doc="An entry for each item, in their order, each with the status the GET form would give.",
+                schema=history_schemas.results(history_schemas.PRICES),
+                example=history_schemas.results_example(history_schemas.PRICES_EXAMPLE),
+            ),
+            batch.BODY_ANSWER,
+            _RANGE_ANSWER,
+            Answer(status=503, doc=instrument_sentences.NEVER_MAPPED),
+        ),
+    ),
+    Route(
+        method="GET",
+        path="/api/instruments/ticks",
+        handler=ticks,
+        tag="history",
+        summary="Ticks of one instrument",
+        parameters=(*naming.PARAMETERS, *history_query.PERIOD_PARAMETERS),
+        answers=(
+            Answer(
+                status=200,
+                doc="Streamed. Headers `X-Instrument-Id`, `X-Adjustable`, `X-Price-Basis`, `X-Start`, `X-End` describe it. "
+                "A failure after the beginning ends the array early.",
+                schema=history_schemas.TICKS,
+                example=history_schemas.TICKS_EXAMPLE,
+            ),
+            _PERIOD_ANSWER,
+            *NAMING_ANSWERS,
+            _STORE_ANSWER,
+        ),
+    ),
+    Route(
+        method="POST",
+        path="/api/instruments/ticks",
+        handler=many_ticks,
+        tag="history",
+        summary="Ticks of several instruments",
+        parameters=_in_body(history_query.PERIOD_PARAMETERS),
+        answers=(
+            Answer(
+                status=200,
+                doc="Streamed: an entry for each item, in their order; `ticks` stands beside `data`, which describes the period.",
+                schema=history_schemas.TICK_RESULTS,
+                example=history_schemas.TICK_RESULTS_EXAMPLE,
+            ),
+            batch.BODY_ANSWER,
+            _PERIOD_ANSWER,
+            Answer(status=503, doc=instrument_sentences.NEVER_MAPPED),
+        ),
+    ),
+)

@@ -1,0 +1,113 @@
+"""Rows of files: what is taken, what is refused and why; times read by columns and one by one are the same."""
+
+from datetime import datetime
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onebroker.actors.history.reading import check_candles, check_ticks, moment
+from onebroker.config.clock import IST
+from onebroker.config.intervals import INTERVALS
+from onebroker.http.moments import microseconds, read_moment
+
+GOOD = {"instrument_id": "x", "interval": "day", "time": "2026-11-19", "open": "10", "high": "12", "low": "9.5",
+        "close": "11", "volume": "100", "oi": ""}  # fmt: skip
+TICK = {"instrument_id": "x", "time": "2026-11-19T03:45:00.25Z", "broker": "zerodha", "last_price": "10.05"}
+
+
+def table(*rows):
+    return pl.DataFrame([{"row": number, **row} for number, row in enumerate(rows, start=2)], infer_schema_length=None)
+
+
+def at(*moment):
+    return int(datetime(*moment, tzinfo=IST).timestamp() * 1_000_000)
+
+
+def test_a_good_candle_is_taken_with_a_day_beginning_at_midnight_in_india():
+    checked = check_candles(table(GOOD, GOOD | {"time": "2026-11-19 15:30:00", "volume": "1200.0", "oi": "7"}))
+    assert checked.refused.height == 0
+    assert checked.good["time"].to_list() == [at(2026, 11, 19)] * 2
+    assert checked.good.row(1, named=True) | {"time": 0} == {
+        "instrument_id": "x", "minutes": 1440, "time": 0, "open": 10.0, "high": 12.0, "low": 9.5, "close": 11.0,
+        "volume": 1200, "oi": 7,
+    }  # fmt: skip
+
+
+def test_an_intraday_candle_keeps_its_time_and_needs_neither_volume_nor_oi():
+    row = {name: value for name, value in GOOD.items() if name not in ("volume", "oi")}
+    checked = check_candles(table(row | {"interval": "5minute", "time": "2026-11-19 09:20"}))
+    assert checked.good["time"].to_list() == [at(2026, 11, 19, 9, 20)]
+    assert checked.good["volume"].to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"interval": "week"}, f"interval must be one of {', '.join(INTERVALS)}"),
+        ({"time": "19-11-2026"}, "time must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"),
+        ({"time": ""}, "time must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"),
+        ({"time": "2026-11-19 09:15:00.5"}, "time of a candle must be a whole second"),
+        ({"open": ""}, "open must be a number"),
+        ({"close": "nan"}, "close must be a number"),
+        ({"high": "1,200"}, "high must be a number"),
+        ({"low": "inf"}, "low must be a number"),
+        ({"high": "10.5"}, "high must not be below open, low or close"),
+        ({"low": "10.5"}, "low must not be above open or close"),
+        ({"volume": "-1"}, "volume must be a whole number of at least 0"),
+        ({"oi": "1.5"}, "oi must be a whole number of at least 0"),
+        ({"volume": "many"}, "volume must be a whole number of at least 0"),
+    ],
+)
+def test_a_wrong_candle_is_refused_and_the_others_are_taken(change, reason):
+    checked = check_candles(table(GOOD, GOOD | change, GOOD))
+    assert checked.refused.rows() == [(3, reason)]
+    assert checked.good.height == 2
+
+
+def test_a_tick_takes_any_field_it_has():
+    depth = '{"buy": [{"price": 10, "quantity": 5, "orders": 1}], "sell": [{"price": 10.1, "quantity": 6}]}'
+    checked = check_ticks(table(TICK | {"volume": "9", "depth": depth}, TICK | {"volume": "", "depth": ""}), ["zerodha"])
+    assert checked.refused.height == 0
+    first, second = checked.good.to_dicts()
+    assert (first["time"], first["last_price"], first["volume"]) == (at(2026, 11, 19, 9, 15) + 250_000, 10.05, 9)
+    assert first["buy"] == [{"price": 10.0, "quantity": 5, "orders": 1}]
+    assert first["sell"] == [{"price": 10.1, "quantity": 6, "orders": None}]
+    assert (second["volume"], second["buy"], second["close"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"time": "now"}, "time must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"),
+        ({"broker": "Zerodha"}, "broker must be a broker code"),
+        ({"broker": ""}, "broker must be a broker code"),
+        ({"last_price": ""}, "last_price must be a number"),
+        ({"average_price": "x"}, "average_price must be a number"),
+        ({"oi": "x"}, "oi must be a whole number of at least 0"),
+        ({"depth": "{"}, 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'),
+    ],
+)
+def test_a_wrong_tick_is_refused_and_the_others_are_taken(change, reason):
+    checked = check_ticks(table(TICK, TICK | change, TICK), ["zerodha"])
+    assert checked.refused.rows() == [(3, reason)]
+    assert checked.good.height == 2
+
+
+SPELLED = st.builds(
+    "".join,
+    st.tuples(
+        st.one_of(st.dates().map(str), st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", fullmatch=True)),
+        st.sampled_from(["", " ", "T", "t"]),
+        st.from_regex(r"([0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,10})?)?)?", fullmatch=True),
+        st.sampled_from(["", "Z", "+05:30", "-0800", "+14", "+24:00", "+05:60", "-00:00", " "]),
+    ),
+)
+
+
+@given(st.lists(SPELLED, min_size=1, max_size=5))
+def test_times_read_by_columns_are_those_read_one_by_one(texts):
+    one_by_one = [None if (found := read_moment(text)) is None else microseconds(found) for text in texts]
+    columns = pl.DataFrame({"text": [text.strip() for text in texts]}).select(moment(pl.col("text")).alias("time"))
+    assert columns["time"].to_list() == one_by_one

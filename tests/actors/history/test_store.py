@@ -1,0 +1,263 @@
+"""What every history store must do, asked of the one in memory and of DuckDB's; and what only a file can."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+import trio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from onebroker.actors.history.duck import DuckHistory
+from onebroker.actors.history.interface import (
+    CANDLE_KEY,
+    CANDLE_SCHEMA,
+    CANDLE_VALUES,
+    MOST_TICKS,
+    TICK_VALUES,
+    HistoryError,
+)
+from onebroker.actors.history.memory import MemoryHistory, merge
+from onebroker.actors.store.merged import Merged
+
+DAY = 86_400_000_000
+ALL = (-(2**60), 2**60)
+
+
+async def all_ticks(store, instrument_id, start, end):
+    frames = [frame async for frame in store.ticks(instrument_id, start, end)]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=TICK_VALUES)
+
+
+async def test_nothing_is_stored_at_first(store, rows):
+    found = await store.candles(rows.SHARE, 1440, *ALL)
+    assert (found.height, dict(found.schema)) == (0, CANDLE_VALUES)
+    assert (await all_ticks(store, rows.SHARE, *ALL)).height == 0
+    assert (await store.series()).height == 0
+
+
+async def test_candles_come_back_oldest_first_within_the_half_open_range(store, staged, rows):
+    given_rows = [rows.candle(3 * DAY, close=103.5, oi=7), rows.candle(DAY, close=101.0), rows.candle(2 * DAY, volume=None)]
+    assert await store.put_candles(staged.candles(*given_rows)) == Merged(added=3)
+    found = await store.candles(rows.SHARE, 1440, DAY, 3 * DAY)
+    assert found["time"].to_list() == [DAY, 2 * DAY]
+    assert found.row(1, named=True) == {"time": 2 * DAY, "open": 100.0, "high": 100.0, "low": 100.0, "close": 100.0,
+                                        "volume": None, "oi": None}  # fmt: skip
+    assert (await store.candles(rows.SHARE, 1440, *ALL))["oi"].to_list() == [None, None, 7]
+
+
+async def test_series_of_other_instruments_and_intervals_are_apart(store, staged, rows):
+    await store.put_candles(staged.candles(
+        rows.candle(DAY), rows.candle(DAY, minutes=1), rows.candle(DAY, instrument_id=rows.OTHER)
+    ))  # fmt: skip
+    await store.put_ticks(staged.ticks(rows.tick(5), rows.tick(9)))
+    assert (await store.candles(rows.SHARE, 1, *ALL)).height == 1
+    assert {tuple(row) for row in (await store.series()).rows()} == {
+        (rows.SHARE, 1, 1, DAY, DAY), (rows.SHARE, 1440, 1, DAY, DAY), (rows.OTHER, 1440, 1, DAY, DAY),
+        (rows.SHARE, None, 2, 5, 9),
+    }  # fmt: skip
+
+
+async def test_the_same_rows_again_change_nothing_and_different_ones_replace(store, staged, rows):
+    file = staged.candles(rows.candle(DAY), rows.candle(2 * DAY, volume=None))
+    await store.put_candles(file)
+    assert await store.put_candles(file) == Merged(equal=2)
+    changed = staged.candles(rows.candle(DAY), rows.candle(2 * DAY, volume=1), rows.candle(3 * DAY))
+    assert await store.put_candles(changed) == Merged(added=1, replaced=1, equal=1)
+    assert (await store.candles(rows.SHARE, 1440, *ALL))["volume"].to_list() == [10, 1, 10]
+
+
+async def test_of_two_rows_of_one_file_with_the_same_key_the_later_counts(store, staged, rows):
+    file = staged.candles(rows.candle(DAY, close=101.0), rows.candle(DAY, close=102.0), rows.candle(DAY, close=102.0))
+    assert await store.put_candles(file) == Merged(added=1, replaced=1, equal=1)
+    assert (await store.candles(rows.SHARE, 1440, *ALL))["close"].to_list() == [102.0]
+
+
+async def test_ticks_keep_their_depth_and_one_that_differs_in_it_is_replaced(store, staged, rows):
+    level = {"price": 99.95, "quantity": 10, "orders": 2}
+    full = rows.tick(5, buy=[level], sell=[], volume=10)
+    assert await store.put_ticks(staged.ticks(full, rows.tick(7))) == Merged(added=2)
+    assert await store.put_ticks(staged.ticks(full)) == Merged(equal=1)
+    deeper = full | {"buy": [level, level]}
+    assert await store.put_ticks(staged.ticks(deeper)) == Merged(replaced=1)
+    found = await all_ticks(store, rows.SHARE, 5, 8)
+    assert found["buy"].to_list() == [[level, level], None]
+    assert found["sell"].to_list() == [[], None]
+    assert (await all_ticks(store, rows.SHARE, 6, 7)).height == 0
+
+
+async def test_many_ticks_come_in_bounded_frames_over_gaps_and_bursts(store, staged, rows):
+    burst = list(range(10**15, 10**15 + 45_000))
+    sparse = [10**15 + 10**9 * number for number in range(1, 30)]
+    late = [10**15 + 400 * DAY * number for number in range(1, 4)]
+    times = pl.Series("time", burst + sparse + late)
+    await store.put_ticks(staged.tick_times(times))
+    frames = [frame async for frame in store.ticks(rows.SHARE, *ALL)]
+    assert max(frame.height for frame in frames) <= MOST_TICKS
+    assert pl.concat(frames)["time"].to_list() == times.to_list()
+
+
+async def test_a_read_that_has_begun_does_not_see_what_is_put_later(store, staged, rows):
+    times = pl.Series("time", range(MOST_TICKS + 10))
+    await store.put_ticks(staged.tick_times(times))
+    reading = store.ticks(rows.SHARE, *ALL)
+    first = await anext(reading)
+    await store.put_ticks(staged.ticks(rows.tick(MOST_TICKS + 500)))
+    rest = [frame.height async for frame in reading]
+    assert first.height + sum(rest) == times.len()
+
+
+async def test_closing_ends_a_read_and_the_next_call_opens_the_store_again(store, staged, rows):
+    times = pl.Series("time", range(MOST_TICKS + 10))
+    await store.put_ticks(staged.tick_times(times))
+    reading = store.ticks(rows.SHARE, *ALL)
+    await anext(reading)
+    await store.close()
+    with pytest.raises(HistoryError):
+        await anext(reading)
+    assert (await all_ticks(store, rows.SHARE, *ALL)).height == times.len()
+
+
+async def test_a_file_that_is_none_is_refused_and_changes_nothing(store, tmp_path, rows):
+    path = tmp_path / "no.parquet"
+    path.write_bytes(b"no parquet")
+    with pytest.raises(HistoryError):
+        await store.put_candles(path)
+    with pytest.raises(HistoryError):
+        await store.put_ticks(tmp_path / "absent.parquet")
+    assert (await store.series()).height == 0
+
+
+async def test_two_loaders_at_once_leave_what_one_after_the_other_leaves(store, staged, rows):
+    files = [staged.candles(*(rows.candle(number * DAY) for number in range(part, part + 40))) for part in (0, 20)]
+    merged = []
+
+    async def load(file):
+        merged.append(await store.put_candles(file))
+
+    async with trio.open_nursery() as nursery:
+        for file in files * 2:
+            nursery.start_soon(load, file)
+    assert sum(one.added for one in merged) == 60
+    assert sum(one.replaced for one in merged) == 0
+    assert (await store.candles(rows.SHARE, 1440, *ALL))["time"].to_list() == [number * DAY for number in range(60)]
+
+
+CANDLES = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from([99.5, 100.0, 101.5]), st.none() | st.integers(0, 1)), max_size=12
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(loads=st.lists(CANDLES, min_size=1, max_size=4))
+def test_both_stores_agree_on_any_sequence_of_loads_with_a_plain_dictionary(loads, staged, rows, tmp_path_factory):
+    async def run():
+        folder = tmp_path_factory.mktemp("duck")
+        duck, memory, plain = DuckHistory(folder / "h.duckdb", memory_limit="256MB"), MemoryHistory(), {}
+        try:
+            for load in loads:
+                given_rows = [rows.candle(time, close=close, volume=volume) for time, close, volume in load]
+                file = staged.candles(*given_rows)
+                counts = await duck.put_candles(file)
+                assert counts == await memory.put_candles(file)
+                assert counts.added + counts.replaced + counts.equal == len(load)
+                plain.update({row["time"]: row for row in given_rows})
+                for store in (duck, memory):
+                    found = await store.candles(rows.SHARE, 1440, *ALL)
+                    assert found.to_dicts() == [
+                        {name: plain[time][name] for name in CANDLE_VALUES} for time in sorted(plain)
+                    ]
+        finally:
+            await duck.close()
+
+    trio.run(run)
+
+
+def test_merging_counts_what_became_of_each_row(rows):
+    stored = pl.DataFrame([rows.candle(1), rows.candle(2)], schema=CANDLE_SCHEMA, orient="row")
+    given_rows = pl.DataFrame([rows.candle(2), rows.candle(1, volume=None)], schema=CANDLE_SCHEMA, orient="row")
+    after, merged = merge(stored, given_rows, CANDLE_KEY)
+    assert (after.height, merged) == (2, Merged(replaced=1, equal=1))
+
+
+# What only a file can
+
+
+async def test_closing_waits_for_the_threads_that_are_at_work(duck, staged, rows):
+    await duck.put_candles(staged.candles(*(rows.candle(number * DAY) for number in range(500))))
+
+    async def read(_):
+        for _ in range(30):
+            try:
+                await duck.candles(rows.SHARE, 1440, *ALL)
+            except HistoryError:
+                await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        for number in range(4):
+            nursery.start_soon(read, number)
+        for _ in range(20):
+            await duck.close()
+            await trio.sleep(0.002)
+    assert (await duck.candles(rows.SHARE, 1440, *ALL)).height == 500
+    await duck.close()
+
+
+async def test_the_file_is_private_and_keeps_what_was_put(duck, staged, rows, tmp_path):
+    await duck.put_candles(staged.candles(rows.candle(DAY)))
+    await duck.close()
+    file = tmp_path / "history" / "history.duckdb"
+    assert os.stat(file).st_mode & 0o777 == 0o600
+    assert (await duck.candles(rows.SHARE, 1440, *ALL)).height == 1
+    await duck.close()
+
+
+async def test_a_damaged_file_is_an_error_that_names_it(tmp_path, rows):
+    path = tmp_path / "history.duckdb"
+    path.write_bytes(b"this is no database" * 1000)
+    store = DuckHistory(path, memory_limit="64MB")
+    with pytest.raises(HistoryError, match=r"history\.duckdb"):
+        await store.candles(rows.SHARE, 1440, *ALL)
+
+
+_LOADER = """
+import sys, trio
+from pathlib import Path
+from onebroker.actors.history.duck import DuckHistory
+
+async def load():
+    store = DuckHistory(Path(sys.argv[1]), memory_limit="512MB")
+    for file in sys.argv[2:]:
+        await store.put_candles(Path(file))
+        print("put", flush=True)
+
+trio.run(load)
+"""
+
+
+def test_a_kill_in_the_middle_leaves_whole_files_and_the_rest_can_be_put_again(tmp_path, staged, rows):
+    files = [
+        staged.candles(*(rows.candle((part * 3000 + number) * 60_000_000, minutes=1) for number in range(3000)))
+        for part in range(6)
+    ]
+    path = tmp_path / "history.duckdb"
+    command = [sys.executable, "-c", _LOADER, str(path), *map(str, files)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "put\n"
+        assert process.stdout.readline() == "put\n"
+        process.send_signal(signal.SIGKILL)
+
+    async def put_again():
+        store = DuckHistory(path, memory_limit="512MB")
+        kept = (await store.candles(rows.SHARE, 1, *ALL)).height
+        assert kept >= 6000
+        assert kept % 3000 == 0
+        merged = [await store.put_candles(file) for file in files]
+        assert sum(one.equal for one in merged) == kept
+        assert (await store.candles(rows.SHARE, 1, *ALL)).height == 18_000
+        await store.close()
+
+    trio.run(put_again)

@@ -1,0 +1,360 @@
+"""A day of random orders at ten brokers, some through the engine and some as from a broker's own app; then the market stands
+still and the documents, read over HTTP, must agree with the exchange's ledger to the unit and the paisa."""
+
+import contextlib
+import json
+import random
+from collections import Counter, defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.funds import FundsAssembler
+from onebroker.actors.portfolio.holdings import HoldingsAssembler
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.positions import PositionsAssembler
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from onebroker.actors.store.durable import AccessToken
+from onebroker.actors.token.state import connected, hold
+from onebroker.brokers.records import Tick
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.simulator.model import NewOrder, SimRefusal
+from onebroker.config.money import paise, rupees
+from onebroker.config.sections import ServiceSettings
+from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Product, Side, Validity
+from onebroker.http.app import build_app
+from onebroker.http.composition import broker_health
+from onebroker.http.services import Services
+
+TEN = tuple(build_registry())
+ORDERS = 300
+SETTLED_SECONDS = 62
+"""By then every broker has been read again since the market stood still, but for holdings."""
+STATUSES = {
+    "open": "OPEN", "complete": "COMPLETE", "cancelled": "CANCELLED", "rejected": "REJECTED", "expired": "EXPIRED",
+}  # fmt: skip
+PER_ORDER = frozenset({"icicidirect"})
+"""Brokers whose trade book has one averaged row for each order instead of its fills."""
+NO_RESULT = frozenset({"groww", "icicidirect"})
+"""Brokers whose positions do not say what is realized or unrealized, or no last price."""
+
+
+FROM_CLOSE = frozenset({"kotakneo", "shoonya"})
+"""Brokers whose results of carried contracts count from the previous close."""
+FROM_AVERAGES = {"dhan": Decimal("0.0001")}
+"""Brokers that work results out from averages: rupees by which the rounding of these moves a result, for each unit."""
+PAISA = Decimal("0.01")
+
+
+class NoQuotes:
+    def usable_price(self, instrument_id: str) -> float | None:
+        return None
+
+    def usable_tick(self, instrument_id: str) -> Tick | None:
+        return None
+
+
+class Documents:
+    """The five document actors over a day's sessions, and the application that answers them."""
+
+    def __init__(self, day):
+        self.day = day
+        self.published = {resource: Published(None) for resource in day.documents}
+        self.assemblers = {
+            "funds": FundsAssembler(),
+            "holdings": HoldingsAssembler(day.catalogue, NoQuotes()),
+            "positions": PositionsAssembler(day.catalogue),
+            "orders": OrderBookAssembler(day.catalogue, day.legs),
+            "trades": TradeBookAssembler(day.catalogue, day.legs),
+        }
+        row = connected(
+            AccessToken(token=None, last_login=None, expires_at=None), day.clock.now(), 86_400, lambda: "day-token"
+        )
+        services = Services(
+            clock=day.clock,
+            settings=ServiceSettings(data_dir=Path("unused")),
+            token=Published(hold(row)),
+            token_actor=open_mailbox("token", capacity=1).address,
+            actors=dict,
+            crashes=tuple,
+            store_reachable=lambda: True,
+            health_sources={"brokers": lambda: {code: broker_health(door) for code, door in day.sessions.items()}},
+            documents=self.published,
+        )
+        self.client = build_app(services).test_client()
+
+    async def keep(self, nursery):
+        for resource, box in self.day.documents.items():
+            actor = DocumentActor(
+                assembler=self.assemblers[resource], codes=self.day.codes, mailbox=box, clock=self.day.clock,
+                published=self.published[resource], store=self.day.store,
+            )  # fmt: skip
+            await nursery.start(actor.run)
+
+    async def get(self, path):
+        answer = await self.client.get(path, headers={"access-token": "day-token"})
+        body = json.loads(await answer.get_data())
+        assert answer.status_code == 200, body
+        return body
+
+
+@contextlib.asynccontextmanager
+async def kept(day):
+    documents = Documents(day)
+    async with trio.open_nursery() as nursery:
+        await documents.keep(nursery)
+        yield documents
+        nursery.cancel_scope.cancel()
+
+
+class Traders:
+    """Everybody who trades on the ten accounts."""
+
+    def __init__(self, day, seed):
+        self.day, self.random = day, random.Random(seed)
+        self.placed = Counter()
+
+    def instrument(self):
+        segment = self.random.choice(("nse_equities", "nse_equities", "nse_equity_index_futures"))
+        return self.random.choice(self.day.listed(segment)[:6])
+
+    def price(self, contract, last):
+        steps = self.random.choice((-60, -8, 0, 8, 40))
+        return max(contract.tick_size, last + steps * contract.tick_size)
+
+    async def through_the_engine(self, number):
+        code, instrument = self.random.choice(TEN), self.instrument()
+        contract = self.day.exchange.contract(instrument.instrument_id)
+        share = instrument.identity.segment.endswith("equities")
+        body = self.day.body(
+            instrument, broker=code, price=self.price(contract, self.day.exchange.last_price(contract)),
+            transaction_type=self.random.choice(("BUY", "BUY", "SELL")),
+            product="MIS" if self.random.random() < 0.5 else "CNC" if share else "NRML",
+            quantity=self.random.randint(1, 4) * contract.lot_size,
+        )  # fmt: skip
+        with contextlib.suppress(ActorNotRunning, AskTimedOut):
+            answer = await self.day.place(body, intent_id=f"i-{number}")
+            self.placed["engine"] += answer.body.get("order_id") is not None
+
+    async def elsewhere(self, number):
+        await trio.lowlevel.checkpoint()
+        account = self.day.exchange.account(self.random.choice(TEN))
+        working = [order for order in account.orders() if not order.status.finished]
+        with contextlib.suppress(SimRefusal):
+            if working and self.random.random() < 0.25:
+                account.cancel(self.random.choice(working).order_id)
+                return
+            instrument = self.instrument()
+            contract = self.day.exchange.contract(instrument.instrument_id)
+            share = instrument.identity.segment.endswith("equities")
+            market = self.random.random() < 0.4
+            account.place(
+                NewOrder(
+                    instrument_id=instrument.instrument_id, side=self.random.choice((Side.BUY, Side.SELL)),
+                    product=self.random.choice((Product.MIS, Product.CNC if share else Product.NRML)),
+                    order_type=OrderType.MARKET if market else OrderType.LIMIT, validity=Validity.DAY,
+                    quantity=self.random.randint(1, 4) * contract.lot_size,
+                    price=None if market else self.price(contract, self.day.exchange.last_price(contract)),
+                )
+            )  # fmt: skip
+            self.placed["elsewhere"] += 1
+
+    async def trade(self):
+        async with trio.open_nursery() as nursery:
+            for number in range(ORDERS):
+                nursery.start_soon(self.random.choice((self.through_the_engine, self.elsewhere)), number)
+                await trio.sleep(self.random.choice((0.05, 0.2, 0.5)))
+
+
+async def test_after_a_day_of_random_orders_the_documents_say_what_the_ledger_says(day, autojump_clock):
+    day.__init__(brokers=TEN)
+    traders = Traders(day, seed=1)
+    async with trio.open_nursery() as nursery:
+        market = await nursery.start(run_market, day)
+        async with day.service(), kept(day) as documents:
+            await traders.trade()
+            market.cancel()
+            hold_prices(day)
+            await trio.sleep(SETTLED_SECONDS)
+            await judge(day, documents, traders)
+
+
+async def run_market(day, *, task_status):
+    """Run the market until the scope it starts with is cancelled; then prices stand still."""
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(day.simulator.run_market)
+            task_status.started(scope)
+
+
+def hold_prices(day):
+    """Keep the price of whatever is held, for longer than the day lasts."""
+    held = {position.instrument_id for code in TEN for position in day.exchange.account(code).positions()}
+    held |= {holding.instrument_id for code in TEN for holding in day.exchange.account(code).holdings()}
+    for instrument_id in held:
+        last = day.exchange.last_price(day.exchange.contract(instrument_id))
+        day.simulator.set_price(instrument_id, last, hold_seconds=3600)
+
+
+async def judge(day, documents, traders):
+    book = await documents.get("/api/orders/details")
+    trades = await documents.get("/api/orders/trades")
+    positions = await documents.get("/api/portfolio/positions")
+    funds = await documents.get("/api/portfolio/funds")
+    for document in (book, trades, positions, funds):
+        assert {one["status"] for one in document["brokers"]} == {"ok"}
+    assert min(traders.placed[way] for way in ("engine", "elsewhere")) > ORDERS / 6
+    # Only the engine puts a token of its own into a broker's tag field.
+    ours = {(order.broker, order.order_id) for order in day.exchange.all_orders() if order.new.tag is not None}
+    judge_orders(day, book, ours)
+    judge_trades(day, trades, ours)
+    judge_positions(day, positions)
+    judge_funds(day, funds)
+
+
+def judge_orders(day, book, ours):
+    """As many orders as the ledger has, each as the exchange has it; the engine's columns on the engine's orders."""
+    exact = {(order.broker, order.order_id): order for order in day.exchange.all_orders()}
+    shown = {(row["broker"], row["order_id"]): row for row in book["orders"]}
+    assert shown.keys() == exact.keys()
+    assert book["summary"]["count"] == len(exact)
+    assert book["summary"]["by_status"] == Counter(STATUSES[order.status.value] for order in exact.values())
+    filled = 0
+    for key, order in exact.items():
+        row = shown[key]
+        assert (row["status"], row["instrument_id"]) == (STATUSES[order.status.value], order.new.instrument_id)
+        assert (row["quantity"], row["filled_quantity"]) == (order.quantity, order.filled_quantity)
+        assert (row["transaction_type"], row["product"]) == (order.new.side.value, order.new.product.value)
+        columns = [row[name] for name in ("engine_parent_id", "synthetic_type", "intent_id", "leg_role")]
+        assert all(columns) if key in ours else columns == [None] * 4
+        filled += paise(float(Decimal(row["filled_quantity"]) * Decimal(str(row["average_price"]))))
+    assert paise(book["summary"]["filled_value"]) == filled
+
+
+def judge_trades(day, book, ours):
+    """Every unit and every rupee of the ledger's fills, order by order."""
+    quantities, values, counts = Counter(), Counter(), Counter()
+    for fill in day.exchange.ledger.fills():
+        quantities[fill.broker, fill.order_id] += fill.quantity
+        values[fill.broker, fill.order_id] += fill.quantity * fill.price
+        counts[fill.broker] += 1
+    told, told_values, told_counts = Counter(), Counter(), Counter()
+    for row in book["trades"]:
+        told[row["broker"], row["order_id"]] += row["quantity"]
+        told_values[row["broker"], row["order_id"]] += Decimal(str(row["value"]))
+        told_counts[row["broker"]] += 1
+        assert (row["engine_parent_id"] is not None) == ((row["broker"], row["order_id"]) in ours)
+    assert told == quantities
+    for key, value in values.items():
+        if key[0] not in PER_ORDER:
+            assert told_values[key] == value
+    for code in TEN:
+        if code not in PER_ORDER:
+            assert told_counts[code] == counts[code]
+    assert paise(book["summary"]["total_value"]) == sum(paise(float(value)) for value in told_values.values())
+
+
+def judge_positions(day, document):
+    """Positions are carried units and fills; realized and unrealized together are cash moved and what is held at its mark."""
+    shown = {}
+    for row in document["net"]:
+        for own in row["by_broker"]:
+            shown[own["broker"], row["instrument_id"], row["product"]] = own
+        assert row["quantity"] == sum(own["quantity"] for own in row["by_broker"])
+    units = defaultdict(int)
+    for fill in day.exchange.ledger.fills():
+        product = POSITION_PRODUCTS[fill.product]
+        units[fill.broker, fill.instrument_id, product] += Side(fill.side).sign * fill.quantity
+    judged = Counter()
+    for code in TEN:
+        for position in day.exchange.account(code).positions():
+            key = (code, position.instrument_id, POSITION_PRODUCTS[position.product])
+            assert position.quantity == units[key] + position.overnight_quantity
+            if position.quantity or key in shown:
+                assert shown[key]["quantity"] == position.quantity, key
+            if key in shown and code not in NO_RESULT and shown[key]["pnl"]["total"] is not None:
+                units_traded = position.day_buy_quantity + position.day_sell_quantity
+                spared = FROM_AVERAGES.get(code, Decimal(0)) * units_traded
+                assert abs(Decimal(str(shown[key]["pnl"]["total"])) - worth(day, code, position)) <= PAISA + spared, key
+                judged[code] += 1
+    assert set(judged) == set(TEN) - NO_RESULT
+    whole = sum(paise(row["pnl"]["realized"] or 0) for row in document["net"])
+    assert paise(document["summary"]["realized"]) == whole
+
+
+def worth(day, code, position):
+    """Return what a position has brought in since it was carried in, at its mark now."""
+    market = day.exchange.account(code).market(position.instrument_id)
+    carried_at = market.previous_close if code in FROM_CLOSE else position.overnight_price
+    cash = position.day_sell_value - position.day_buy_value
+    return cash + position.quantity * market.last_price - position.overnight_quantity * carried_at
+
+
+def judge_funds(day, document):
+    """The document is the sum of the brokers' own figures, and its identity holds."""
+    summary = document["summary"]
+    own = sum(paise(one["available_balance"]) for one in document["brokers"])
+    assert paise(summary["available_balance"]) == own
+    assert summary["total_balance"] == rupees(paise(summary["available_balance"]) + paise(summary["margin_utilized"]))
+    exact = sum((day.exchange.account(code).funds().available for code in TEN), Decimal(0))
+    assert abs(Decimal(own) / 100 - exact) <= len(TEN) * PAISA
+
+
+class TurnsBack:
+    """A transport under which Zerodha's order book says OPEN of one order that is complete."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.order_id = None
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    async def __aenter__(self):
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised):
+        return await self._inner.__aexit__(*raised)
+
+    async def send(self, request, timeout_seconds):
+        answer = await self._inner.send(request, timeout_seconds)
+        if self.order_id is None or not request.url.endswith("/orders") or request.method != "GET":
+            return answer
+        book = msgspec.json.decode(answer.body)
+        for row in book["data"]:
+            if row["order_id"] == self.order_id:
+                row |= {"status": "OPEN", "filled_quantity": 0, "pending_quantity": row["quantity"], "average_price": 0}
+        return attrs.evolve(answer, body=msgspec.json.encode(book))
+
+
+async def test_a_broker_that_reopens_a_finished_order_is_not_believed_and_health_counts_it(day, autojump_clock):
+    transport = None
+    plain = day.open_transport
+
+    def turning():
+        nonlocal transport
+        transport = TurnsBack(plain())
+        return transport
+
+    day.open_transport = turning
+    async with day.market(), day.service(), kept(day) as documents:
+        placed = await day.place(day.body(day.equity(), broker="zerodha", product="CNC"))
+        order_id = placed.body["order_id"]
+        await trio.sleep(5)
+        health = await documents.get("/api/health")
+        assert health["brokers"]["zerodha"]["contradictions"] == 0
+        transport.order_id = order_id
+        await trio.sleep(5)
+        book = await documents.get(f"/api/orders/details?order_id={order_id}")
+        (row,) = book["orders"]
+        assert (row["status"], row["filled_quantity"], row["pending_quantity"]) == ("COMPLETE", 10, 0)
+        health = await documents.get("/api/health")
+        assert health["brokers"]["zerodha"]["contradictions"] > 0
+        assert health["brokers"]["upstox"]["contradictions"] == 0

@@ -1,0 +1,137 @@
+"""Answers about another account are failed reads, at every broker whose answers name one; profiles at every broker that names one.
+
+The field of each broker is its sheet's; where it stands in an answer too.
+"""
+
+from datetime import datetime
+
+import msgspec
+import pytest
+
+from onebroker.actors.sessions.reads import codec_calls
+from onebroker.brokers.accounts import same_account
+from onebroker.brokers.broker import Access, Login
+from onebroker.brokers.registry import BROKERS as REGISTERED
+from onebroker.brokers.requests import BadAnswer, WireResponse
+from onebroker.config.clock import IST
+
+BROKERS = {broker.code: broker for broker in REGISTERED}
+NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+
+
+class Texts(dict):
+    """Credentials and tokens of any name."""
+
+    def __missing__(self, name):
+        return "x"
+
+
+def access_of(code):
+    login = Login(tokens=Texts(), user_id="AB123", logged_in_at=NOW.timestamp(), expires_at=NOW.timestamp() + 9e4)
+    return Access(endpoints=BROKERS[code].endpoints, credentials=Texts(), login=login)
+
+
+def dhan(client):
+    return [{"dhanClientId": client, "orderId": "1"}]
+
+
+def fyers(client):
+    return {"s": "ok", "orderBook": [{"clientId": client, "id": "1"}]}
+
+
+def fivepaisa(client):
+    return {"head": {"status": "0"}, "body": {"Status": 0, "ClientCode": client, "OrderBookDetail": []}}
+
+
+def shoonya(client):
+    return [{"stat": "Ok", "uid": "DEALER", "actid": client, "norenordno": "1"}]
+
+
+NAMED = {"dhan": dhan, "fyers": fyers, "fivepaisa": fivepaisa, "shoonya": shoonya}
+UNNAMED = ("zerodha", "upstox", "angelone", "groww", "icicidirect")
+
+
+def told(code, resource, body):
+    """Send one answer into a read of `code`."""
+    requests, _ = codec_calls(BROKERS[code])[resource]
+    flow = requests(access_of(code), NOW)
+    next(flow)
+    try:
+        flow.send(WireResponse(status=200, body=msgspec.json.encode(body)))
+    except StopIteration:
+        return
+    flow.close()
+
+
+@pytest.mark.parametrize("resource", ["orders", "trades", "positions", "holdings", "funds"])
+@pytest.mark.parametrize("code", NAMED)
+def test_an_answer_about_another_account_is_a_failed_read(code, resource):
+    with pytest.raises(BadAnswer, match="another account"):
+        told(code, resource, NAMED[code]("ZZ999"))
+
+
+@pytest.mark.parametrize("own", ["AB123", "ab123", "", None, "A****"])
+@pytest.mark.parametrize("code", NAMED)
+def test_ones_own_account_in_any_case_and_none_at_all_are_read(code, own):
+    told(code, "orders", NAMED[code](own))
+
+
+def test_one_row_of_another_account_among_ones_own_is_enough():
+    with pytest.raises(BadAnswer):
+        told("dhan", "orders", [*dhan("AB123"), *dhan("ZZ999")])
+
+
+def test_a_number_is_compared_as_its_digits():
+    with pytest.raises(BadAnswer):
+        told("dhan", "orders", dhan(1000000009))
+
+
+def test_a_text_that_quotes_the_field_names_nobody():
+    told("dhan", "orders", [*dhan("AB123"), {"omsErrorDescription": 'invalid "dhanClientId": "ZZ999"'}])
+
+
+def test_kotak_rows_must_agree_with_each_other_for_the_logins_name_of_the_account_is_not_documented():
+    def book(*accounts):
+        return {"stat": "ok", "stCode": 200, "data": [{"actId": account} for account in accounts]}
+
+    told("kotakneo", "positions", book("XP6M4", "XP6M4", ""))
+    with pytest.raises(BadAnswer):
+        told("kotakneo", "positions", book("XP6M4", "YZ111"))
+
+
+def test_every_broker_is_either_checked_or_listed_as_naming_no_account():
+    checked = {code for code, broker in BROKERS.items() if broker.account_field is not None}
+    assert checked == {*NAMED, "kotakneo"}
+    assert checked | set(UNNAMED) == set(BROKERS)
+
+
+PROFILES = {
+    "zerodha": lambda user: {"status": "success", "data": {"user_id": user}},
+    "upstox": lambda user: {"status": "success", "data": {"user_id": user}},
+    "dhan": lambda user: {"dhanClientId": user},
+    "angelone": lambda user: {"status": True, "message": "SUCCESS", "errorcode": "", "data": {"clientcode": user}},
+    "fyers": lambda user: {"s": "ok", "data": {"fy_id": user}},
+    "groww": lambda user: {"status": "SUCCESS", "payload": {"ucc": user}},
+    "fivepaisa": lambda user: {"head": {"status": "0"}, "body": {"Status": 0, "ClientCode": user}},
+    "shoonya": lambda user: {"stat": "Ok", "uid": user, "actid": user},
+}
+"""ICICI Direct's is in its session token (tests/brokers/icicidirect); Kotak Neo has no profile call."""
+
+
+@pytest.mark.parametrize("code", PROFILES)
+def test_a_profile_of_another_account_proves_no_login(code):
+    login = access_of(code).login
+
+    def answer(user):
+        return WireResponse(status=200, body=msgspec.json.encode(PROFILES[code](user)))
+
+    BROKERS[code].login.parse_profile(answer("AB123"), login)
+    with pytest.raises(BadAnswer):
+        BROKERS[code].login.parse_profile(answer("ZZ999"), login)
+
+
+def test_blank_and_masked_accounts_name_nobody():
+    assert same_account(None, "AB123")
+    assert same_account("X******", "AB123")
+    assert same_account("ab123 ", "AB123")
+    assert not same_account("ZZ999", "AB123")

@@ -1,0 +1,44 @@
+"""The value tables of every broker: both directions agree, and each word of ours is mapped or listed as unsupported (style 8)."""
+
+from importlib import import_module
+
+import pytest
+
+from onebroker.brokers.registry import build_registry
+from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+
+CODES = tuple(build_registry())
+VALUES = {code: import_module(f"onebroker.brokers.{code}.values") for code in CODES}
+TABLES = {
+    "SIDE": (Side, "SIDES_UNSUPPORTED"),
+    "PRODUCT": (Product, "PRODUCTS_UNSUPPORTED"),
+    "ORDER_TYPE": (OrderType, "ORDER_TYPES_UNSUPPORTED"),
+    "VALIDITY": (Validity, "VALIDITIES_UNSUPPORTED"),
+}
+READ_WITH_MORE = {
+    ("upstox", "PRODUCT"),
+    ("fivepaisa", "PRODUCT"),
+    ("fivepaisa", "ORDER_TYPE"),
+    *(("icicidirect", name) for name in TABLES),
+}
+"""(code, table) that is read with a second field, or by spellings: each is tested beside its broker."""
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(code, name) for code in CODES for name in TABLES if (code, name) not in READ_WITH_MORE]
+)
+def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(code, name):
+    words, unsupported_name = TABLES[name]
+    to_wire, from_wire = (getattr(VALUES[code], f"{name}_{way}_WIRE") for way in ("TO", "FROM"))
+    unsupported = getattr(VALUES[code], unsupported_name, frozenset())
+    for word, wire in to_wire.items():
+        assert from_wire.get(wire, from_wire.get(str(wire))) is word
+    assert set(from_wire.values()) | unsupported == set(words)
+    assert not set(from_wire.values()) & unsupported
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported(code):
+    read, unsupported = set(VALUES[code].STATUSES.values()), getattr(VALUES[code], "STATUSES_UNSUPPORTED", frozenset())
+    assert read | unsupported == set(OrderStatus)
+    assert not read & unsupported

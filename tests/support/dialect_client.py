@@ -1,0 +1,175 @@
+"""What the tests of every simulated broker begin with: its dialect over the real exchange, a wall clock moved by hand, sockets that
+keep what they were sent, and our codecs as the client. No sockets of the machine, no waiting.
+
+Imported by name (`pythonpath` in pyproject.toml), because test modules build clients while they are imported.
+"""
+
+from datetime import datetime
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+
+from onebroker.brokers.broker import Access, Endpoints, OrderTicket
+from onebroker.brokers.records import Listing
+from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.exchange import Exchange
+from onebroker.brokers.simulator.faults import Faults
+from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.instruments import Shape
+
+BASE = "http://127.0.0.1:9001"
+START = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+
+
+class Wall:
+    """A wall clock the test moves by hand."""
+
+    def __init__(self, start=START):
+        self.now = start.timestamp()
+
+    def __call__(self):
+        return self.now
+
+
+class Wire:
+    """A socket that keeps what it was sent."""
+
+    def __init__(self):
+        self.frames = []
+        self.closed = None
+        self.gone = False
+
+    def send(self, frame):
+        self.frames.append(frame)
+
+    def close(self, code, reason):
+        self.closed = (code, reason)
+        self.gone = True
+
+    @property
+    def messages(self):
+        """The frames of a stream of JSON."""
+        return [msgspec.json.decode(frame) for frame in self.frames]
+
+
+class DialectClient:
+    """A client of one broker's server, with and without our codecs. Its own class adds `access`, `listing` and what is special."""
+
+    def __init__(self, broker, build, name_of, *, number=300, start=START, calendar=None):
+        self.broker, self._build, self._name_of = broker, build, name_of
+        self.wall = Wall(start)
+        self.clock = Clock(wall=self.wall)
+        self.exchange = Exchange(
+            brokers=(broker.code,), number=number, seed=1, calendar=calendar or always_open(), clock=self.clock,
+            journal=MemoryJournal(), faults=Faults(self.clock),
+        )  # fmt: skip
+        self.account = self.exchange.account(broker.code)
+        self.dialect = self.build()
+        addresses = dict(self.dialect.addresses(BASE))
+        others = {name: addresses.pop(name) for name in broker.endpoints.others}
+        self.endpoints = Endpoints(**addresses, others=others)
+        self.bare = Access(endpoints=self.endpoints, credentials=self.dialect.credentials, login=None)
+        self._listings = None
+
+    def build(self):
+        """Return the dialect over the same account and tokens, as after a restart of the broker."""
+        return self._build(self.account, self.exchange.tokens(self.broker.code), self.clock, 1)
+
+    @property
+    def now(self):
+        return self.clock.now()
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def request(self, method, url, headers=None, body=b""):
+        parts = urlsplit(url)
+        return DialectRequest(
+            method=method, base=BASE, path=unquote(parts.path), query=parse_qsl(parts.query, keep_blank_values=True),
+            headers={name.lower(): value for name, value in (headers or {}).items()}, body=body,
+        )  # fmt: skip
+
+    def send(self, wire):
+        """Send what a codec has built; return the answer."""
+        leaving = wire.leaving(self.now)
+        return self.dialect.handle(self.request(leaving.method, leaving.url, leaving.headers, leaving.body))
+
+    def send_all(self, wires):
+        return [self.send(wire) for wire in wires]
+
+    def drive(self, flow):
+        """Send what a flow yields; return its answers and its result."""
+        answers = []
+        try:
+            request = next(flow)
+            while True:
+                answers.append(self.send(request))
+                request = flow.send(answers[-1])
+        except StopIteration as stop:
+            return answers, stop.value
+
+    def answers(self, flow):
+        return self.drive(flow)[0]
+
+    def result(self, flow):
+        return self.drive(flow)[1]
+
+    def open_at(self, url, headers=None):
+        """Open a socket; return it with its session (or the refusal)."""
+        wire = Wire()
+        return wire, self.dialect.open_socket(self.request("GET", url.replace("ws://", "http://"), headers), wire)
+
+    # --- instruments ------------------------------------------------------------------------------------------------
+
+    def contract(self, bare, exchange="nse"):
+        return next(
+            each for each in self.account.contracts() if each.bare == bare and each.identity.exchange == exchange
+        )
+
+    def listed(self, bare, exchange="nse"):
+        """Return the first contract of a segment, by the broker's names."""
+        return self._name_of(self.contract(bare, exchange))
+
+    def frame(self):
+        """Return its instrument file as our codec reads it."""
+        answers = self.answers(self.broker.instruments.file_requests(self.access, self.now))
+        return self.broker.instruments.read_files([answer.body for answer in answers])
+
+    def listings(self):
+        """Return broker_token -> listing, as the catalogue has them of this one file; read once."""
+        if self._listings is None:
+            self._listings = {
+                row["broker_token"]: Listing(
+                    broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange=row["broker_exchange"],
+                    lot_size=row["lot_size"], tick_size=row["tick_size"], contract_units=row["contract_units"],
+                    other_names=row["other_names"],
+                )
+                for row in self.frame().rows(named=True)
+            }  # fmt: skip
+        return self._listings
+
+    # --- orders -----------------------------------------------------------------------------------------------------
+
+    def ticket(self, name, **changes):
+        """Return a buy of one lot one tick above the lower circuit, where it rests."""
+        contract = name.contract
+        cash = contract.identity.shape is Shape.SECURITY
+        fields = {
+            "listing": self.listing(name), "segment": contract.identity.segment, "transaction_type": "BUY",
+            "product": "CNC" if cash else "NRML", "order_type": "LIMIT", "validity": "DAY", "quantity": contract.lot_size,
+            "price": self.account.market(contract.instrument_id).lower_circuit + contract.tick_size,
+            "token": "ob0123456789ab", **changes,
+        }  # fmt: skip
+        return OrderTicket(**fields)
+
+    def place(self, name, **changes):
+        request = self.broker.orders.place_request(self.access, self.ticket(name, **changes), self.now)
+        return self.broker.orders.parse_order_answer(self.send(request))
+
+    def book(self):
+        answers = self.answers(self.broker.books.order_requests(self.access, self.now))
+        return self.broker.books.parse_orders(answers, self.listings())
+
+    def row(self, order_id):
+        return next(row for row in self.book() if row.order_id == order_id)
