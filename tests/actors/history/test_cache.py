@@ -188,6 +188,19 @@ async def test_a_load_makes_what_was_cached_outdated_also_when_it_was_being_read
     assert (again.source, closes(again)[1]) == ("database", 2.0)
 
 
+async def test_a_read_of_before_a_load_does_not_take_the_place_of_one_after_it(house, staged, rows):
+    gate = house.store.gate = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(house.get, 3, 5)
+        await trio.testing.wait_all_tasks_blocked()
+        house.store.gate = None
+        await house.take(staged.candles(rows.candle(day_start(days(4)), close=2.0)))
+        await house.get(3, 5)
+        gate.set()
+    answer = await house.get(3, 5)
+    assert (answer.source, closes(answer)[1]) == ("cache", 2.0)
+
+
 async def test_of_two_reads_at_once_the_wider_one_stays(house):
     house.store.gate = trio.Event()
     async with trio.open_nursery() as nursery:

@@ -207,6 +207,7 @@ async def judge(day, documents, traders):
     trades = await documents.get("/api/orders/trades")
     positions = await documents.get("/api/portfolio/positions")
     funds = await documents.get("/api/portfolio/funds")
+    holdings = await documents.get("/api/portfolio/holdings")
     for document in (book, trades, positions, funds):
         assert {one["status"] for one in document["brokers"]} == {"ok"}
     assert min(traders.placed[way] for way in ("engine", "elsewhere")) > ORDERS / 6
@@ -216,6 +217,7 @@ async def judge(day, documents, traders):
     judge_trades(day, trades, ours)
     judge_positions(day, positions)
     judge_funds(day, funds)
+    judge_holdings(day, holdings)
 
 
 def judge_orders(day, book, ours):
@@ -304,6 +306,28 @@ def judge_funds(day, document):
     assert summary["total_balance"] == rupees(paise(summary["available_balance"]) + paise(summary["margin_utilized"]))
     exact = sum((day.exchange.account(code).funds().available for code in TEN), Decimal(0))
     assert abs(Decimal(own) / 100 - exact) <= len(TEN) * PAISA
+
+
+def judge_holdings(day, document):
+    """Every unit that the accounts hold, in one row a company; what was sold today stands in positions too, so it is left out."""
+    isins = lambda instrument_id: day.exchange.contract(instrument_id).isin  # noqa: E731
+    sold = {
+        isins(fill.instrument_id)
+        for fill in day.exchange.ledger.fills()
+        if (fill.product, fill.side) == (Product.CNC, Side.SELL)
+    }
+    held = [(isins(one.instrument_id), one) for code in TEN for one in day.exchange.account(code).holdings()]
+    units, pledged = Counter(), Counter()
+    for isin, holding in held:
+        units[isin] += holding.total_quantity
+        pledged[isin] += holding.collateral_quantity
+    shown = {row["isin"]: row for row in document["holdings"]}
+    assert shown.keys() == units.keys()
+    for isin in units.keys() - sold:
+        assert shown[isin]["quantity"] == units[isin]
+        assert shown[isin]["collateral_quantity"] <= pledged[isin]  # 5paisa and Kotak Neo do not tell pledged units apart
+    assert len(units.keys() - sold) > 10
+    assert paise(document["summary"]["total_investment"]) == sum(paise(row["invested_value"]) for row in shown.values())
 
 
 class TurnsBack:
