@@ -166,7 +166,7 @@ class CatalogueActor:
         """Fetch, build and map; the loop does the rest. The file of a day that is mapped already is replaced only then."""
         candidate = self._archive.candidate(day)
         try:
-            downloads = await download(self._sources, self._transport, self._clock, self._progress)
+            downloads = await download(self._sources, self._transport, self._clock, self._progress, self._builder)
             self._progress.stage(Stage.BUILDING)
             report = await self._builder.build(downloads, candidate, self._archive.unlisted_job(day))
             snapshot = await self._builder.load(candidate, day) if report.rows else None

@@ -5,6 +5,7 @@ standard output. A fresh interpreter, because polars has threads and the work ta
 a temporary file.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,8 @@ T = TypeVar("T")
 
 READERS = 2
 """Brokers read at a time: while one's JSON becomes Python objects, another's columns are polars' work."""
+NICENESS = 5
+"""The service goes first where cores are short: a build may take longer, an order may not."""
 
 
 class Each(Protocol):
@@ -88,6 +91,7 @@ def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
 
 
 def main() -> None:
+    os.nice(NICENESS)
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildJob)
     missing = {code: dict(job.missing.get(code, {})) for code in job.files}
     bodies = {

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import attrs
 import msgspec
@@ -21,6 +21,9 @@ from onebroker.brokers.broker import Registry
 from onebroker.brokers.instrument_files import is_missing
 
 T = TypeVar("T")
+
+Kept: TypeAlias = bytes | Path
+"""A file's body between its download and the build: on disk, so that hundreds of megabytes never lie in the service's memory."""
 
 MOST_ERROR_CHARACTERS = 400
 CLEARING_SECONDS = 10.0
@@ -37,7 +40,7 @@ class BuildFailed(Exception):
 class Fetched:
     """One broker's files, in the order of its requests."""
 
-    bodies: tuple[bytes, ...] = attrs.field(repr=False)
+    bodies: tuple[Kept, ...] = attrs.field(repr=False)
     """`instrument_files.MISSING` for one that did not come."""
     names: tuple[str, ...]
     missing: Mapping[str, str] = attrs.field(factory=dict)
@@ -57,6 +60,12 @@ class Downloads:
 
 
 class Builder(Protocol):
+    async def begin(self) -> None:
+        """Make place for the files of one build. Raises OSError."""
+
+    async def keep(self, name: str, body: bytes) -> Kept:
+        """Keep a file's body until the build; `MISSING` stays what it is. Raises OSError."""
+
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         """Write the catalogue file, and the one of `unlisted` instruments. Raises BuildFailed."""
 
@@ -73,12 +82,24 @@ class ProcessBuilder:
     def __init__(self, folder: Path) -> None:
         self._incoming = folder / "incoming"
 
+    async def begin(self) -> None:
+        await self.off_loop(self._make_place)
+
+    async def keep(self, name: str, body: bytes) -> Kept:
+        if is_missing(body):
+            return body
+        path = self._incoming / name
+        await self.off_loop(lambda: path.write_bytes(body))
+        return path
+
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         try:
-            files = await self.off_loop(lambda: self._keep(downloads.files))
             job = BuildJob(
                 output=str(output),
-                files=files,
+                files={
+                    code: [str(kept) if isinstance(kept, Path) else "" for kept in fetched.bodies]
+                    for code, fetched in downloads.files.items()
+                },
                 names={code: list(fetched.names) for code, fetched in downloads.files.items()},
                 missing={code: dict(fetched.missing) for code, fetched in downloads.files.items()},
                 lost=dict(downloads.lost),
@@ -109,20 +130,9 @@ class ProcessBuilder:
         """Remove downloads."""
         shutil.rmtree(self._incoming, ignore_errors=True)
 
-    def _keep(self, fetched: Mapping[str, Fetched]) -> dict[str, list[str]]:
+    def _make_place(self) -> None:
         self._clear()  # those of a killed build
         self._incoming.mkdir(parents=True, mode=0o700)
-        return {
-            code: [self._write(f"{code}-{place}", body) for place, body in enumerate(one.bodies)]
-            for code, one in fetched.items()
-        }
-
-    def _write(self, name: str, body: bytes) -> str:
-        if is_missing(body):
-            return ""
-        path = self._incoming / name
-        path.write_bytes(body)
-        return str(path)
 
 
 class InProcessBuilder:
@@ -131,12 +141,19 @@ class InProcessBuilder:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
+    async def begin(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def keep(self, name: str, body: bytes) -> Kept:
+        await trio.lowlevel.checkpoint()
+        return body
+
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         await trio.lowlevel.checkpoint()
         files, day = downloads.files, downloads.day
         try:
             report = build_catalogue(
-                {code: fetched.bodies for code, fetched in files.items()}, downloads.lost, output, self._registry, day,
+                {code: [_body(kept) for kept in fetched.bodies] for code, fetched in files.items()}, downloads.lost, output, self._registry, day,
                 names={code: fetched.names for code, fetched in files.items()},
                 missing={code: fetched.missing for code, fetched in files.items()},
             )  # fmt: skip
@@ -152,6 +169,10 @@ class InProcessBuilder:
     async def off_loop(self, work: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
         return work()
+
+
+def _body(kept: Kept) -> bytes:
+    return kept.read_bytes() if isinstance(kept, Path) else kept
 
 
 def _tail(stderr: bytes | None) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import attrs
 import trio
 
-from onebroker.actors.catalogue.builder import Downloads, Fetched
+from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, Fetched, Kept
 from onebroker.actors.catalogue.progress import ProgressKeeper
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.view import SessionView
@@ -49,17 +49,21 @@ class NotAnswered(BrokerError):
 
 
 async def download(
-    sources: Mapping[str, Source], transport: Transport, clock: Clock, keeper: ProgressKeeper
+    sources: Mapping[str, Source], transport: Transport, clock: Clock, keeper: ProgressKeeper, builder: Builder
 ) -> Downloads:
-    """Fetch every broker's files, all brokers at once."""
+    """Fetch every broker's files, all brokers at once, and give each to the builder as it comes. Raises BuildFailed."""
     files: dict[str, Fetched] = {}
     lost: dict[str, str] = {}
     day = clock.today()
     keeper.begin(sources)
+    try:
+        await builder.begin()
+    except OSError as error:
+        raise BuildFailed(f"there is no place for its files: {error.strerror or error}") from error
 
     async def fetch(code: str, source: Source) -> None:
         try:
-            files[code] = await _BrokerDownload(code, source, transport, clock, keeper).files()
+            files[code] = await _BrokerDownload(code, source, transport, clock, keeper, builder).files()
         except BrokerError as error:
             lost[code] = str(error)
             keeper.failed(code, lost[code])
@@ -77,13 +81,20 @@ class _BrokerDownload:
     """One broker's files, one after the other as its flow asks for them."""
 
     def __init__(
-        self, code: str, source: Source, transport: Transport, clock: Clock, keeper: ProgressKeeper
+        self,
+        code: str,
+        source: Source,
+        transport: Transport,
+        clock: Clock,
+        keeper: ProgressKeeper,
+        builder: Builder,
     ) -> None:
         self._code = code
         self._source = source
         self._transport = transport
         self._clock = clock
         self._keeper = keeper
+        self._builder = builder
         self._ends = clock.monotonic() + BROKER_SECONDS
 
     async def files(self) -> Fetched:
@@ -100,7 +111,7 @@ class _BrokerDownload:
         return await self._all(access)
 
     async def _all(self, access: Access) -> Fetched:
-        bodies: list[bytes] = []
+        kept: list[Kept] = []
         names: list[str] = []
         missing: dict[str, str] = {}
         flow: ReadFlow = self._source.broker.instruments.file_requests(access, self._clock.now())
@@ -109,15 +120,21 @@ class _BrokerDownload:
             while True:
                 names.append(_name(request, names))
                 response = await self._one(request, names[-1], missing)
-                bodies.append(response.body)
+                kept.append(await self._keep(f"{self._code}-{len(kept)}", response.body))
                 request = flow.send(response)
         except StopIteration:
             pass
         finally:
             flow.close()
-        if missing and all(map(is_missing, bodies)):
+        if missing and all(isinstance(body, bytes) and is_missing(body) for body in kept):
             raise BrokerError(next(iter(missing.values())))
-        return Fetched(bodies=tuple(bodies), names=tuple(names), missing=missing)
+        return Fetched(bodies=tuple(kept), names=tuple(names), missing=missing)
+
+    async def _keep(self, name: str, body: bytes) -> Kept:
+        try:
+            return await self._builder.keep(name, body)
+        except OSError as error:
+            raise BrokerError(f"its file cannot be kept: {error.strerror or error}") from error
 
     async def _one(self, request: WireRequest, name: str, missing: dict[str, str]) -> WireResponse:
         """Return the answer, or one without a body in the place of a file that did not come, which is put into `missing`."""

@@ -124,7 +124,7 @@ class HistoryActor:
             return
         candles = await trio.to_thread.run_sync(_encode, query, frame, factors)
         entry = Entry(first=first, last=last, candles=candles, loads=loads, built_at=self._clock.monotonic())
-        if widens(entry, self._cache.entry(query, loads, entry.built_at)):
+        if loads == self._loads and widens(entry, self._cache.entry(query, loads, entry.built_at)):
             self._cache.put(query, entry)
         reply.answer(CandleAnswer(rows=_rows(candles, query), source="database"))
 

@@ -107,15 +107,20 @@ def position_product(product: str) -> str:
     return POSITION_PRODUCTS.get(product, pass_through(product))
 
 
-def merge_position(members: tuple[Member, ...], identity: Identity | None, last_price: float | None) -> PositionView:
-    """Merge the rows of one instrument and product. `members` in the order of the broker codes, `last_price` as reported."""
-    places = _UNMAPPED_PLACES if identity is None else price_places(identity.segment)
+def merge_position(
+    members: tuple[Member, ...],
+    by_broker: tuple[BrokerPosition, ...],
+    identity: Identity | None,
+    last_price: float | None,
+) -> PositionView:
+    """Merge the rows of one instrument and product. `members` in the order of the broker codes, each with its element of
+    `by_broker`; `last_price` as reported."""
+    places = _places(identity)
     rows = [row for _, row in members]
     buy_quantity, sell_quantity = _units(row.buy_quantity for row in rows), _units(row.sell_quantity for row in rows)
     buy_paise = _added((row.buy_quantity, row.buy_value) for row in rows)
     sell_paise = _added((row.sell_quantity, row.sell_value) for row in rows)
     multipliers = {row.multiplier for row in rows}
-    by_broker = tuple(_broker_position(broker, row, places) for broker, row in members)
     fields = dict.fromkeys(_IDENTITY_FIELDS) if identity is None else identity.fields()
     return PositionView(
         **fields,
@@ -140,6 +145,10 @@ _IDENTITY_FIELDS = (
     "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
     "option_type",
 )  # fmt: skip
+
+
+def _places(identity: Identity | None) -> int:
+    return _UNMAPPED_PLACES if identity is None else price_places(identity.segment)
 
 
 def _broker_position(broker: str, row: PositionRow, places: int) -> BrokerPosition:
@@ -244,6 +253,8 @@ class _Part:
     snapshot: Snapshot | None
     rows: dict[tuple[str, str], PositionRow]
     groups: dict[GroupKey, tuple[PositionRow, ...]]
+    shown: dict[tuple[str, str], tuple[PositionRow, int, BrokerPosition]]
+    """(view, position_key) -> the row, its decimals, and its element of `by_broker`: kept from build to build."""
 
 
 @attrs.frozen(kw_only=True)
@@ -319,7 +330,9 @@ class PositionsAssembler:
             row = known[name] if known.get(name) == new else new
             rows[name] = row
             groups.setdefault(_group_key(broker, row, snapshot), []).append(row)
+        shown = before.shown if before is not None else {}
         part = _Part(
+            shown={name: shown[name] for name in rows if name in shown},
             source=held.rows,
             snapshot=snapshot,
             rows=rows,
@@ -330,6 +343,16 @@ class PositionsAssembler:
 
     def _members(self, key: GroupKey) -> tuple[Member, ...]:
         return tuple((broker, row) for broker in sorted(self._parts) for row in self._parts[broker].groups.get(key, ()))
+
+    def _broker_position(self, broker: str, row: PositionRow, places: int) -> BrokerPosition:
+        """Return the broker's element of `by_broker`, made anew only for a row that changed: most of a group did not."""
+        shown, name = self._parts[broker].shown, (row.view, row.position_key)
+        known = shown.get(name)
+        if known is not None and known[0] is row and known[1] == places:
+            return known[2]
+        made = _broker_position(broker, row, places)
+        shown[name] = (row, places, made)
+        return made
 
     def _repriced(self, recency: tuple[str, ...]) -> Steps[set[GroupKey]]:
         """Return the groups whose most recently read broker now is another one, with another price."""
@@ -357,7 +380,10 @@ class PositionsAssembler:
             self._rendered.pop(key, None)
             return
         price = self._last_price(key, recency)
-        view = merge_position(members, _identity(key, self._snapshot), price)
+        identity = _identity(key, self._snapshot)
+        places = _places(identity)
+        by_broker = tuple(self._broker_position(broker, row, places) for broker, row in members)
+        view = merge_position(members, by_broker, identity, price)
         self._rendered[key] = _Rendered(
             view=view,
             encoded=msgspec.json.encode(view),

@@ -74,13 +74,18 @@ def test_without_a_usable_file_nothing_is_written(market, tmp_path):
     assert not path.exists()
 
 
+async def kept(builder, bodies):
+    await builder.begin()
+    return {code: Fetched(bodies=(await builder.keep(code, body),), names=(code,)) for code, body in bodies.items()}
+
+
 async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind(market, tmp_path):
     expected, _ = built(market, tmp_path)
     folder = tmp_path / "catalogue"
     folder.mkdir()
     builder = ProcessBuilder(folder)
-    files = {code: Fetched(bodies=(body,), names=(code,)) for code, body in market.bodies.items()}
     with trio.fail_after(60):
+        files = await kept(builder, market.bodies)
         report = await builder.build(Downloads(files=files, lost={}, day=market.DAY), folder / "x.arrow")
         snapshot = await builder.load(folder / "x.arrow", market.DAY)
     assert report == expected
@@ -91,12 +96,10 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
 
 async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
-    fetched = Fetched(bodies=(market.bodies["zerodha"],), names=("instruments",))
-    with trio.fail_after(60), pytest.raises(BuildFailed, match="the build ended with 1"):
-        await builder.build(
-            Downloads(files={"zerodha": fetched}, lost={}, day=market.DAY),
-            tmp_path / "missing" / "x.arrow",
-        )
+    with trio.fail_after(60):
+        files = await kept(builder, {"zerodha": market.bodies["zerodha"]})
+        with pytest.raises(BuildFailed, match="the build ended with 1"):
+            await builder.build(Downloads(files=files, lost={}, day=market.DAY), tmp_path / "missing" / "x.arrow")
 
 
 def test_contracts_that_have_expired_are_left_out_and_those_of_the_day_itself_are_not(market, tmp_path):

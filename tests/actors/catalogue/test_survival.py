@@ -15,7 +15,7 @@ import trio
 from onebroker.actors.catalogue import archive, files
 from onebroker.actors.catalogue.archive import stored_report
 from onebroker.actors.catalogue.build import build_catalogue
-from onebroker.actors.catalogue.builder import BuildFailed
+from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
 from onebroker.actors.catalogue.messages import BuildNow
 from onebroker.actors.store.durable import DurableError, MemoryDurable
 from onebroker.brokers.registry import build_registry
@@ -240,6 +240,28 @@ async def test_a_full_disk_leaves_the_old_mapping_and_says_why(autojump_clock, w
         assert (state.trouble, state.latest.mapping_date) == (None, TUESDAY)
         assert running.crashes.records() == ()
         assert [path.name for path in house.folder.iterdir() if path.name.startswith(".")] == []
+
+
+async def test_a_full_disk_while_files_come_leaves_the_old_mapping_and_says_why(
+    autojump_clock, world, monkeypatch, market
+):
+    house = world()
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        keep = InProcessBuilder.keep
+
+        async def filled(self, name, body):
+            return full() if name == "zerodha-0" else await keep(self, name, body)
+
+        with monkeypatch.context() as broken:
+            broken.setattr(InProcessBuilder, "keep", filled)
+            state = await running.until(lambda state: state.latest is not first)
+            assert state.lost == {"zerodha": "its file cannot be kept: No space left on device"}
+            broken.setattr(InProcessBuilder, "begin", full)
+            state = await running.until(lambda state: state.trouble is not None)
+            assert "there is no place for its files: No space left on device" in state.trouble
+        state = await running.until(lambda state: not state.lost)
+        assert running.crashes.records() == ()
 
 
 async def test_a_folder_that_cannot_be_made_is_said_by_each_build(autojump_clock, world):
