@@ -33,6 +33,13 @@ BEAT_SECONDS: dict[Resource, float] = {
 SOONEST_SECONDS = 0.5
 """Least time between two documents when a broker's status changed between beats."""
 
+MOST_LEAD_SECONDS = 0.25
+"""A build begins as much before its beat as the slowest of late took, up to this: so a document that takes longer to build now and
+then (a broker's prices all moved, a loaded loop) is still published on its beat. Building early costs little: what did not change is
+not built again."""
+LEAD_KEPT = 0.95
+"""Of the slowest build's time, at each later build."""
+
 LEAST_HEARING_SECONDS = 0.05
 """Time for the mailbox between two builds even when a build takes longer than a beat."""
 
@@ -66,6 +73,7 @@ class DocumentActor:
         self._slices: dict[str, Slice] = {}
         self._due = 0.0
         self._built = 0.0
+        self._lead = 0.0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         await self._load()
@@ -156,4 +164,5 @@ class DocumentActor:
     def _beat(self, began: float, ended: float) -> None:
         """Set the next beat after a build."""
         self._built = began
-        self._due = max(began + BEAT_SECONDS[self._resource], ended + LEAST_HEARING_SECONDS)
+        self._lead = min(max(ended - began, self._lead * LEAD_KEPT), MOST_LEAD_SECONDS)
+        self._due = max(min(began, ended - self._lead) + BEAT_SECONDS[self._resource], ended + LEAST_HEARING_SECONDS)

@@ -1,5 +1,6 @@
 """The document actor: its beat, its start from the store, what it publishes when."""
 
+import itertools
 import json
 from datetime import datetime
 from types import SimpleNamespace
@@ -294,3 +295,24 @@ async def test_holdings_are_rewritten_soon_after_the_catalogue_changed(
     await desk.next_document()
     assert trio.current_time() - began <= 1.0
     assert desk.document["holdings"][0]["instrument_id"] == instrument_id
+
+
+async def test_a_build_that_is_slow_now_and_then_does_not_break_the_beat(make_desk, autojump_clock):
+    builds = itertools.count()
+
+    class SlowNowAndThen(FundsAssembler):
+        def assemble(self, slices: object) -> object:
+            if next(builds) % 3 == 2:
+                autojump_clock.jump(0.24)
+            return super().assemble(slices)
+
+    desk = make_desk(SlowNowAndThen)
+    await desk.start("a")
+    for _ in range(6):
+        await desk.next_document()
+    gaps = []
+    for _ in range(30):
+        await desk.next_document()
+        gaps.append(desk.published.value.gap_seconds)
+    assert max(gaps) <= 0.55
+    assert min(gaps) >= 0.2

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.positions import PositionsAssembler, position_product
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
 from onebroker.config.money import paise
