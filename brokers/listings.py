@@ -116,6 +116,8 @@ INDEX_BRANDS = ["NIFTY", "SENSEX", "BANKEX"]
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_CELL = rb'(?: *"(?:[^"]|"")*" *|[^",]*)'
+_QUOTED_LINE = re.compile(_CELL + rb"(?:," + _CELL + rb")*\r?")
 _BARE_NAN = re.compile(rb":\s*(?:NaN|-?Infinity)\b")
 
 
@@ -160,15 +162,28 @@ def read_table(
     rows = _parsed(body, what, quoted)
     lost = 0
     if rows is None or (quoted and rows.height < lines - 1):
-        kept = [line for line in body.split(b"\n") if line.count(b'"') % 2 == 0]
-        lost = lines + (not whole) - len(kept) + whole
-        rows = _parsed(b"\n".join(kept), what, quoted)
-        if rows is None:
+        written = body.split(b"\n")
+        for is_whole in (_has_twins, _is_quoted_right):
+            kept = [line for line in written if is_whole(line)]
+            lost = lines + (not whole) - len(kept) + whole
+            rows = _parsed(b"\n".join(kept), what, quoted)
+            if rows is not None:
+                break
+        else:
             raise BadAnswer(f"{what} cannot be read")
     rows = rows.rename({name: name.strip("\r") for name in rows.columns if name.endswith("\r")})
     if not whole and rows.height and _is_cut(rows):
         rows, lost = rows.head(-1), lost + 1
     return rows, lost
+
+
+def _has_twins(line: bytes) -> bool:
+    return line.count(b'"') % 2 == 0
+
+
+def _is_quoted_right(line: bytes) -> bool:
+    """Tell whether quotation marks stand around whole cells only."""
+    return b'"' not in line or _QUOTED_LINE.fullmatch(line) is not None
 
 
 def _parsed(body: bytes, what: str, quoted: bool) -> pl.DataFrame | None:

@@ -25,6 +25,7 @@ from onebroker.actors.quotes.watching import Need, Wanted
 
 STEP = 500
 """Instruments between two pauses of a plan in the making."""
+MOST_ROUNDS = 4
 COPIES = 2
 """On how many brokers' feeds an instrument should be."""
 
@@ -80,8 +81,11 @@ def plan_steps(
     """Make the same plan in steps of at most a millisecond, between which others may run."""
     table = _Table(wanted, feeders, lists)
     yield from table.keep(before)
-    yield from table.serve_all()
-    yield from table.double()
+    for _ in range(MOST_ROUNDS):
+        served = yield from table.serve_all()
+        yield from table.double()
+        if not served:  # who was doubled has another place now, and may have left one to somebody without any
+            break
     table.probe(before)
     return {code: frozenset(table.carried[code]) for code in feeders}
 
@@ -101,8 +105,8 @@ class _Table:
         self._kept: dict[str, list[str]] = {code: [] for code in feeders}
         """What stayed at a live broker, the least needed last: whose place may be taken. What comes in later is needed as
         much as whatever could want its place."""
-        self._kept_doubled: dict[str, list[str]] = {code: [] for code in feeders}
-        """Of these, what more than one live broker kept."""
+        self._doubled: dict[str, list[str]] = {code: [] for code in feeders}
+        """What more than one live broker carries."""
 
     def _each(self) -> Iterator[tuple[bool, str]]:
         """Yield what is wanted, and whether it is time to let others run."""
@@ -125,10 +129,11 @@ class _Table:
                 if one in self.carried[code]:
                     self._kept[code].append(one)
                     if self._live_copies[one] > 1:
-                        self._kept_doubled[code].append(one)
+                        self._doubled[code].append(one)
 
-    def serve_all(self) -> Steps:
-        """Give every instrument without a live broker one, if need be in the place of another."""
+    def serve_all(self) -> Generator[None, None, bool]:
+        """Give every instrument without a live broker one, if need be in the place of another; tell whether any got one."""
+        served = False
         for pause, one in self._each():
             if pause:
                 yield
@@ -136,6 +141,8 @@ class _Table:
                 code = self._with_room(one) or self._make_room(one)
                 if code is not None:
                     self._put(one, code, self._live_copies)
+                    served = True
+        return served
 
     def double(self) -> Steps:
         """Give the second broker where there is room."""
@@ -146,6 +153,9 @@ class _Table:
                 code = self._with_room(one)
                 if code is not None:
                     self._put(one, code, self._live_copies)
+                    for other in self._live:
+                        if one in self.carried[other]:
+                            self._doubled[other].append(one)
 
     def probe(self, before: Plan) -> None:
         """Give each lost broker the one instrument by which its return shows."""
@@ -188,7 +198,7 @@ class _Table:
 
     def _give_up_doubled(self, code: str, _: Need) -> bool:
         """Give up the least needed of what another live broker carries too; tell whether there was one."""
-        kept = self._kept_doubled[code]
+        kept = self._doubled[code]
         while kept:
             last = kept.pop()
             if last in self.carried[code] and self._live_copies[last] > 1:

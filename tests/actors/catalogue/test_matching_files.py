@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import msgspec
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge
@@ -156,6 +156,7 @@ GARBAGE = st.one_of(
 @pytest.mark.parametrize("code", [*CSVS, "fyers"])
 @settings(max_examples=25, deadline=None)
 @given(garbage=GARBAGE, seed=st.integers(0, 10_000))
+@example(garbage=b'""\x00', seed=0)
 def test_a_line_of_garbage_costs_nothing_but_itself_and_is_counted(code, garbage, seed):
     def change(body):
         if body.startswith(b"{") or not body.strip():

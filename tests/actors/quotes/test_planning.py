@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onebroker.actors.quotes.planning import COPIES, Feeder, Standing, plan
@@ -109,6 +109,14 @@ def all_feeders(rooms, standings):
 
 
 @given(first=wanted_lists, second=wanted_lists, listed=listings, rooms=rooms, before=standings, after=standings)
+@example(  # what one alone can carry came last, after others had taken its places that had a second broker
+    first={},
+    second=dict.fromkeys(("i0", "i3", "i4"), Need.OPEN),
+    listed={"i0": {"dhan"}, "i3": {"dhan", "shoonya"}, "i4": {"dhan", "upstox", "zerodha"}},
+    rooms=[0, 0, 2, 1],
+    before=[Standing.LIVE] * 4,
+    after=[Standing.LIVE] * 4,
+)
 def test_every_plan_keeps_the_limits_and_covers_what_it_can(first, second, listed, rooms, before, after):
     lists = by_table(listed)
     made = plan(first, all_feeders(rooms, before), lists, {})

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+import redis
 import trio
 
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
@@ -68,13 +69,25 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             yield await stack.enter_async_context(_running_store(server))
 
 
+def _answers(server: EmbeddedServer) -> bool:
+    if server.pid is None:  # it has one from its start, before it listens
+        return False
+    client = server.address.resolve()()
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+    finally:
+        client.close()
+
+
 @asynccontextmanager
 async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
     server = EmbeddedServer(folder, find_server_binary(None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.keep)
         with trio.fail_after(10):
-            await _eventually(lambda: server.pid is not None)
+            await _eventually(lambda: _answers(server))
         yield server
         nursery.cancel_scope.cancel()
     with trio.fail_after(15):

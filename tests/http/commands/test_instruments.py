@@ -157,12 +157,16 @@ def running(config):
 
 
 def test_leaving_with_ctrl_c_harms_neither_build_nor_service(running):
-    path, port, token, _ = running
+    path, port, token, service = running
     command = [*ONEBROKER, "instruments", "sync", "--config", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline()  # it watches
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        (worker,) = wait_for(lambda: children_of(service.pid), "the worker runs")
+        os.kill(worker, signal.SIGSTOP)  # so that there is something to leave
+        try:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            os.kill(worker, signal.SIGCONT)
         assert process.returncode == 130
         assert said.strip() == "no longer watching; the service goes on with the build"
     wait_for(lambda: catalogue(port, token)["build"] == "idle", "the build ended")
