@@ -91,6 +91,7 @@ class ParentActor:
                     nursery.start_soon(self._place, place)
                 elif self._begin is None:
                     self._take_up_again(record)
+                    self._read_unsettled_soon(record)
                 await self._until_over(nursery)
                 nursery.cancel_scope.cancel()
         finally:
@@ -240,7 +241,7 @@ class ParentActor:
                 if row is not None:
                     self._follow(leg, row, message.began, nursery)
                 else:
-                    self._missing(leg, message.began)
+                    self._missing(leg, message.began, nursery)
 
     def _row_of(self, leg: LegRecord, message: BooksFresh) -> OrderRow | None:
         row = message.orders.get(leg.order_id) if leg.order_id is not None else None
@@ -256,7 +257,7 @@ class ParentActor:
         confirmed = began is not None and heard is not None and began >= heard
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
-            self._doors.sessions[leg.broker].address.replace("orders soon", ReadSoon("orders"))
+            self._read_orders_soon(leg.broker)
         seen = leg_seen(leg, row, self._clock.epoch(), confirmed=confirmed)
         if seen is not leg:
             self._leg_changed(seen)
@@ -272,7 +273,7 @@ class ParentActor:
         elif began is not None:
             self._cancelling.decide(leg, row, began)
 
-    def _missing(self, leg: LegRecord, began: float) -> None:
+    def _missing(self, leg: LegRecord, began: float, nursery: trio.Nursery) -> None:
         """A whole book does not show the leg: its day is over (K15), or after 60 s of such books it was not sent (row 13)."""
         if leg.state.final:
             return
@@ -285,8 +286,21 @@ class ParentActor:
             return
         if self._unseen_since is None:
             self._unseen_since = began
-        if began - self._unseen_since >= self._doors.settings.unknown_settle_seconds:
+            nursery.start_soon(self._read_when_due, leg.broker, began)
+        if began >= self._unseen_since + self._doors.settings.unknown_settle_seconds:
             self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
+
+    async def _read_when_due(self, broker: str, unseen_since: float) -> None:
+        """Ask for the book that decides, of a broker whose own pace is slower (icicidirect: once a minute)."""
+        await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
+        self._read_orders_soon(broker)
+
+    def _read_unsettled_soon(self, record: ParentRecord) -> None:
+        for broker in {leg.broker for leg in record.legs if leg.state.unsettled}:
+            self._read_orders_soon(broker)
+
+    def _read_orders_soon(self, broker: str) -> None:
+        self._doors.sessions[broker].address.replace("orders soon", ReadSoon("orders"))
 
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))

@@ -35,6 +35,8 @@ from onebroker.config.clock import Clock
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
 """Least time between two reads of one resource asked for at once (architecture 13)."""
+AGAIN_SECONDS = (2.0, 5.0, 15.0)
+"""After these a read that was asked for and failed is tried again."""
 FOLLOW_UP_SECONDS = 60.0
 """A book whose cadence is longer (a broker's trades may be read on a fill only) is looked at again this long after a read that
 failed, and once after one that was asked for."""
@@ -136,14 +138,25 @@ class Poller:
         self._asked.set()
 
     async def run(self) -> None:
+        failed = 0  # reads in a row that somebody waits for
         while True:
             access = await self._login.wait_live()
-            asked = self._asked.is_set()
+            asked = self._asked.is_set() or failed > 0
             done = await self._read(access)
             self._done(done)
-            # A failed read is no news, and a book asked for because of a fill may run behind it: neither waits for ever.
-            most = FOLLOW_UP_SECONDS if asked or done.rows is None else math.inf
-            await self._until_due(done.began_monotonic, most)
+            failed = failed + 1 if asked and done.rows is None else 0
+            await self._until_due(done.began_monotonic, self._most_seconds(done, failed, asked=asked))
+
+    @staticmethod
+    def _most_seconds(done: ReadDone, failed: int, *, asked: bool) -> float:
+        """Return how long the next read may wait at the longest, whatever the cadence.
+
+        A failed read is no news, and a book asked for because of a fill may run behind it: neither waits for ever. What
+        somebody asked for and did not get is read again soon, a few times.
+        """
+        if 0 < failed <= len(AGAIN_SECONDS):
+            return AGAIN_SECONDS[failed - 1]
+        return FOLLOW_UP_SECONDS if asked or done.rows is None else math.inf
 
     async def _until_due(self, began: float, most: float) -> None:
         """Wait for the next turn of the cadence (`most` seconds at the longest), or for somebody asking, but never less than a

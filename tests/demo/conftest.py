@@ -114,12 +114,12 @@ class Http:
             raise
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS) -> Any:
-    """Return the condition's first true value; fail when it stays false."""
+def until(condition: Callable[[], Any], what: str | Callable[[], str], seconds: float = WAIT_SECONDS) -> Any:
+    """Return the condition's first true value; fail when it stays false, saying what was waited for."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds:g} s for {what}")
+            pytest.fail(f"waited {seconds:g} s for {what() if callable(what) else what}")
         time.sleep(STEP_SECONDS)
     return value
 

@@ -137,6 +137,21 @@ async def test_an_unknown_order_that_no_book_shows_for_a_minute_was_not_sent(day
         assert day.messages("place") == []
 
 
+async def test_a_broker_whose_book_is_read_once_a_minute_settles_an_unknown_order_as_soon_as_the_others(
+    day, autojump_clock
+):
+    """Left to its own pace, the second book that decides would be read nearly two minutes later (icicidirect)."""
+    day.__init__(brokers=("icicidirect",))
+    async with day.market(), day.service():
+        share = day.equity()
+        day.simulator.fault("all", FaultKind.HTTP_500, seconds=1)
+        began = day.clock.monotonic()
+        answer = await day.place(day.body(share, price=far_below(day, share)))
+        assert (answer.status, answer.body["outcome"]) == (504, "unknown")
+        await until_parent(day, answer, "rejected", seconds=300)
+        assert day.clock.monotonic() - began <= 75
+
+
 async def test_a_slow_broker_is_answered_unknown_before_the_callers_deadline_and_the_truth_is_recorded(
     day, autojump_clock
 ):
