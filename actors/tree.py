@@ -3,11 +3,13 @@
 Start order is top to bottom, stop order the reverse. The reference documents come before whatever asks the calendar, which
 follows them; the catalogue with its last file before the documents that name instruments by it, the order book before the
 trade book, which follows it; both before the sessions that feed them, the engine after the sessions it sends through, the
-desk last. Everything restarts for ever (style 4).
+desk after it; the candle collector, which asks the sessions too and can wait, last. Everything restarts for ever (style 4).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -20,17 +22,26 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.actor import EngineActor
-from onebroker.actors.engine.desk import DeskActor, DeskMessage
+from onebroker.actors.engine.desk.actor import DeskActor
+from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.messages import EngineMessage, EngineStatus
+from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.engine.loss_watch import LossWatch
+from onebroker.actors.engine.messages import EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.history.actor import HistoryActor
-from onebroker.actors.history.folder import incoming_folder
+from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.backfiller import Backfiller
+from onebroker.actors.history.collector import CandleCollector, CollectorMessage
+from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
+from onebroker.actors.history.folder import incoming_folder, refused_folder
+from onebroker.actors.history.gathering import GatherDoors
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.memory import MemoryHistory
-from onebroker.actors.history.messages import HistoryMessage
+from onebroker.actors.history.messages import HistoryMessage, LastLoad
 from onebroker.actors.history.recording import TickBuffer
+from onebroker.actors.history.selection import Choosing
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address, Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -44,6 +55,7 @@ from onebroker.actors.kernel.supervisor import (
     open_supervisor,
 )
 from onebroker.actors.portfolio.assembling import Assembler, DocumentState
+from onebroker.actors.portfolio.day_closes import StoredDayCloses
 from onebroker.actors.portfolio.document import DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
@@ -70,6 +82,8 @@ from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar, DocumentCalendar
+from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings
 
@@ -99,6 +113,8 @@ class TreeInputs:
     owner: str
     """The random id kept in the data directory."""
     catalogue_builder: Builder
+    charges: Charges = attrs.field(factory=built_in_charges)
+    """What orders cost."""
     history: HistoryStore = attrs.field(factory=MemoryHistory)
     """Candles and ticks; in memory where none is given (tests)."""
     record_ticks: bool = False
@@ -130,11 +146,20 @@ class Tree:
     quote_book: Address[QuoteMessage]
     history: HistoryStore
     history_actor: Address[HistoryMessage]
+    last_load: Published[LastLoad | None]
+    collector: Address[CollectorMessage]
+    collected: Published[CollectorView]
+    """How far the daily loads of candles have come."""
+    backfill: Published[BackfillProgress | None]
     durable: Durable
     brokers: Mapping[str, InService]
     sessions: Mapping[str, SessionDoor]
     engine_status: Published[EngineStatus]
+    loss: Published[DayLoss]
+    """The day's loss and whether new orders are refused for it."""
     engine: Address[EngineMessage]
+    intent_waits: Callable[[str], bool]
+    """Whether an intent lies in the engine's mailbox, or is in its hands and neither journaled nor answered."""
     parents: Changes[str, ParentRecord]
     """The engine's parents as they change; for one reader."""
     desk: Address[DeskMessage]
@@ -152,6 +177,7 @@ class _Planting:
         self._catalogue_box: Mailbox[CatalogueMessage] = open_mailbox("catalogue", capacity=SMALL_MAILBOX)
         self._quote_box: Mailbox[QuoteMessage] = open_mailbox("quotes", capacity=QUOTE_MAILBOX)
         self._history_box: Mailbox[HistoryMessage] = open_mailbox("history", capacity=HISTORY_MAILBOX)
+        self._collector_box: Mailbox[CollectorMessage] = open_mailbox("candle collector", capacity=SMALL_MAILBOX)
         self._engine_box: Mailbox[EngineMessage] = open_mailbox("engine", capacity=ENGINE_MAILBOX)
         self._desk_box: Mailbox[DeskMessage] = open_mailbox("desk", capacity=DESK_MAILBOX)
         self._document_boxes: dict[Resource, Mailbox[DocumentMessage]] = {
@@ -168,6 +194,9 @@ class _Planting:
         self._documents: dict[Resource, Published[DocumentState | None]] = {
             resource: Published(None) for resource in RESOURCES
         }
+        self._last_load: Published[LastLoad | None] = Published(None)
+        self._collected = Published(CollectorView())
+        self._backfill: Published[BackfillProgress | None] = Published(None)
         self._recorded = TickBuffer() if inputs.record_ticks else None
         self._sessions = {
             code: SessionDoor(
@@ -187,15 +216,22 @@ class _Planting:
             calendar=inputs.calendar,
             clock=inputs.clock,
         )
+        self._loss = Published(DayLoss(limit=inputs.settings.engine.daily_loss_limit))
         self._engine_doors = EngineDoors(
             store=inputs.store,
             clock=inputs.clock,
             settings=inputs.settings.engine,
             sessions=self._sessions,
             catalogue=self._catalogue,
+            calendar=inputs.calendar,
+            quotes=self._quotes,
             legs=self._legs,
             owner=inputs.owner,
             excluded_brokers=frozenset(inputs.settings.engine.excluded_brokers),
+            intraday_cutoffs={code: broker.intraday_cutoff for code, broker in inputs.settings.brokers.items()},
+            charges=inputs.charges,
+            funds=self._documents["funds"],
+            loss=self._loss,
         )
 
     def children(self) -> Iterator[Child]:
@@ -211,8 +247,11 @@ class _Planting:
         yield Child(name="history", build=self._build_history, policy=FOREVER, mailbox=self._history_box)
         for code in self._inputs.brokers:
             yield self._session(code)
+        if (limit := self._inputs.settings.engine.daily_loss_limit) is not None:
+            yield Child(name="loss watch", build=partial(self._build_loss_watch, limit), policy=FOREVER)
         yield Child(name="engine", build=self._build_engine, policy=FOREVER, mailbox=self._engine_box)
         yield Child(name="desk", build=self._build_desk, policy=FOREVER, mailbox=self._desk_box)
+        yield Child(name="candle collector", build=self._build_collector, policy=FOREVER, mailbox=self._collector_box)
 
     def tree(self, supervisor: Supervisor) -> Tree:
         return Tree(
@@ -230,11 +269,17 @@ class _Planting:
             quote_book=self._quote_box.address,
             history=self._inputs.history,
             history_actor=self._history_box.address,
+            last_load=self._last_load,
+            collector=self._collector_box.address,
+            collected=self._collected,
+            backfill=self._backfill,
             durable=self._inputs.durable,
             brokers=self._inputs.brokers,
             sessions=self._sessions,
             engine_status=self._engine_status,
+            loss=self._loss,
             engine=self._engine_box.address,
+            intent_waits=self._intent_waits,
             parents=self._engine_doors.parents,
             desk=self._desk_box.address,
         )
@@ -285,7 +330,9 @@ class _Planting:
         """Return a fresh assembler: what it remembers must not outlive a crash."""
         make: dict[Resource, Callable[[], Assembler]] = {
             "funds": FundsAssembler,
-            "holdings": lambda: HoldingsAssembler(self._catalogue, self._quotes),
+            "holdings": lambda: HoldingsAssembler(
+                self._catalogue, self._quotes, StoredDayCloses(self._inputs.history, self._inputs.clock)
+            ),
             "positions": lambda: PositionsAssembler(self._catalogue),
             "orders": lambda: OrderBookAssembler(self._catalogue, self._legs),
             "trades": lambda: TradeBookAssembler(self._catalogue, self._legs),
@@ -334,6 +381,7 @@ class _Planting:
             clock=inputs.clock,
             recorded=self._recorded,
             staging=incoming_folder(inputs.data_dir),
+            last_load=self._last_load,
         )
 
     def _session(self, code: str) -> Child:
@@ -357,6 +405,22 @@ class _Planting:
 
         return Child(name=f"{code} session", build=build, policy=FOREVER, mailbox=box)
 
+    def _intent_waits(self, intent_id: str) -> bool:
+        def is_it(message: EngineMessage) -> bool:
+            return (message.intent_id if isinstance(message, Place) else message.intent.intent_id) == intent_id
+
+        return intent_id in self._engine_doors.in_hand or self._engine_box.holds(is_it)
+
+    def _build_loss_watch(self, limit: Decimal) -> Actor:
+        return LossWatch(
+            limit=limit,
+            funds=self._documents["funds"],
+            published=self._loss,
+            store=self._inputs.store,
+            clock=self._inputs.clock,
+            calendar=self._inputs.calendar,
+        )
+
     def _build_engine(self) -> Actor:
         return EngineActor(
             mailbox=self._engine_box, doors=self._engine_doors, status=self._engine_status, crashes=self._crashes
@@ -369,6 +433,35 @@ class _Planting:
             engine=self._engine_box.address,
             status=self._engine_status,
         )
+
+    def _build_collector(self) -> Actor:
+        inputs = self._inputs
+        doors = GatherDoors(
+            sessions=self._sessions,
+            history=self._history_box.address,
+            store=inputs.history,
+            clock=inputs.clock,
+            staging=incoming_folder(inputs.data_dir),
+        )
+        choosing = Choosing(catalogue=self._catalogue, sessions=self._sessions, book=self._book, store=inputs.history)
+        backfiller = Backfiller(
+            doors=doors,
+            choosing=choosing,
+            catalogue=self._catalogue,
+            durable=inputs.durable,
+            calendar=inputs.calendar,
+            reports=refused_folder(inputs.data_dir),
+            progress=self._backfill,
+        )
+        loader = DailyLoader(
+            doors=doors,
+            choosing=choosing,
+            catalogue=self._catalogue,
+            durable=inputs.durable,
+            calendar=inputs.calendar,
+            view=self._collected,
+        )
+        return CandleCollector(mailbox=self._collector_box, backfiller=backfiller, loader=loader)
 
 
 @asynccontextmanager

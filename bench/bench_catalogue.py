@@ -1,13 +1,13 @@
 """The daily catalogue build at full size: ten brokers' instrument files in their real formats, as the service goes about it.
 
 A real catalogue actor fetches the files from a transport that reads them from disk, keeps them for its worker process, lets that
-build, maps what it wrote and swaps the snapshot, while a task on the same trio loop ticks every millisecond and notes how late it
-is. Beside it, before and after, in a process of its own as well: a bare polars parse of the same files (`bench.bare_parse`). Ratios
+build, maps what it wrote and swaps the snapshot; then a client process asks for 100,000 instruments in one POST. All the time the loop
+is watched (`bench.loop_watch`), its garbage collector being set as the service's. Beside the build, before and after, in a process of its own as well: a bare polars parse of the same files (`bench.bare_parse`). Ratios
 are also given for processor seconds, which other programs on the machine disturb less. The files are made anew in a temporary
 folder (`bench.instrument_files`, not measured) unless --files names a folder that holds some.
 
-With --ahead (root) the loop's thread alone is scheduled before all other programs, so that the stalls are those of the service's
-own making and not of a machine that others use too.
+Stalls are also told without what other programs on the machine take. With --ahead (root) the loop's thread alone is scheduled before
+all of them.
 
     python -m bench.bench_catalogue [--rows 150000] [--files FOLDER] [--ahead]
 """
@@ -30,11 +30,13 @@ from pathlib import Path
 import attrs
 import trio
 
+from bench.asked_details import serve_instruments
 from bench.instrument_files import ROWS, files_in
+from bench.loop_watch import LoopWatch
 from onebroker.actors.catalogue.actor import CatalogueActor
 from onebroker.actors.catalogue.builder import Downloads, ProcessBuilder
 from onebroker.actors.catalogue.download import Source
-from onebroker.actors.catalogue.interface import NOT_MAPPED, CatalogueState
+from onebroker.actors.catalogue.interface import NOT_MAPPED, CatalogueState, Snapshot
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.catalogue.report import BuildReport, UnlistedJob
@@ -49,34 +51,15 @@ from onebroker.brokers.requests import NotSent, StreamAddress, WireRequest, Wire
 from onebroker.brokers.transport.interface import FrameStream
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
+from onebroker.http.collector import settle_collector
 
-TICK_SECONDS = 0.001
-STALL_MS = 10.0
 SETTLE_SECONDS = 2.0
+ASKED = 100_000
+"""Instruments in one POST."""
 READ_AFTERWARDS = 20_000
 """Instruments read once from the mapped file when all is done."""
 PACKAGES = ("trio", "polars", "msgspec")
 MB = 1024.0
-
-
-class Ticker:
-    """A task that wants to run every millisecond."""
-
-    def __init__(self) -> None:
-        self._late: list[float] = []
-
-    async def run(self) -> None:
-        last = time.perf_counter()
-        while True:
-            await trio.sleep(TICK_SECONDS)
-            now = time.perf_counter()
-            self._late.append((now - last - TICK_SECONDS) * 1000)
-            last = now
-
-    def lap(self) -> dict[str, float]:
-        """Return the longest stall since the last lap, in milliseconds, and how many were longer than STALL_MS."""
-        late, self._late = self._late, []
-        return {"longest_stall_ms": round(max(late, default=0.0), 1), "stalls": sum(ms > STALL_MS for ms in late)}
 
 
 class DiskTransport:
@@ -99,16 +82,19 @@ class DiskTransport:
 
 
 class TimedBuilder(ProcessBuilder):
-    """The service's builder with its times."""
+    """The service's builder with its times, and what kept the loop meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, watch: LoopWatch) -> None:
         super().__init__(folder)
+        self._watch = watch
         self.build_seconds = self.load_seconds = 0.0
+        self.build_stalls: dict[str, object] = {}
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         began = time.perf_counter()
         report = await super().build(downloads, output, unlisted)
         self.build_seconds = time.perf_counter() - began
+        self.build_stalls = self._watch.lap()
         return report
 
     async def load(self, path: Path, mapping_date: date) -> TableSnapshot:
@@ -160,9 +146,9 @@ def _addresses(registry: Registry, folder: Path, clock: Clock) -> dict[str, Path
     return found
 
 
-async def _parse(folder: Path, ticker: Ticker) -> dict[str, object]:
+async def _parse(folder: Path, watch: LoopWatch) -> dict[str, object]:
     before = Spent.now()
-    ticker.lap()
+    watch.lap()
     done = await trio.run_process([sys.executable, "-m", "bench.bare_parse", str(folder)], capture_stdout=True)
     parsed = json.loads(done.stdout)
     return {
@@ -170,13 +156,14 @@ async def _parse(folder: Path, ticker: Ticker) -> dict[str, object]:
         "seconds": parsed["seconds"],
         "cpu_s": round(Spent.now().cpu_seconds - before.cpu_seconds, 1),
         "peak_mb": parsed["peak_mb"],
-        **ticker.lap(),
+        **watch.lap(),
     }
 
 
-async def _build(folder: Path, data: Path, ticker: Ticker) -> tuple[dict[str, object], TableSnapshot]:
-    registry, clock = build_registry(), Clock()
-    published, builder = Published[CatalogueState](NOT_MAPPED), TimedBuilder(data)
+async def _build(
+    folder: Path, data: Path, published: Published[CatalogueState], watch: LoopWatch
+) -> list[dict[str, object]]:
+    registry, clock, builder = build_registry(), Clock(), TimedBuilder(data, watch)
     mailbox: Mailbox[CatalogueMessage] = open_mailbox("the catalogue", capacity=8)
     actor = CatalogueActor(
         mailbox=mailbox, published=published,
@@ -189,12 +176,12 @@ async def _build(folder: Path, data: Path, ticker: Ticker) -> tuple[dict[str, ob
         calendar=always_open(), folder=data,
     )  # fmt: skip
     before, memory = Spent.now(), resident()
-    ticker.lap()
+    watch.lap()
     async with trio.open_nursery() as nursery:
         await nursery.start(actor.run)
         while published.value.latest is None:
             await published.wait_newer(published.version)
-        stalls = ticker.lap()
+        stalls = watch.lap()
         await trio.sleep(SETTLE_SECONDS)
         nursery.cancel_scope.cancel()
     state = published.value
@@ -202,24 +189,44 @@ async def _build(folder: Path, data: Path, ticker: Ticker) -> tuple[dict[str, ob
     if state.lost or not isinstance(snapshot, TableSnapshot):
         raise SystemExit(f"the build lost {state.lost}")
     after = Spent.now()
-    row = {
+    build = {
         "what": "build",
         "seconds": round(builder.build_seconds, 3),
-        "load_s": round(builder.load_seconds, 3),
         "cpu_s": round(after.cpu_seconds - before.cpu_seconds, 1),
         "peak_mb": round(after.peak_mb),
-        **stalls,
+        **builder.build_stalls,
         "instruments": snapshot.count,
         "file_mb": round(_size(data) / 1e6),
         "resident_before_mb": memory["VmRSS"],
         "resident_after_mb": resident()["VmRSS"],
         "not_of_files_after_mb": resident()["RssAnon"],
     }
-    return row, snapshot
+    return [build, {"what": "opening and swapping", "seconds": round(builder.load_seconds, 3), **stalls}]
 
 
-def _read(snapshot: TableSnapshot) -> dict[str, object]:
+async def _ask(count: int, data: Path, published: Published[CatalogueState], watch: LoopWatch) -> dict[str, object]:
+    """Have a client ask for `count` instruments in one POST."""
+    snapshot = published.value.latest
+    assert isinstance(snapshot, TableSnapshot)
+    ids = [snapshot.at(number * 7 % snapshot.count).instrument_id for number in range(count)]
+    body = data / "body.json"
+    body.write_text(json.dumps({"instruments": [{"instrument_id": instrument_id} for instrument_id in ids]}))
+    del ids
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve_instruments, published)
+        settle_collector()  # as the service when it has started
+        await trio.sleep(SETTLE_SECONDS)
+        watch.lap()
+        command = [sys.executable, "-m", "bench.asked_details", str(port), str(body)]
+        done = await trio.run_process(command, capture_stdout=True)
+        row = {"what": f"POST details of {count:,}", **json.loads(done.stdout), **watch.lap()}
+        nursery.cancel_scope.cancel()
+    return row
+
+
+def _read(snapshot: Snapshot | None) -> dict[str, object]:
     """Find instruments all over the file by a token, each for the first time."""
+    assert snapshot is not None
     listings = snapshot.listings("zerodha")
     tokens = list(listings)[:: max(1, len(listings) // READ_AFTERWARDS)]
     took = []
@@ -227,23 +234,30 @@ def _read(snapshot: TableSnapshot) -> dict[str, object]:
         began = time.perf_counter()
         snapshot.by_token("zerodha", token)
         took.append((time.perf_counter() - began) * 1_000_000)
-    return {"first_reads": len(took), "median_us": round(statistics.median(took)), "resident_after_reads_mb": resident()["VmRSS"]}
+    return {
+        "first_reads": len(took),
+        "median_us": round(statistics.median(took)),
+        "resident_after_reads_mb": resident()["VmRSS"],
+    }
 
 
 async def _measure(folder: Path) -> list[dict[str, object]]:
+    published = Published[CatalogueState](NOT_MAPPED)
+    settle_collector()
     async with trio.open_nursery() as nursery:
-        ticker = Ticker()
-        nursery.start_soon(ticker.run)
+        watch = LoopWatch()
+        watch.start(nursery)
         with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as data:
-            first = await _parse(folder, ticker)
-            build, snapshot = await _build(folder, Path(data), ticker)
-            second = await _parse(folder, ticker)
-            build |= _read(snapshot)
+            first = await _parse(folder, watch)
+            build, opened = await _build(folder, Path(data), published, watch)
+            second = await _parse(folder, watch)
+            asked = await _ask(ASKED, Path(data), published, watch)
+            build |= _read(published.value.latest)
         nursery.cancel_scope.cancel()
     for figure in ("seconds", "cpu_s"):
         parses = [float(str(parse[figure])) for parse in (first, second)]
         build[f"ratio_{figure}"] = round(float(str(build[figure])) / statistics.mean(parses), 2)
-    return [first, build, second]
+    return [first, build, opened, second, asked]
 
 
 def _report(folder: Path, rows: int) -> None:
@@ -277,7 +291,16 @@ def main() -> None:
             subprocess.run(
                 [sys.executable, "-m", "bench.instrument_files", str(folder), "--rows", str(options.rows)], check=True
             )
-        again = [sys.executable, "-m", "bench.bench_catalogue", "--measure", "--files", str(folder), "--rows", str(options.rows)]
+        again = [
+            sys.executable,
+            "-m",
+            "bench.bench_catalogue",
+            "--measure",
+            "--files",
+            str(folder),
+            "--rows",
+            str(options.rows),
+        ]
         subprocess.run([*again, *(["--ahead"] if options.ahead else [])], check=True)
 
 

@@ -1,11 +1,13 @@
-"""Whose account an answer is about: one of another account is a failed read, not data (lesson 10).
+"""Whose account an answer or a message of an order stream is about: one of another account is a failed read, or a corrupt frame, and
+never data (lesson 10).
 
-Where a broker's answers name the account, `Broker.account_field` says under which field. It is looked for at any depth, in the
-bytes: the answers of one broker hold it in rows, in envelopes and beside lists. A broker's own user of an order (Kite's and
+Where a broker's answers name the account, `Broker.account_field` says under which field, and `Broker.event_account_field` for the
+order stream. It is looked for at any depth, in the bytes: the answers of one broker hold it in rows, in envelopes and beside lists. A broker's own user of an order (Kite's and
 Upstox' `placed_by`) is no account: a dealer may have placed it.
 """
 
 import re
+from functools import cache
 
 from onebroker.brokers.broker import Access, AccountField, ReadFlow
 from onebroker.brokers.requests import BadAnswer, WireResponse
@@ -40,14 +42,28 @@ def of_account(calls: ReadFlow, field: AccountField | None, access: Access) -> R
 def check(answer: WireResponse, field: AccountField, access: Access) -> None:
     """Raise `BadAnswer` for an answer that names another account than the login's, or (where the login's name of it is not
     known) two accounts."""
-    found = _pattern(field.name).findall(answer.body)
-    named = {(written or digits).decode("utf-8", "replace").strip().upper() for written, digits in found}
-    own = field.own(access)
-    accounts = {account for account in named if account and MASKED not in account}
-    if len(accounts) > 1 or any(not same_account(account, own) for account in accounts):
+    if _about_another(answer.body, field, access):
         raise BadAnswer("the answer is about another account")
 
 
+def heard_of_another(frame: bytes | str, field: AccountField, access: Access) -> bool:
+    """Tell whether a frame of the order stream names another account than the login's; what is not JSON text names none."""
+    message = frame.encode("utf-8", "replace") if isinstance(frame, str) else frame
+    return message[:1] in _JSON_BEGINS and _about_another(message, field, access)
+
+
+_JSON_BEGINS = (b"{", b"[")
+
+
+def _about_another(body: bytes, field: AccountField, access: Access) -> bool:
+    found = _pattern(field.name).findall(body)
+    named = {(written or digits).decode("utf-8", "replace").strip().upper() for written, digits in found}
+    accounts = {account for account in named if account and MASKED not in account}
+    own = field.own(access) if accounts else None
+    return len(accounts) > 1 or any(not same_account(account, own) for account in accounts)
+
+
+@cache
 def _pattern(name: str) -> "re.Pattern[bytes]":
-    # A text that quotes the field escapes its quotes, and does not fit.
-    return re.compile(rb'"' + re.escape(name).encode() + rb'"\s*:\s*(?:"([^"\\]*)"|([0-9]+))')
+    # A text that quotes the field escapes its quotes, and does not fit. Dhan's documents and its frames differ in case.
+    return re.compile(rb'"' + re.escape(name).encode() + rb'"\s*:\s*(?:"([^"\\]*)"|([0-9]+))', re.IGNORECASE)

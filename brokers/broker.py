@@ -27,6 +27,7 @@ from onebroker.brokers.records import (
     TradeRow,
 )
 from onebroker.brokers.requests import CallKind, StreamAddress, WireRequest, WireResponse
+from onebroker.config.instruments import calendar_of
 from onebroker.config.vocabulary import Outcome
 
 
@@ -340,6 +341,13 @@ class Capabilities:
     """Of price, trigger_price, quantity, order_type, validity, disclosed_quantity; others answer 501."""
     asked_by_token: bool
     """Whether an order can be asked for by our token (order-engine 2.4)."""
+    refused_in_derivatives: frozenset[str] = frozenset()
+    """Order types of `order_types` that it does not take for futures and options."""
+
+    def order_types_in(self, segment: str) -> frozenset[str]:
+        """Return the order types it takes in a segment (bare or stored)."""
+        taken = self.order_types.get(calendar_of(segment), frozenset())
+        return taken - self.refused_in_derivatives if segment.endswith(("_futures", "_options")) else taken
 
 
 @attrs.frozen(kw_only=True)
@@ -374,6 +382,8 @@ class Broker:
     quotes_in_service: bool
     """Whether the REST quote fallback may use it (architecture 13)."""
     candles: CandleCodec | None
+    candles_with_interest: bool = True
+    """Whether its candles of futures and options carry the open interest."""
     feed: FeedCodec
     order_feed: FeedCodec | None
     """None when `feed` carries the order updates too, or when the broker has none."""
@@ -382,6 +392,8 @@ class Broker:
     """Exchanges whose priority list of REST quotes names it (architecture 13)."""
     account_field: AccountField | None = None
     """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
+    event_account_field: AccountField | None = None
+    """The same for the text messages of the socket that carries orders; None where none names it."""
 
     @property
     def all_credential_keys(self) -> frozenset[str]:

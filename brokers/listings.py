@@ -10,13 +10,10 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from types import NoneType
 
-import msgspec
 import polars as pl
 from polars.exceptions import PolarsError
 
-from onebroker.brokers.fields import number, text
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -118,7 +115,6 @@ _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _CELL = rb'(?: *"(?:[^"]|"")*" *|[^",]*)'
 _QUOTED_LINE = re.compile(_CELL + rb"(?:," + _CELL + rb")*\r?")
-_BARE_NAN = re.compile(rb":\s*(?:NaN|-?Infinity)\b")
 
 
 # the frame ---------------------------------------------------------------------------------------------------------------
@@ -221,56 +217,12 @@ def unpacked(body: bytes, what: str = "the instrument file") -> bytes:
         raise BadAnswer(f"{what} cannot be unpacked: {error}") from error
 
 
-def json_rows(body: bytes, what: str = "the instrument file") -> tuple[list[object], int]:
-    """Return the elements of a JSON list, and how many were left out: the last, where the list breaks off inside of it.
-
-    A cell that is no number, written bare, is null (lesson 15). Raises `BadAnswer` for what is no such list.
-    """
-    body = body.removeprefix(_BOM)
-    try:
-        return msgspec.json.decode(body, type=list[object]), 0
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        trouble = error
-    body = _BARE_NAN.sub(b":null", body)
-    end = body.rfind(b"}") + 1
-    for whole, lost in ((body, 0), (body[:end] + b"]", 1)):
-        try:
-            return msgspec.json.decode(whole, type=list[object]), lost
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-    raise BadAnswer(f"{what} cannot be read: {trouble}") from trouble
-
-
-def text_column(name: str, values: Sequence[object]) -> pl.Series:
-    """Return cells of any kind as stripped texts; blank ones, lists and objects are null."""
-    kinds = set(map(type, values))
-    if kinds <= {str, NoneType}:
-        return pl.Series(name, values, dtype=pl.String).str.strip_chars().replace("", None)
-    if len(kinds - {NoneType}) == 1 and not kinds & {dict, list}:  # numbers: few different ones
-        spelled = {value: text(value) for value in set(values)}
-        return pl.Series(name, [spelled[value] for value in values], dtype=pl.String)
-    words = [None if isinstance(value, (dict, list)) else text(value) for value in values]
-    return pl.Series(name, words, dtype=pl.String).str.strip_chars()
-
-
-def number_column(name: str, values: Sequence[object]) -> pl.Series:
-    """Return cells of any kind as numbers; what is none (`fields.number`) is null."""
-    kinds = set(map(type, values))
-    if kinds <= {int, float, NoneType}:
-        numbers = pl.Series(name, values, dtype=pl.Float64, strict=False)
-        return numbers.set(~numbers.is_finite(), None)
-    if kinds <= {str, NoneType}:
-        read = {value: number(value) for value in set(values)}
-        return pl.Series(name, [read[value] for value in values], dtype=pl.Float64)
-    return pl.Series(name, [number(value) for value in values], dtype=pl.Float64)
-
-
 def texts(rows: pl.DataFrame, names: Sequence[str]) -> list[pl.Expr]:
     """Return these columns stripped of blanks, blank cells null; a column the file lacks is null."""
     return [
-        (pl.col(name).str.strip_chars(" \t\r").replace("", None) if name in rows.columns else pl.lit(None, pl.String)).alias(
-            name
-        )
+        (
+            pl.col(name).str.strip_chars(" \t\r").replace("", None) if name in rows.columns else pl.lit(None, pl.String)
+        ).alias(name)
         for name in names
     ]
 

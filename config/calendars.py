@@ -181,6 +181,21 @@ class DocumentCalendar(Calendar):
         self._days.clear()
 
 
+class JoinedCalendar(Calendar):
+    """One calendar before a day, another from that day on."""
+
+    def __init__(self, before: Calendar, day: date, since: Calendar) -> None:
+        super().__init__({})
+        self._before, self._first, self._since = before, day, since
+
+    def trades(self, exchange: str, calendar: str) -> bool:
+        return self._before.trades(exchange, calendar) or self._since.trades(exchange, calendar)
+
+    def _day(self, exchange: str, calendar: str, day: date) -> Day:
+        responsible = self._before if _india_day(day) < self._first else self._since
+        return responsible._day(exchange, calendar, day)
+
+
 def calendar_from_documents(documents: Iterable[Mapping[str, Any]]) -> Calendar:
     """Return the calendar the exchange documents describe.
 

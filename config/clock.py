@@ -60,6 +60,10 @@ class Clock:
         """Return monotonic seconds (trio's clock); only differences mean anything."""
         return trio.current_time()
 
+    def thread_seconds(self) -> float:
+        """Return the processor seconds this thread has used: what its work costs, whatever else the machine does meanwhile."""
+        return time.thread_time()
+
 
 def from_epoch(seconds: float) -> datetime:
     """Return the instant `seconds` after the epoch as an aware datetime in IST."""

@@ -53,7 +53,9 @@ def value_paise(quantity: int, price: float) -> int:
 
 def quotient(amount: int, count: int, places: int) -> float:
     """Return amount / count rounded to `places` decimals, half away from zero, without float arithmetic before it."""
-    return float((Decimal(amount) / Decimal(count)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+    part = abs(count)
+    units = (2 * abs(amount) * 10**places + part) // (2 * part)
+    return unscaled(units if (amount < 0) == (count < 0) else -units, places)
 
 
 def round_half_up(value: float, places: int) -> float:

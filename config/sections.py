@@ -59,6 +59,12 @@ def _share(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
         raise WrongFieldError(field.name, "must be a share from 0 to below 1")
 
 
+def _symbols_with_units(_: object, field: "attrs.Attribute[Any]", value: Mapping[str, int]) -> None:
+    for symbol, units in value.items():
+        if symbol != symbol.upper() or units <= 0:
+            raise WrongFieldError(field.name, "must be upper-case symbols with numbers of units above zero")
+
+
 def _memory(_: object, field: "attrs.Attribute[Any]", value: str) -> None:
     unit = next((unit for unit in _MEMORY_UNITS if value.endswith(unit)), "")
     if not unit or not value.removesuffix(unit).strip().isdecimal():
@@ -199,6 +205,9 @@ class EngineSettings:
     daily_loss_limit: Decimal | None = attrs.field(default=None, validator=_positive)
     """₹; None = no limit."""
     excluded_brokers: tuple[str, ...] = ()
+    freeze_quantities: Mapping[str, int] = attrs.field(factory=dict, validator=_symbols_with_units)
+    """Underlying symbol, such as NIFTY -> the most units of its contracts in one order, in place of what brokers' files say
+    (order-engine 4.4)."""
     cancel_confirm_seconds: float = attrs.field(default=5.0, validator=_positive)
     parent_cancel_wait: float = attrs.field(default=3.0, validator=_positive)
     """Seconds."""

@@ -354,7 +354,7 @@ def _from_text(text: str, kind: Any) -> object:
         return _number(text, kind)
     if kind is bool:
         return _flag(text)
-    if attrs.has(kind) and kind not in (Secret, RecordedInstruments):
+    if (attrs.has(kind) and kind not in (Secret, RecordedInstruments)) or get_origin(kind) is Mapping:
         return _json(text)
     if get_origin(kind) is tuple or (kind is RecordedInstruments and text not in ("held", "all")):
         return [part.strip() for part in text.split(",") if part.strip()]

@@ -7,18 +7,15 @@ import attrs
 from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySettings, ServiceSettings, Settings
 
 UNSERVED: dict[str, frozenset[str]] = {
-    "service": frozenset({"place_list_maximum", "fast_lane"}),
+    "service": frozenset({"fast_lane"}),
     "history": frozenset(),
-    "charges": frozenset({"file"}),
     "engine": frozenset(
         {
-            "marketable_limit_mode", "hold_limits", "hold_plain_limits", "check_funds", "protection_bands",
-            "quote_usable_seconds", "late_entry_minutes", "move_interval_seconds", "follow_seconds",
-            "marketable_after_seconds", "daily_loss_limit", "cancel_confirm_seconds", "parent_cancel_wait", "square_off",
-            "pre_open_send_window", "closing_window_minutes",
+            "marketable_limit_mode", "hold_limits", "hold_plain_limits", "quote_usable_seconds", "cancel_confirm_seconds",
+            "square_off", "pre_open_send_window", "closing_window_minutes",
         }
     ),
-    "brokers": frozenset({"intraday_cutoff", "modifies_per_order"}),
+    "brokers": frozenset({"modifies_per_order"}),
 }  # fmt: skip
 """Section -> keys."""
 
@@ -33,8 +30,6 @@ def unserved_values(settings: Settings) -> list[str]:
         for name in sorted(UNSERVED[section])
         if getattr(getattr(settings, section), name) != _default(kind, name)
     ]
-    if settings.charges.file is not None:
-        lines.append(_line("charges.file"))
     for code, broker in settings.brokers.items():
         lines += [
             _line(f"brokers.{code}.{name}")

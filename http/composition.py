@@ -5,11 +5,16 @@ import attrs
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
+from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.daily_loader import CollectorView
+from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.settings import Settings
+from onebroker.http.collector import collector_metrics
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
 from onebroker.http.streaming.assembly import live_services
@@ -45,12 +50,14 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, l
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
             "engine": lambda: attrs.asdict(tree.engine_status.value),
+            "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
             "reference": lambda: _reference_health(tree),
+            "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
             "streams": lambda: attrs.asdict(live.streams.figures()),
         },
-        metric_sources=(lambda: _document_metrics(tree), lambda: _stream_metrics(live)),
+        metric_sources=(lambda: _document_metrics(tree), lambda: _stream_metrics(live), collector_metrics),
         live=live,
         documents=tree.documents,
         reference=tree.reference,
@@ -71,6 +78,7 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, l
             engine=tree.engine,
             desk=tree.desk,
             store=store,
+            intent_waits=tree.intent_waits,
         ),
     )
 
@@ -92,9 +100,21 @@ def broker_health(door: SessionDoor) -> dict[str, object]:
     }
 
 
+def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:
+    """Return what `/api/health` shows of the daily loss limit: rupees, and why new orders are refused; None without a limit."""
+    if state.limit is None:
+        return None
+    refusal = state.refusal(now)
+    return {
+        "limit": state.limit,
+        "loss": state.loss,
+        "locked": state.locked is not None,
+        "refuses": None if refusal is None else refusal.body["error"],
+    }
+
+
 def _feed(feed: FeedView) -> dict[str, object]:
-    last = feed.last_frame_at
-    return {**attrs.asdict(feed), "last_frame_at": None if last is None else local_text(from_epoch(last))}
+    return {**attrs.asdict(feed), "last_frame_at": _moment(feed.last_frame_at)}
 
 
 def _catalogue_health(tree: Tree) -> dict[str, object]:
@@ -128,6 +148,37 @@ def _reference_health(tree: Tree) -> dict[str, object]:
     state = tree.reference.value
     counts: dict[str, object] = {collection: documents.count for collection, documents in state.documents.items()}
     return {**counts, "profiles": state.profiles is not None, "trouble": state.trouble}
+
+
+def history_health(
+    last_load: LastLoad | None, collected: CollectorView, backfill: BackfillProgress | None
+) -> dict[str, object]:
+    """Return what `/api/health` shows of candles: the last load since the start, the daily loads by market, a backfill that runs.
+
+    `next_due` lies in the past where a day is overdue.
+    """
+    return {
+        "last_load": None
+        if last_load is None
+        else {"kind": last_load.kind, "at": _moment(last_load.at), **attrs.asdict(last_load.merged)},
+        "loading": collected.loading,
+        "daily": {
+            name: {
+                "last_day": None if market.last_day is None else market.last_day.isoformat(),
+                "loaded_at": _moment(market.loaded_at),
+                "instruments": market.instruments,
+                "failed": market.failed,
+                "next_due": _moment(market.next_due),
+                "trouble": market.trouble,
+            }
+            for name, market in collected.markets.items()
+        },
+        "backfill": None if backfill is None else attrs.asdict(backfill),
+    }
+
+
+def _moment(at: float | None) -> str | None:
+    return None if at is None else local_text(from_epoch(at))
 
 
 def _document_metrics(tree: Tree) -> list[Metric]:

@@ -3,10 +3,10 @@
 One JSON object a line in, one out. Requests: `{"command": "login", "broker": CODE, "redirect": URL}`, `{"command": "check",
 "brokers": "CODE,CODE"}` (all brokers for "") whose `done` maps each code to its steps,
 `{"command": "instruments"}` which has the catalogue built now, `{"command": "take", ...}` for a staged file of history
-and `{"command": "check_history"}` (`history_door`), and
+and `{"command": "check_history"}` (`history_door`), `{"command": "backfill", "order": JSON}` (`backfill_door`), and
 `{"command": "reload"}` when the durable store holds newly imported documents; answers `{"done": {...}}` or
-`{"error": sentence}`. While a build of the catalogue runs, lines `{"progress": {...}}` come before its answer. Who goes away ends
-nothing. No secret goes out.
+`{"error": sentence}`. While a build of the catalogue or a backfill runs, lines `{"progress": {...}}` come before its answer. Who goes
+away ends nothing but his backfill. No secret goes out.
 """
 
 import os
@@ -23,6 +23,8 @@ from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.messages import BuildNow, CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
+from onebroker.actors.history.backfill import BackfillProgress
+from onebroker.actors.history.collector import CollectorMessage
 from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
 from onebroker.actors.kernel.published import Published
@@ -33,7 +35,7 @@ from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.refusal import Refusal
-from onebroker.http import history_door
+from onebroker.http import backfill_door, history_door
 
 SOCKET_NAME = "control.sock"
 LOGIN_SECONDS = 30.0
@@ -65,6 +67,8 @@ class ControlDoors:
     catalogue: Address[CatalogueMessage]
     catalogue_progress: Published[BuildProgress]
     history: Address[HistoryMessage]
+    collector: Address[CollectorMessage]
+    backfill: Published[BackfillProgress | None]
     data_dir: Path
 
 
@@ -105,6 +109,8 @@ async def _answer_one(stream: trio.SocketStream, doors: ControlDoors) -> None:
                 line = await _read_line(stream)
                 if _command(line) in ("instruments", history_door.CHECK):
                     scope.deadline = trio.current_time() + BUILD_SECONDS + SEND_SECONDS
+                elif _command(line) == backfill_door.COMMAND:
+                    scope.deadline = trio.current_time() + backfill_door.BACKFILL_SECONDS + SEND_SECONDS
                 answer = await _work(line, doors, stream)
                 await _send(stream, answer)
         except (trio.BrokenResourceError, trio.TooSlowError):
@@ -139,10 +145,12 @@ async def _work(line: bytes, doors: ControlDoors, stream: trio.SocketStream) -> 
             return await history_door.answer_take(request, doors.data_dir, doors.history)
         case history_door.CHECK:
             return await history_door.answer_check(doors.data_dir, doors.history)
+        case backfill_door.COMMAND:
+            return await backfill_door.answer(request, doors.collector, doors.backfill, stream, partial(_send, stream))
         case "reload":
             return await _reload(doors.reference)
         case _:
-            return {"error": "the commands are login, check, instruments, take, check_history and reload"}
+            return {"error": "the commands are login, check, instruments, take, check_history, backfill and reload"}
 
 
 async def _log_in(request: Mapping[str, str], sessions: Mapping[str, SessionDoor]) -> dict[str, Any]:

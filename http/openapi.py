@@ -1,7 +1,10 @@
 """The OpenAPI 3.1 document, made from the route table."""
 
 import re
+from collections.abc import Iterable
 from importlib.metadata import version
+
+import attrs
 
 from onebroker.config.messages import session
 from onebroker.http.route import Answer, Parameter, Route, TokenRule
@@ -66,13 +69,24 @@ def _parameter(row: Parameter) -> dict[str, object]:
 
 
 def _body(route: Route, rows: list[Parameter]) -> dict[str, object]:
-    schema = {
+    schema = _object(rows)
+    if route.list_form:
+        array, *beside = route.list_form
+        inside = _object([row for row in rows if row.name not in {one.name for one in beside}])
+        listed = _object([array if array.items is not None else attrs.evolve(array, items=inside), *beside])
+        schema = {"oneOf": [schema, listed]}
+    # A DELETE may come without one (architecture 10).
+    return {"required": route.method != "DELETE", "content": {"application/json": {"schema": schema}}}
+
+
+def _object(rows: Iterable[Parameter]) -> dict[str, object]:
+    """Return the schema of an object with these members."""
+    rows = tuple(rows)
+    return {
         "type": "object",
         "properties": {row.name: {**_schema(row), "description": row.doc} for row in rows},
         "required": [row.name for row in rows if row.required],
     }
-    # A DELETE may come without one (architecture 10).
-    return {"required": route.method != "DELETE", "content": {"application/json": {"schema": schema}}}
 
 
 def _schema(row: Parameter) -> dict[str, object]:

@@ -1,10 +1,10 @@
 """The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody.
 
-What this version does not serve is refused before anything else is looked at. A JSON null counts as absent, in every field
-of an order. Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
+First what the body alone tells, then what the instrument tells, then the settings of `synthetic`, which are the engine's to
+judge (`actors/engine/synthetic.py`). A JSON null counts as absent, in every field of an order. Booleans are not numbers, and
+numeric text is not a number (order-engine 3.0).
 """
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -12,10 +12,13 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import msgspec
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.plan.reading.surroundings import World
+from onebroker.actors.engine.references.forms import References
+from onebroker.actors.engine.references.parsing import is_finite_number, parse_references
+from onebroker.actors.engine.synthetic import named_type, with_synthetic
 from onebroker.config.instruments import (
     ORDERABLE_SEGMENTS,
     SEGMENT_SHAPES,
@@ -43,19 +46,10 @@ from onebroker.http.instrument_naming import InstrumentName, fields_text
 
 _TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-RUN_TYPES = ("simple",)
-"""Synthetic types that the engine runs."""
-_REFERENCES = {
-    "price_reference": texts.PRICE_REFERENCE_OBJECT,
-    "quantity_reference": texts.QUANTITY_REFERENCE_OBJECT,
-}
-_COMMON_SETTINGS = frozenset({"type", "closes_position", "hold_limits"})
-"""All that a simple order takes in `synthetic` (spec 2 §7)."""
 MOST_DEPTH = 64
 """Levels of objects and lists within a body; no order needs half of them."""
 MOST_UNITS = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact; no order comes near it."""
-_WORKING_VALUES = ("tick_size", "triggered_at", "watermark", "placed_quantity", "started_at", "expires_at")
 
 
 @attrs.frozen(kw_only=True)
@@ -67,10 +61,13 @@ class CheckedBody:
     product: str
     order_type: OrderType
     validity: str
-    quantity: int
+    quantity: int | None
+    """None = left to the quantity reference."""
     disclosed_quantity: int
     price: Decimal | None
+    """None too when a price reference stands in its place."""
     trigger_price: Decimal | None
+    references: References | None
     after_market: bool
     dry_run: bool
     tag: str | None
@@ -82,7 +79,7 @@ def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tup
 
     Raises Refusal 400 with the spec's text.
     """
-    _served(body)
+    _check_depth(body)
     transaction_type = _word(body, "transaction_type", tuple(Side))
     product = _word(body, "product", SENDABLE_PRODUCTS)
     order_type = OrderType(_word(body, "order_type", tuple(OrderType)))
@@ -90,7 +87,7 @@ def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tup
     quantity = _quantity(body)
     disclosed = _disclosed(body, quantity)
     price, trigger_price = _prices(body, order_type)
-    return CheckedBody(
+    checked = CheckedBody(
         transaction_type=transaction_type,
         product=product,
         order_type=order_type,
@@ -99,16 +96,20 @@ def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tup
         disclosed_quantity=disclosed,
         price=price,
         trigger_price=trigger_price,
+        references=parse_references(body, quantity),
         after_market=order_fields.flag(body, "after_market"),
         dry_run=order_fields.dry_run(body, args),
         tag=_tag(body),
         name=_name(body),
         broker=order_fields.broker(body.get("broker"), brokers),
     )
+    named_type(body.get("synthetic"))
+    return checked
 
 
-def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: Instrument) -> PlaceBody:
-    """Finish the checks: orderable segment, whole ticks, then the settings of `synthetic`. Raises Refusal 400."""
+def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: Instrument, world: World) -> PlaceBody:
+    """Finish the checks: orderable segment, whole ticks, then the settings of `synthetic`, judged against today's `world`. Raises
+    Refusal 400, and 404 for an instrument that a part of a plan names."""
     segment = bare_segment(instrument.identity.segment)
     if segment not in ORDERABLE_SEGMENTS:
         raise Refusal(400, texts.instruments_not_sent(segment))
@@ -117,36 +118,24 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
         for name, value in (("price", checked.price), ("trigger_price", checked.trigger_price)):
             if value is not None and not is_multiple(value, tick):
                 raise Refusal(400, texts.whole_ticks(name, plain(tick)))
-    return PlaceBody(
+    order = PlaceBody(
         instrument=instrument,
         transaction_type=checked.transaction_type,
         product=checked.product,
         order_type=checked.order_type.value,
         validity=checked.validity,
-        quantity=checked.quantity,
+        quantity=checked.quantity or 0,
         disclosed_quantity=checked.disclosed_quantity,
         price=checked.price,
         trigger_price=checked.trigger_price,
         after_market=checked.after_market,
         tag=checked.tag,
         broker=checked.broker,
-        closes_position=_closes_position(body),
+        closes_position=False,
         sent=body,
+        references=checked.references,
     )
-
-
-def _served(body: Mapping[str, Any]) -> None:
-    """Refuse what this version does not serve, so that nothing of it is ever sent."""
-    _check_depth(body)
-    if "orders" in body:
-        raise Refusal(400, texts.not_served("a list of orders"))
-    for name, must_be_object in _REFERENCES.items():
-        if (reference := body.get(name)) is not None:
-            raise Refusal(400, texts.not_served(name) if isinstance(reference, Mapping) else must_be_object)
-    kind = _synthetic(body).get("type")
-    if kind is not None and (not isinstance(kind, str) or kind.strip().lower() not in RUN_TYPES):
-        shown = kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()
-        raise Refusal(400, texts.synthetic_not_run(shown, RUN_TYPES))
+    return with_synthetic(body.get("synthetic"), order, world)
 
 
 def _check_depth(body: Mapping[str, Any]) -> None:
@@ -174,18 +163,21 @@ def _word(body: Mapping[str, Any], name: str, choices: tuple[str, ...], *, defau
     return word
 
 
-def _quantity(body: Mapping[str, Any]) -> int:
-    value = body.get("quantity")
+def _quantity(body: Mapping[str, Any]) -> int | None:
+    """Return the typed quantity; beside a quantity reference, which judges it by its kind, it may be left out."""
+    value, referenced = body.get("quantity"), body.get("quantity_reference") is not None
+    if value is None and referenced:
+        return None
     if value is None:
         raise Refusal(400, texts.QUANTITY_REQUIRED)
-    if not _is_whole(value) or value < 1:
+    if not _is_whole(value) or (value < 1 and not referenced):
         raise Refusal(400, texts.QUANTITY_WHOLE)
     if value > MOST_UNITS:
         raise Refusal(400, shared.must_be_between("quantity", 1, MOST_UNITS))
     return int(value)
 
 
-def _disclosed(body: Mapping[str, Any], quantity: int) -> int:
+def _disclosed(body: Mapping[str, Any], quantity: int | None) -> int:
     value = body.get("disclosed_quantity")
     if value is None:
         return 0
@@ -193,29 +185,30 @@ def _disclosed(body: Mapping[str, Any], quantity: int) -> int:
         raise Refusal(400, texts.DISCLOSED_WHOLE)
     if value > MOST_UNITS:
         raise Refusal(400, shared.must_be_between("disclosed_quantity", 0, MOST_UNITS))
-    if value > quantity:
+    if quantity is not None and value > quantity:
         raise Refusal(400, texts.DISCLOSED_ABOVE)
     return int(value)
 
 
 def _prices(body: Mapping[str, Any], order_type: OrderType) -> tuple[Decimal | None, Decimal | None]:
     price, trigger = _number(body, "price"), _number(body, "trigger_price")
-    if order_type.takes_price and price is None:
+    referenced = body.get("price_reference") is not None
+    if order_type.takes_price and price is None and not referenced:
         raise Refusal(400, texts.needs_price(order_type))
-    if not order_type.takes_price and price is not None:
+    if not order_type.takes_price and (price is not None or referenced):
         raise Refusal(400, texts.takes_no_price(order_type))
     if order_type.takes_trigger and trigger is None:
         raise Refusal(400, texts.needs_trigger(order_type))
     if not order_type.takes_trigger and trigger is not None:
         raise Refusal(400, texts.takes_no_trigger(order_type))
-    return price, trigger
+    return (None if referenced else price), trigger
 
 
 def _number(body: Mapping[str, Any], name: str) -> Decimal | None:
     value = body.get(name)
     if value is None:
         return None
-    if not _is_finite(value) or value < 0:
+    if not is_finite_number(value) or value < 0:
         raise Refusal(400, texts.price_number(name))
     return Decimal(repr(value)).copy_abs()  # JSON has a -0.0
 
@@ -262,7 +255,7 @@ def _derivative(body: Mapping[str, Any], exchange: str, bare: str, shape: Shape)
     if shape is Shape.FUTURE:
         return future(exchange, bare, underlying, expiry)
     strike: Any = body.get("strike_price")
-    if not _is_finite(strike):
+    if not is_finite_number(strike):
         raise Refusal(400, texts.STRIKE_PRICE)
     option_type = _text(body, "option_type").upper()
     if option_type not in ("CE", "PE"):
@@ -284,41 +277,5 @@ def _text(body: Mapping[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _synthetic(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    value = body.get("synthetic")
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise Refusal(400, texts.SYNTHETIC_OBJECT)
-    return value
-
-
-def _closes_position(body: Mapping[str, Any]) -> bool:
-    """Check the settings of a simple order and return `closes_position`: only a literal true counts (spec 2 §7)."""
-    settings = {name: value for name, value in _synthetic(body).items() if value is not None}
-    hold = settings.get("hold_limits", False)
-    if not isinstance(hold, bool):
-        raise Refusal(400, texts.HOLD_LIMITS)
-    if hold:
-        raise Refusal(400, texts.HOLD_LIMITS_SIMPLE)
-    for name in _WORKING_VALUES:
-        if name in settings:
-            raise Refusal(400, texts.worked_out_by_engine(name))
-    for name in settings:
-        if name not in _COMMON_SETTINGS:
-            raise Refusal(400, texts.takes_no_setting("simple", name))
-    return settings.get("closes_position") is True
-
-
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_finite(value: object) -> bool:
-    """Whether this is a number, and one that a float can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

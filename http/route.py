@@ -72,6 +72,9 @@ class Route:
     """Heading in the API document."""
     summary: str
     parameters: tuple[Parameter, ...] = ()
+    list_form: tuple[Parameter, ...] = ()
+    """Where the body may also be a list: its array first, whose items are the body of the single form when nothing else is said, then
+    what may stand beside it and no longer inside."""
     answers: tuple[Answer, ...]
 
     @property

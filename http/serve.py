@@ -34,6 +34,10 @@ KEEP_ALIVE_SECONDS = 75.0
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 WRITE_PIECE_BYTES = 64 * 1024
+MOST_PIECE_BYTES = 512 * 1024
+"""A piece may grow to this while the client takes each within QUICK_SECONDS: every piece waits for its turn of the loop, and a long
+answer in many pieces grows old on its way."""
+QUICK_SECONDS = 1.0
 
 _log = logging.getLogger("onebroker.http.server")
 
@@ -176,16 +180,23 @@ class Connection(TCPServer):
         """Send `data`; shielded, because half of an answer followed by the next one would be read as one."""
         async with self.send_lock:
             try:
-                for start in range(0, len(data), WRITE_PIECE_BYTES):
-                    with trio.fail_after(WRITE_SECONDS) as scope:
-                        scope.shield = True
-                        await self.stream.send_all(data[start : start + WRITE_PIECE_BYTES])
+                await self._write_pieces(memoryview(data))
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 await self.protocol.handle(Closed())
             except trio.TooSlowError:
                 _log.info("a client took no bytes for %g s and was cut off", WRITE_SECONDS)
                 self.cut()
                 await self.protocol.handle(Closed())
+
+    async def _write_pieces(self, data: memoryview) -> None:
+        most = WRITE_PIECE_BYTES
+        while data:
+            with trio.fail_after(WRITE_SECONDS) as scope:
+                scope.shield = True
+                await self.stream.send_all(data[:most])
+            quick = scope.deadline - trio.current_time() > WRITE_SECONDS - QUICK_SECONDS
+            data = data[most:]
+            most = min(2 * most, MOST_PIECE_BYTES) if quick else WRITE_PIECE_BYTES
 
     def cut(self) -> None:
         """Close the socket now; whoever waits for it finds it closed."""

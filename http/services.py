@@ -13,7 +13,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
-from onebroker.actors.engine.desk import DeskMessage
+from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.messages import EngineMessage, EngineStatus
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.messages import HistoryMessage
@@ -47,6 +47,8 @@ class OrderServices:
     engine: Address[EngineMessage]
     desk: Address[DeskMessage]
     store: Store
+    intent_waits: Callable[[str], bool]
+    """Whether the engine has an intent before it, or in its hands, that it has neither journaled nor answered."""
 
 
 @attrs.frozen(kw_only=True)

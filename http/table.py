@@ -24,7 +24,9 @@ from onebroker.http.routes import (
     history,
     instruments,
     orders_cancel,
+    orders_flatten,
     orders_intents,
+    orders_modify,
     orders_parents,
     orders_place,
     orders_read,
@@ -47,8 +49,10 @@ _AREAS: tuple[Route, ...] = (
     *orders_read.ROUTES,
     *orders_place.ROUTES,
     *orders_intents.ROUTES,
+    *orders_modify.ROUTES,
     *orders_cancel.ROUTES,
     *orders_parents.ROUTES,
+    *orders_flatten.ROUTES,
     *stream.ROUTES,
 )
 

@@ -129,11 +129,13 @@ def test_the_session_under_try_it_trades_a_share(demo: tuple[int, Path]) -> None
     assert set(details["brokers"]) == set(build_registry())
     assert ltp["instrument_id"] == quote["instrument_id"] == details["instrument_id"]
     assert ltp["last_price"] > 0
-    resting, moved, filled, trades, bought, cancelled, ended = lines[6:]
+    resting, moved, filled, trades, bought, changed, cancelled, ended, past = lines[6:]
     assert resting == "OPEN"
     assert msgspec.json.decode(moved)["instrument_id"] == details["instrument_id"]
     assert filled == "COMPLETE"
     assert sum(trade["quantity"] for trade in msgspec.json.decode(trades)["trades"]) == 10
     assert "'quantity': 10" in bought
+    assert msgspec.json.decode(changed).get("changes") == {"quantity": {"from": 10, "to": 2}}, changed
     assert msgspec.json.decode(cancelled).get("outcome") == "accepted", cancelled
     assert ended == "CANCELLED"
+    assert re.fullmatch(r"\(\d+, \[.*\]\)", past), "none while the past is being loaded"

@@ -5,9 +5,10 @@ standard output. A fresh interpreter, because polars has threads and the work ta
 a temporary file.
 """
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import Protocol, TypeVar
 import msgspec
 import polars as pl
 
-from onebroker.actors.catalogue.merge import merge, segment_counts
+from onebroker.actors.catalogue.identified import BrokerRows, identified
+from onebroker.actors.catalogue.merge import merged, segment_counts
 from onebroker.actors.catalogue.reading import UNREADABLE, file_name_of, read_broker
 from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildReport
 from onebroker.actors.catalogue.table import write_table
@@ -52,29 +54,27 @@ def build_catalogue(
 ) -> BuildReport:
     """Build the file `output` from the bodies of every broker's files; `lost` says why others have none.
 
-    `names` are those of the bodies, `missing` says why some of them are `MISSING`, by name. `each` reads the
-    brokers, one after the other or some at a time.
+    `names` are those of the bodies, `missing` says why some of them are `MISSING`, by name, once they were looked up. `each`
+    reads the brokers, one after the other or some at a time.
     Without a single usable listing nothing is written and the report has no rows. Raises OSError when the file cannot be
     written.
     """
     failed = {code: BrokerReport(error=why) for code, why in lost.items()}
-    absent = {code: dict((missing or {}).get(code, {})) for code in bodies}
+    unreadable: dict[str, Mapping[str, str]] = {}
 
-    def read(code: str) -> pl.DataFrame | BrokerReport:
+    def read(code: str) -> BrokerRows | BrokerReport:
         try:
-            frame, unreadable = read_broker(registry[code], bodies[code], (names or {}).get(code, ()))
-            absent[code].update(unreadable)
-            return _alive(frame, day)
+            frame, unreadable[code] = read_broker(registry[code], bodies[code], (names or {}).get(code, ()))
+            return identified(_alive(frame, day))
         except UNREADABLE as error:
             return BrokerReport(error=str(error) or type(error).__name__)
 
     codes = [code for code in registry if code in bodies]
     found = dict(zip(codes, each(read, codes), strict=True))
     failed |= {code: report for code, report in found.items() if isinstance(report, BrokerReport)}
-    frames = {code: frame for code, frame in found.items() if isinstance(frame, pl.DataFrame)}
-    catalogue, reports = merge(frames)
+    catalogue, reports = merged({code: rows for code, rows in found.items() if isinstance(rows, BrokerRows)})
     for code, report in reports.items():
-        report.missing = absent[code]
+        report.missing = {**(missing or {}).get(code, {}), **unreadable[code]}
     content_hash = write_table(catalogue, output) if catalogue.height else ""
     return BuildReport(
         rows=catalogue.height,
@@ -92,31 +92,48 @@ def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
 
 def main() -> None:
     os.nice(NICENESS)
+    gc.disable()  # nothing here is garbage before the end, and each JSON row would be looked at again and again
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildJob)
-    missing = {code: dict(job.missing.get(code, {})) for code in job.files}
-    bodies = {
-        code: [_body(path, file_name_of(job.names.get(code, ()), place), missing[code]) for place, path in enumerate(paths)]
-        for code, paths in job.files.items()
-    }
+    bodies = _Bodies(job)
     day, output = date.fromisoformat(job.day), Path(job.output)
     with ThreadPoolExecutor(READERS) as readers:
         report = build_catalogue(
-            bodies, job.lost, output, build_registry(), day, names=job.names, missing=missing, each=readers.map
+            bodies, job.lost, output, build_registry(), day, names=job.names, missing=bodies.missing, each=readers.map
         )
     if job.unlisted is not None and report.rows:
         report.unlisted = grow_unlisted(job.unlisted, output, day)
     sys.stdout.buffer.write(msgspec.json.encode(report))
 
 
-def _body(path: str, name: str, missing: dict[str, str]) -> bytes:
-    """Return a downloaded file; `MISSING` for one that did not come, or that is gone, which is then put into `missing`."""
-    if not path:
-        return MISSING
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        missing[name] = f"it cannot be read: {error.strerror}"
-        return MISSING
+class _Bodies(Mapping[str, Sequence[bytes]]):
+    """A job's downloaded files by broker, read when they are asked for: no more of them are in memory than are being parsed.
+
+    `MISSING` stands for one that did not come, or that is gone, which is then put into `missing`.
+    """
+
+    def __init__(self, job: BuildJob) -> None:
+        self._job = job
+        self.missing = {code: dict(job.missing.get(code, {})) for code in job.files}
+        """Broker code -> why there is none of some of its files, by name."""
+
+    def __getitem__(self, code: str) -> Sequence[bytes]:
+        names = self._job.names.get(code, ())
+        return [self._body(code, path, file_name_of(names, place)) for place, path in enumerate(self._job.files[code])]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._job.files)
+
+    def __len__(self) -> int:
+        return len(self._job.files)
+
+    def _body(self, code: str, path: str, name: str) -> bytes:
+        if not path:
+            return MISSING
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            self.missing[code][name] = f"it cannot be read: {error.strerror}"
+            return MISSING
 
 
 if __name__ == "__main__":

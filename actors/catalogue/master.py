@@ -5,7 +5,7 @@ milliseconds, so that whoever takes them can let others run in between. Nothing 
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import date
 
@@ -78,6 +78,20 @@ class Master:
                 with self._reading():
                     page = _encoded(self._records.slice(start, rows))
                 yield page
+
+    def ids(self, exchange: str | None, segment: str | None, names: Collection[str] = ()) -> list[str]:
+        """Return the instrument_ids of a filter in the order of the file: all, or those of these symbols and underlyings.
+
+        Raises Refusal 503 when the file can no longer be read.
+        """
+        found: list[str] = []
+        for span in self._chosen(exchange, segment):
+            with self._reading():
+                rows = self._records.slice(span.start, span.count)
+                if names:
+                    rows = rows.filter(pl.coalesce("symbol", "underlying_symbol").is_in(list(names)))
+                found += rows["instrument_id"].to_list()
+        return found
 
     def search(self, exchange: str, segment: str, term: str, limit: int) -> "Search":
         """Search one segment (stored form) for an upper-case `term`; iterate over the result to have it done."""

@@ -51,6 +51,21 @@ def changed(rows: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFr
     return joined.filter(other).select(rows.columns)
 
 
+def patched(rows: pl.DataFrame, patch: pl.DataFrame) -> pl.DataFrame:
+    """Put the columns of `patch` in place of those of the rows it names by `row`."""
+    if patch.is_empty():
+        return rows
+    names = [name for name in patch.columns if name != "row"]
+    joined = rows.select("row", *names).join(
+        patch.with_columns(patched=pl.lit(True)), on="row", how="left", suffix=".new", maintain_order="left"
+    )
+    new = joined.select(
+        pl.when(pl.col("patched").is_not_null()).then(pl.col(f"{name}.new")).otherwise(pl.col(name)).alias(name)
+        for name in names
+    )
+    return rows.with_columns(new.get_columns())
+
+
 def weight(basis: pl.Expr) -> pl.Expr:
     """Return the weight of a vote."""
     return basis.replace_strict(dict(enumerate(VOTES)), return_dtype=pl.Int64)
@@ -90,7 +105,9 @@ def align_securities(rows: pl.DataFrame) -> Aligned:
     against = numbered.filter(~pl.col("agrees"))
     outvoted = against.filter(pl.col("votes") > 1).select("row", "rank")
     rows = numbered.filter(pl.col("agrees") | (pl.col("votes") <= 1))
-    rows = rows.with_columns(symbol=pl.when("agrees").then(pl.coalesce("voted_symbol", "symbol")).otherwise(pl.col("symbol")))
+    rows = rows.with_columns(
+        symbol=pl.when("agrees").then(pl.coalesce("voted_symbol", "symbol")).otherwise(pl.col("symbol"))
+    )
     rows = _by_isin(rows.drop("votes", "voted_symbol", "spelled"))
     rows = _told_apart(rows)
     rows, undecided = _one_segment(rows)

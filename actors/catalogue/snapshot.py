@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 
-import msgspec
 import polars as pl
 
+from onebroker.actors.catalogue.attributes import read_values
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.catalogue.master import Master
 from onebroker.actors.catalogue.table import Table, Tokens, held_table
@@ -32,6 +32,7 @@ class TableSnapshot:
     def __init__(self, table: Table | pl.DataFrame, mapping_date: date) -> None:
         self._table = table if isinstance(table, Table) else held_table(table)
         self._date = mapping_date
+        self._attribute_names = self._table.attribute_names()
         self._remembered = lru_cache(MOST_REMEMBERED)(self._read)
         self._listings = {code: BrokerListings(self, code, tokens) for code, tokens in self._table.tokens.items()}
         self._master = Master(self._table.instruments, mapping_date)
@@ -76,9 +77,7 @@ class TableSnapshot:
         if row is None:
             return {}
         return {
-            listing["broker"]: {
-                name: text for name, text in _columns(listing["attributes"]).items() if text is not None
-            }
+            listing["broker"]: read_values(self._attribute_names.get(listing["broker"], ()), listing["attributes"])
             for listing in self._table.listings(row, ("broker", "attributes"))
         }
 
@@ -139,7 +138,3 @@ class BrokerListings(Mapping[str, Listing]):
 
 
 _NO_LISTINGS: Mapping[str, Listing] = {}
-
-
-def _columns(attributes: str | None) -> dict[str, str | None]:
-    return {} if attributes is None else msgspec.json.decode(attributes, type=dict[str, str | None])

@@ -25,11 +25,12 @@ from onebroker.actors.catalogue.arrow_cells import (
     of_kind,
     read_columns,
 )
+from onebroker.actors.catalogue.attributes import read_names
 from onebroker.actors.catalogue.files import map_columns, write_frame, write_ipc
-from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS
+from onebroker.actors.catalogue.merge import ATTRIBUTE_NAMES, INSTRUMENT_COLUMNS
 from onebroker.config.instruments import Exchange
 
-TABLE_COLUMNS = (*INSTRUMENT_COLUMNS, "listings")
+TABLE_COLUMNS = (*INSTRUMENT_COLUMNS, ATTRIBUTE_NAMES, "listings")
 ID_ORDER, ISIN_ORDER, TOKEN_ORDER = "order.id", "order.isin", "order.token."
 """Orders hold row numbers, or for a broker's tokens the places of its listings among all; nulls behind the last."""
 
@@ -86,6 +87,7 @@ class Table:
         self.instruments = instruments
         """Its INSTRUMENT_COLUMNS, in memory."""
         self._listings = of_kind(cells["listings"], Lists)
+        self._attribute_names = of_kind(cells[ATTRIBUTE_NAMES], Texts)
         self._ids = _Order(cells[ID_ORDER], of_kind(cells["instrument_id"], Texts).held())
         self._isins = _Order(cells[ISIN_ORDER], of_kind(cells["isin"], Texts).held())
         tokens = of_kind(self._listings.items["broker_token"], Texts).held()
@@ -102,6 +104,13 @@ class Table:
     def rows_of_isin(self, isin: str) -> tuple[int, ...]:
         """Return the rows of an ISIN, NSE's first."""
         return tuple(self._isins.places(isin))
+
+    def attribute_names(self) -> Mapping[str, Sequence[str]]:
+        """Return, by broker code, what the values in its listings' `attributes` are, in their order.
+
+        Raises OSError when the file can no longer be read, ValueError when it says something else there.
+        """
+        return read_names(self._attribute_names.part(0, 1)[0] if self.instruments.height else None)
 
     def listings(self, row: int, fields: Sequence[str]) -> list[dict[str, Any]]:
         """Return some fields of a row's listings, in the brokers' order; one the file does not have is None.

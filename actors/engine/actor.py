@@ -15,39 +15,53 @@ import trio
 
 from onebroker.actors.engine import answers
 from onebroker.actors.engine.choice.choose import choose, none_left
+from onebroker.actors.engine.choice.order import placed_order
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.dry_run import dry_run
+from onebroker.actors.engine.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
     BooksFresh,
     CancelLeg,
+    CancelParent,
+    CancelPart,
     EngineAnswer,
     EngineMessage,
     EngineStatus,
+    Halt,
+    HaltParents,
     LegSeen,
+    ModifyLeg,
+    ModifyPart,
     NotOurs,
     ParentMessage,
     Place,
+    ToParent,
 )
 from onebroker.actors.engine.parent import ParentActor
+from onebroker.actors.engine.plan.stored import encode_plan
+from onebroker.actors.engine.plan_dry_run import plan_dry_run
+from onebroker.actors.engine.plan_parent import PlanParentActor
 from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
-from onebroker.actors.kernel.mailbox import Mailbox, Reply, open_mailbox
+from onebroker.actors.engine.references.resolving import resolve
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
-from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, StoreError, StreamAdd
 from onebroker.brokers.records import OrderRow
 from onebroker.config.converters import StructureError
+from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
+from onebroker.config.refusal import Refusal
 
 RECONCILE_SECONDS = 30.0
 """How long a start waits for the books of brokers with unfinished legs (order-engine 2.5)."""
-INTENTS_KEPT = 10_000
-STARTED_KEPT_SECONDS = 2 * 86_400
 PARENT_MAILBOX = 64
 """A parent hears newest rows per order and a few caller requests; senders of the latter wait."""
+MOST_TAKEN_UP = 64
+"""Intents that are journaled at the same time: the store writes those together that come together. More wait in the mailbox."""
 PARENT_POLICY = RestartPolicy(restarts=2, within_seconds=60.0, first_delay_seconds=0.1, most_delay_seconds=2.0)
 """The third fault in 60 s ends a parent as failed (order-engine row 40)."""
 
@@ -58,8 +72,20 @@ class _Running:
 
     mailbox: Mailbox[ParentMessage]
     finished: trio.Event = attrs.field(factory=trio.Event)
-    asked: list[Reply[Sent]] = attrs.field(factory=list)
-    """Cancels handed to it; refused at its end where it did not come to them."""
+    asked: list[ToParent | Halt] = attrs.field(factory=list)
+    """Handed to it for callers; refused at its end where it did not come to them."""
+
+    def note(self, message: ToParent | Halt) -> None:
+        self.asked[:] = [*(one for one in self.asked if not one.reply.done), message]
+
+
+@attrs.frozen
+class _Turn:
+    """The place of an intent among those that are being taken up."""
+
+    before: trio.Event
+    """Set when the one before has its parent, or gets none."""
+    over: trio.Event = attrs.field(factory=trio.Event)
 
 
 class EngineActor:
@@ -78,9 +104,15 @@ class EngineActor:
         self._crashes = crashes
         self._lock = EngineLock(doors.store, doors.clock, doors.owner)
         self._parents: dict[str, _Running] = {}
+        self._resolving: set[trio.CancelScope] = set()
+        """Intents whose references are being worked out."""
+        self._room = trio.Semaphore(MOST_TAKEN_UP)
+        self._last_turn = trio.Event()
+        self._last_turn.set()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
+        self._doors.in_hand.clear()
         self._show("the order engine is starting")
         try:
             await self._lock.take()
@@ -89,7 +121,7 @@ class EngineActor:
                 records = await self._open_records()
                 await self._reconciled(records)
                 for record in records:
-                    self._start_parent(nursery, record.parent_order_id, None)
+                    self._start_parent(nursery, record, None)
                 for code, door in self._doors.sessions.items():
                     nursery.start_soon(self._route_orders, code, door)
                 self._status.set(EngineStatus(running=True, reason=""))
@@ -142,34 +174,136 @@ class EngineActor:
     async def _handle(self, message: EngineMessage, nursery: trio.Nursery) -> None:
         match message:
             case Place():
-                await self._take_up(message, nursery)
-            case CancelLeg():
+                await self._receive(message, nursery)
+            case CancelLeg() | ModifyLeg() | CancelParent() | CancelPart() | ModifyPart():
                 running = self._parents.get(message.parent_id)
                 if running is None:
                     message.reply.refuse(NotOurs(message.parent_id))
                 else:
-                    running.asked.append(message.reply)
+                    running.note(message)
                     nursery.start_soon(running.mailbox.address.tell, message)
+            case HaltParents():
+                for resolving in self._resolving:
+                    resolving.cancel()
+                await self._last_turn.wait()  # what was taken up before it has its parent then
+                nursery.start_soon(self._halt, message, tuple(self._parents.values()))
             case _:
                 assert_never(message)
 
-    async def _take_up(self, place: Place, nursery: trio.Nursery) -> None:
-        """Refuse a stale intent, answer a dry run, or journal the intent and start its parent (architecture 5a)."""
+    async def _halt(self, message: HaltParents, parents: tuple[_Running, ...]) -> None:
+        """Halt the parents there are now, all at once (row 35); one that ends meanwhile was not halted."""
+        halted, trouble = 0, list[Exception]()
+
+        async def halt(running: _Running) -> None:
+            nonlocal halted
+            request = Halt(reply=Reply())
+            running.note(request)
+            await running.mailbox.address.tell(request)
+            try:
+                was_open = await request.reply.wait()
+            except NotOurs:
+                pass
+            except (StoreError, ActorNotRunning) as error:
+                trouble.append(error)
+            else:
+                halted += was_open
+
+        try:
+            await self._doors.store.commit(*taken_up(message.intent, ""), fence=self._lock.fence)
+            async with trio.open_nursery() as nursery:
+                for running in parents:
+                    nursery.start_soon(halt, running)
+        except StoreError as error:
+            message.reply.refuse(error)
+        except FencedOut:
+            message.reply.refuse(StoreError("the order engine has lost its lock"))
+            self._lock.lose()
+        else:
+            for why in trouble:
+                message.reply.refuse(why if isinstance(why, StoreError) else StoreError(str(why)))
+            message.reply.answer(halted)
+        finally:
+            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # nothing when it was answered
+
+    async def _receive(self, place: Place, nursery: trio.Nursery) -> None:
+        """Take an intent up, beside those that are being journaled; one with references when they are worked out."""
+        self._doors.in_hand.add(place.intent_id)
+        if place.order.references is None:
+            await self._room.acquire()
+            nursery.start_soon(self._take_up, place, nursery, self._next_turn())
+        else:
+            nursery.start_soon(self._take_up_resolved, place, nursery)
+
+    async def _take_up_resolved(self, place: Place, nursery: trio.Nursery) -> None:
+        try:
+            resolved = await self._resolve(place)
+            if resolved is None:
+                return
+            await self._room.acquire()
+            await self._take_up(resolved, nursery, self._next_turn())
+        finally:
+            self._doors.in_hand.discard(place.intent_id)
+
+    def _next_turn(self) -> "_Turn":
+        turn = _Turn(before=self._last_turn)
+        self._last_turn = turn.over
+        return turn
+
+    async def _resolve(self, place: Place) -> Place | None:
+        """Work the references out; None when the order was refused for that. A stop meanwhile has placed nothing, and says so."""
+        scope = trio.CancelScope()
+        self._resolving.add(scope)
+        try:
+            with scope:
+                return attrs.evolve(place, order=await resolve(place.order, self._doors))
+            self._refuse(place, Refusal(409, change_texts.HALTED_BEFORE_SENT))
+        except Refusal as refusal:
+            self._refuse(place, refusal)
+        except trio.Cancelled:
+            place.reply.refuse(ActorNotRunning(self._mailbox.name, taken=False))
+            raise
+        finally:
+            self._resolving.discard(scope)
+        return None
+
+    def _refuse(self, place: Place, refusal: Refusal) -> None:
+        answer = answers.refused(refusal, place.intent_id)
+        if place.dry_run:
+            place.reply.answer(answer)
+        else:
+            self._answer_unplaced(place, answer)
+
+    async def _take_up(self, place: Place, nursery: trio.Nursery, turn: "_Turn") -> None:
+        """Journal an intent and start its parent, when those taken up before it have theirs (architecture 5a)."""
+        try:
+            record = await self._journaled(place, nursery)
+            await turn.before.wait()
+            if record is not None:
+                self._start_parent(nursery, record, (record, place))
+        finally:
+            turn.over.set()
+            self._room.release()
+            self._doors.in_hand.discard(place.intent_id)
+
+    async def _journaled(self, place: Place, nursery: trio.Nursery) -> ParentRecord | None:
+        """Return the parent as it was written. None for a stale intent, a dry run and what no broker can take: they are answered."""
         late_seconds = self._clock.monotonic() - place.deadline
         if late_seconds > self._doors.settings.stale_intent_seconds:
             self._answer_unplaced(place, answers.stale(place.intent_id, late_seconds))
-            return
+            return None
         if place.dry_run:
-            place.reply.answer(dry_run(place, self._doors))
-            return
-        choice = choose(place.order, self._doors)
-        if not choice.candidates:
-            refusal = none_left(place.order, choice.skipped)
-            self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
-            return
+            plan = place.order.plan
+            answer = dry_run(place, self._doors) if plan is None else plan_dry_run(place, plan, self._doors)
+            place.reply.answer(answer)
+            return None
+        if place.order.plan is None:
+            choice = choose(placed_order(place.order), self._doors)
+            if not choice.candidates:
+                refusal = none_left(choice, choice.skipped)
+                self._answer_unplaced(place, attrs.evolve(refusal, body={**refusal.body, "intent_id": place.intent_id}))
+                return None
         record = self._new_parent(place)
-        if await self._journal(place, record, nursery):
-            self._start_parent(nursery, record.parent_order_id, (record, place))
+        return record if await self._journal(place, record, nursery) else None
 
     def _answer_unplaced(self, place: Place, answer: EngineAnswer) -> None:
         """Answer an order that gets no parent, and keep the answer for a caller who has stopped waiting (order-engine 5.3)."""
@@ -181,11 +315,11 @@ class EngineActor:
         self._doors.store.post(Set(keys.answer(intent_id), answers.encode(answer), keep_seconds))
 
     def _new_parent(self, place: Place) -> ParentRecord:
-        now = self._clock.epoch()
+        now, plan = self._clock.epoch(), place.order.plan
         return ParentRecord(
             parent_order_id=str(uuid.uuid4()),
-            synthetic_type="simple",
-            routed_from=None,
+            synthetic_type="simple" if plan is None else "plan",
+            routed_from=place.order.routed_from,
             state=ParentState.RECEIVED,
             instrument_id=place.order.instrument.instrument_id,
             intent_id=place.intent_id,
@@ -195,6 +329,7 @@ class EngineActor:
             body=place.order.sent,
             parameters={"closes_position": place.order.closes_position, "hold_limits": False, "parts": {}},
             tag=place.order.tag,
+            plan=None if plan is None else encode_plan(plan),
         )
 
     def _close_perhaps_written(self, nursery: trio.Nursery, record: ParentRecord, error: str) -> None:
@@ -202,13 +337,13 @@ class EngineActor:
         refused = attrs.evolve(
             record, state=ParentState.REJECTED, status_message=texts.not_written(error), answered=True
         )
-        self._start_parent(nursery, record.parent_order_id, (refused, None))
+        self._start_parent(nursery, record, (refused, None))
 
     async def _journal(self, place: Place, record: ParentRecord, nursery: trio.Nursery) -> bool:
         """Write journal, `started` and parent in one script; only then may the parent act."""
         entry = {
             "intent_id": place.intent_id.encode(),
-            "kind": b"place",
+            "kind": IntentKind.PLACE.encode(),
             "parent_id": record.parent_order_id.encode(),
             "body": msgspec.json.encode(record.body),
         }
@@ -238,23 +373,27 @@ class EngineActor:
     # --- parents ----------------------------------------------------------------------------------------------------
 
     def _start_parent(
-        self, nursery: trio.Nursery, parent_id: str, begin: tuple[ParentRecord, Place | None] | None
+        self, nursery: trio.Nursery, record: ParentRecord, begin: tuple[ParentRecord, Place | None] | None
     ) -> None:
+        parent_id = record.parent_order_id
+        kind = ParentActor if record.plan is None or (begin is not None and begin[1] is None) else PlanParentActor
         mailbox: Mailbox[ParentMessage] = open_mailbox(f"parent {parent_id}", capacity=PARENT_MAILBOX)
         self._parents[parent_id] = running = _Running(mailbox)
-        nursery.start_soon(self._keep_parent, parent_id, running, begin)
+        nursery.start_soon(self._keep_parent, parent_id, running, kind, begin)
 
     async def _keep_parent(
-        self, parent_id: str, running: _Running, begin: tuple[ParentRecord, Place | None] | None
+        self,
+        parent_id: str,
+        running: _Running,
+        kind: type[ParentActor],
+        begin: tuple[ParentRecord, Place | None] | None,
     ) -> None:
         """Supervise one parent to its end; a fault never touches its siblings."""
         beginnings = [begin]
 
         def build() -> "_Finishing":
             start = beginnings.pop() if beginnings else None
-            actor = ParentActor(
-                parent_id=parent_id, mailbox=running.mailbox, doors=self._doors, lock=self._lock, begin=start
-            )
+            actor = kind(parent_id=parent_id, mailbox=running.mailbox, doors=self._doors, lock=self._lock, begin=start)
             return _Finishing(actor, running.finished)
 
         child = Child(name=f"parent {parent_id}", build=build, policy=PARENT_POLICY, mailbox=running.mailbox)
@@ -266,8 +405,8 @@ class EngineActor:
             await self._fail(parent_id, describe(gave_up))
         finally:
             self._parents.pop(parent_id, None)
-            for reply in running.asked:
-                reply.refuse(NotOurs(parent_id))
+            for message in running.asked:
+                message.reply.refuse(NotOurs(parent_id))
 
     async def _fail(self, parent_id: str, fault: str) -> None:
         """End a parent that kept crashing: its resting legs stay, unwatched, and the message says so (row 40)."""

@@ -1,8 +1,5 @@
 """The engine's answers to a caller (spec 2 §4.2; order-engine 5.3). Pure."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
 from onebroker.actors.engine.messages import EngineAnswer
@@ -10,6 +7,7 @@ from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord
 from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.config.messages import orders as texts
+from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome
 
 _OUTCOME_OF_LEG: dict[LegState, Outcome] = {
@@ -26,9 +24,9 @@ def placed(record: ParentRecord, leg_id: str, preparation_seconds: float, sent: 
     leg = record.leg(leg_id)
     assert leg is not None
     words: OrderAnswer | LegRecord = sent.answer if sent is not None else leg
-    outcome = sent.answer.outcome if sent is not None else _outcome(leg)
-    if outcome is Outcome.REJECTED and _outcome(leg) is not outcome:
-        words, outcome = leg, _outcome(leg)  # the order stream shows it alive: who is told "rejected" sends again
+    outcome = sent.answer.outcome if sent is not None else outcome_of(leg)
+    if outcome is Outcome.REJECTED and outcome_of(leg) is not outcome:
+        words, outcome = leg, outcome_of(leg)  # the order stream shows it alive: who is told "rejected" sends again
     timing: dict[str, float] = {"preparation": milliseconds(preparation_seconds)}
     if sent is not None:
         timing["broker"] = milliseconds(sent.broker_seconds)
@@ -55,7 +53,7 @@ def rebuilt(record: ParentRecord) -> EngineAnswer:
     if not record.legs:
         return failed_before_sending(record, "the service was restarted")
     leg = record.legs[0]
-    outcome = _outcome(leg)
+    outcome = outcome_of(leg)
     body = {
         "broker": leg.broker,
         "instrument_id": record.instrument_id,
@@ -72,8 +70,14 @@ def rebuilt(record: ParentRecord) -> EngineAnswer:
     return EngineAnswer(status=OUTCOME_STATUS[outcome], body=body)
 
 
-def _outcome(leg: LegRecord) -> Outcome:
+def outcome_of(leg: LegRecord) -> Outcome:
+    """Return what is known of a leg as an outcome."""
     return _OUTCOME_OF_LEG.get(leg.state, Outcome.ACCEPTED)
+
+
+def refused(refusal: Refusal, intent_id: str) -> EngineAnswer:
+    """Answer an order that was refused before it was taken up."""
+    return EngineAnswer(status=refusal.status, body={**refusal.body(), "intent_id": intent_id})
 
 
 def not_written(intent_id: str, error: str) -> EngineAnswer:
@@ -104,48 +108,6 @@ def with_ids(answer: EngineAnswer, record: ParentRecord) -> EngineAnswer:
     """Add intent_id and parent_id to a refusal."""
     ids = {"intent_id": record.intent_id, "parent_id": record.parent_order_id}
     return EngineAnswer(status=answer.status, body={**answer.body, **ids})
-
-
-def parent_record(record: ParentRecord) -> dict[str, Any]:
-    """Return a parent as `GET /api/orders/parents` shows it (order-engine 5.5)."""
-    return {
-        "parent_order_id": record.parent_order_id,
-        "synthetic_type": record.synthetic_type,
-        "routed_from": record.routed_from,
-        "state": record.state.value,
-        "status_message": record.status_message,
-        "instrument_id": record.instrument_id,
-        "intent_id": record.intent_id,
-        "created_at": record.created_at,
-        "updated_at": record.updated_at,
-        "over_filled_quantity": record.over_filled_quantity,
-        "body": record.body,
-        "parameters": record.parameters,
-        "legs": [_leg(leg) for leg in record.legs],
-    }
-
-
-def _leg(leg: LegRecord) -> Mapping[str, Any]:
-    pending = 0 if leg.state.final else max(0, leg.quantity - leg.filled_quantity)
-    return {
-        "leg_id": leg.leg_id,
-        "part": leg.part,
-        "broker": leg.broker,
-        "order_id": leg.order_id,
-        "state": leg.state.value,
-        "status_message": leg.status_message,
-        "transaction_type": leg.transaction_type,
-        "product": leg.product,
-        "order_type": leg.order_type,
-        "quantity": leg.quantity,
-        "filled_quantity": leg.filled_quantity,
-        "pending_quantity": pending,
-        "price": leg.price,
-        "trigger_price": leg.trigger_price,
-        "average_price": leg.average_price,
-        "sent_at": leg.sent_at or None,
-        "updated_at": leg.updated_at,
-    }
 
 
 def milliseconds(seconds: float) -> float:

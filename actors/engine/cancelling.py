@@ -6,16 +6,18 @@ from collections.abc import Callable
 import attrs
 
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.intents import taken_up
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import CancelLeg
 from onebroker.actors.engine.recording import Recorder
-from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord
+from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.sending import ask_room, send_once
+from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import LATE, leg_seen
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.transport.budget import Priority
@@ -25,26 +27,32 @@ CALLER = "caller"
 LATE_RETRIES_SECONDS = (2.0, 5.0, 15.0)
 """When the cancel of an order that turned up late is tried again (as a plan's own cancel, row 32)."""
 
-_NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
+NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 """Why a cancel did not leave."""
+SENDS_NOTHING = frozenset({ParentState.CANCELLED, ParentState.HALTED})
+"""Parents for which nothing is sent unasked (spec 2 §3.2; order-engine rows 13c, 35)."""
 
 
 class Cancelling:
-    """What is under way to cancel the leg of one parent."""
+    """What is under way to cancel the legs of one parent."""
 
     def __init__(
         self,
         recorder: Recorder,
         doors: EngineDoors,
         lock: EngineLock,
+        traffic: Traffic,
         leg_changed: Callable[[LegRecord], None],
     ) -> None:
         self._recorder = recorder
         self._doors = doors
         self._clock = doors.clock
         self._lock = lock
+        self._traffic = traffic
         self._leg_changed = leg_changed
-        self._without_result = {leg.leg_id for leg in recorder.record.legs if leg.state is LegState.CANCELLING}
+        self._without_result = {
+            leg.leg_id for leg in recorder.record.legs if leg.state is LegState.CANCELLING and not leg.cancel_accepted
+        }
         """Legs found `cancelling` at the start: whether the message left is not known."""
         self._unknown_since: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
@@ -53,10 +61,11 @@ class Cancelling:
 
     async def for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
         """Cancel as asked, and answer."""
+        journal = taken_up(message.intent, message.parent_id)
         try:
-            sent = await self._cancel(message.broker, message.row, leg, CALLER, message.deadline)
+            sent = await self.cancel(message.broker, message.row, leg, CALLER, message.deadline, *journal)
             message.reply.answer(sent)
-        except _NOT_SENT as error:
+        except NOT_SENT as error:
             message.reply.refuse(error)
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
@@ -69,13 +78,15 @@ class Cancelling:
             self._late_due = self._clock.monotonic() + wait_seconds
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
         try:
-            await self._cancel(leg.broker, row, leg, reason, deadline)
-        except _NOT_SENT:
+            await self.cancel(leg.broker, row, leg, reason, deadline)
+        except NOT_SENT:
             if reason != LATE:
                 self._without_result.add(leg.leg_id)
 
     def wanted(self, leg: LegRecord, began: float | None) -> str | None:
         """Return the reason to cancel an open leg now without being asked; `began` when a whole book shows it open."""
+        if self._recorder.record.state in SENDS_NOTHING:
+            return None
         if leg.state is LegState.CANCELLING:
             again = leg.leg_id in self._without_result and began is not None
             return (leg.cancel_reason or CALLER) if again else None
@@ -88,8 +99,13 @@ class Cancelling:
         if leg.state is LegState.CANCELLING and since is not None and began >= since:
             self._reopen(leg, row)
 
-    async def _cancel(self, broker: str, row: OrderRow, leg: LegRecord | None, reason: str, deadline: float) -> Sent:
-        """Write `cancelling` ahead, send the cancel once, record what the broker said (rows 28, 32, 33)."""
+    async def cancel(
+        self, broker: str, row: OrderRow, leg: LegRecord | None, reason: str, deadline: float, *ops: Op
+    ) -> Sent:
+        """Write `cancelling` ahead (with `ops`), send the cancel once, record what the broker said (rows 28, 32, 33).
+
+        `leg` None: an order of this parent that it does not know as a leg. Raises what is in `NOT_SENT`.
+        """
         door = self._doors.sessions[broker]
         access = door.view.value.access
         if access is None:
@@ -105,31 +121,35 @@ class Cancelling:
             kept = LATE if now.cancel_reason == LATE else reason
             return record.with_leg(attrs.evolve(now, state=LegState.CANCELLING, cancel_reason=kept))
 
-        try:
-            await self._recorder.write_ahead(cancelling, Set(keys.rate(broker), permit.counts))
-        except StoreError:
-            await door.address.tell(ReturnRoom(permit=permit))
-            raise
-        sent = await send_once(
-            door,
-            request,
-            permit,
-            leave_before=self._lock.trusted_until,
-            timeout_seconds=self._doors.settings.broker_timeout_seconds,
-            clock=self._clock,
-        )
-        self._note(leg_id, row, sent)
+        with self._traffic.message(leg_id):
+            try:
+                await self._recorder.write_ahead(cancelling, Set(keys.rate(broker), permit.counts), *ops)
+            except StoreError:
+                await door.address.tell(ReturnRoom(permit=permit))
+                raise
+            self._unknown_since.pop(leg_id, None)
+            sent = await send_once(
+                door,
+                request,
+                permit,
+                leave_before=self._lock.trusted_until,
+                timeout_seconds=self._doors.settings.broker_timeout_seconds,
+                clock=self._clock,
+            )
+            self._note(leg_id, row, sent)
         return sent
 
     def _note(self, leg_id: str, row: OrderRow, sent: Sent) -> None:
         leg = self._recorder.record.leg(leg_id)
         if leg is None or leg.state is not LegState.CANCELLING:
             return
-        self._unknown_since.pop(leg_id, None)
         if sent.answer.outcome is Outcome.REJECTED:
-            self._reopen(leg, row)
+            if not leg.cancel_accepted:  # one asked for again may be refused because the first is under way
+                self._reopen(leg, row)
         elif sent.answer.outcome is Outcome.UNKNOWN:
             self._unknown_since[leg_id] = self._clock.monotonic()
+        else:
+            self._leg_changed(attrs.evolve(leg, cancel_accepted=True))
 
     def _reopen(self, leg: LegRecord, row: OrderRow) -> None:
         self._unknown_since.pop(leg.leg_id, None)

@@ -7,16 +7,22 @@ import attrs
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.choice.failures import OrderFailures
 from onebroker.actors.engine.index import Legs
+from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.messages import SessionMessage
 from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.interface import Store
 from onebroker.brokers.broker import Broker
+from onebroker.config.calendars import Calendar
+from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
-from onebroker.config.sections import EngineSettings
+from onebroker.config.sections import EngineSettings, IntradayCutoff
 
 
 @attrs.frozen(kw_only=True)
@@ -35,10 +41,22 @@ class EngineDoors:
     settings: EngineSettings
     sessions: Mapping[str, SessionDoor]
     catalogue: Published[CatalogueState]
+    calendar: Calendar
+    quotes: LiveQuotes
+    """What orders are priced by."""
     legs: Legs
     owner: str
     """The random id kept in the data directory."""
     excluded_brokers: frozenset[str] = frozenset()
+    intraday_cutoffs: Mapping[str, IntradayCutoff] = attrs.field(factory=dict)
+    """Broker code -> when it begins to close intraday positions itself."""
+    charges: Charges = attrs.field(factory=built_in_charges)
+    funds: Published[DocumentState | None] = attrs.field(factory=lambda: Published(None))
+    """The funds document, for `check_funds`."""
+    loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
+    """The day's loss, for the lockout."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
+    in_hand: set[str] = attrs.field(factory=set)
+    """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""

@@ -3,11 +3,13 @@
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+import attrs
 import msgspec
 
 from onebroker.actors.engine.answers import milliseconds
-from onebroker.actors.engine.choice.checks import Skipped
-from onebroker.actors.engine.choice.choose import choose, none_left
+from onebroker.actors.engine.choice.checks import Candidate, Skipped
+from onebroker.actors.engine.choice.choose import by_code, choose, none_left
+from onebroker.actors.engine.choice.order import LegOrder, placed_order
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import EngineAnswer, Place
 from onebroker.actors.engine.planning import ticket
@@ -20,37 +22,52 @@ _INSTRUMENT_NAMES = ("instrument_token", "symboltoken")
 _SECRET_NAMES = ("token", "key", "secret", "checksum", "pin", "totp", "password")
 
 
-def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
-    """Answer what would be sent, or the refusal the order would get."""
-    choice = choose(place.order, doors)
+@attrs.frozen(kw_only=True)
+class Would:
+    """The order that would be sent, and who was passed over for it."""
+
+    candidate: Candidate
+    request: WireRequest
+    skipped: tuple[Skipped, ...]
+
+
+def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | EngineAnswer:
+    """Return what would be sent for one order as brokers stand now, or the refusal it would get."""
+    choice = choose(order, doors)
     skipped = list(choice.skipped)
     for candidate in choice.candidates:
         code, access = candidate.broker.code, candidate.view.access
         if access is None:
             skipped.append(Skipped(code, texts.no_login(code)))
             continue
-        token = leg_token(place.intent_id, "entry", 0)
         try:
-            request = candidate.broker.orders.place_request(access, ticket(place, candidate, token), doors.clock.now())
+            request = candidate.broker.orders.place_request(access, ticket(candidate, token), doors.clock.now())
         except NotSendable as error:
             skipped.append(Skipped(code, str(error)))
             continue
-        body = {
-            "dry_run": True,
-            "broker": code,
-            "instrument_id": place.order.instrument.instrument_id,
-            "tag": place.order.tag,
-            "request": shown_request(request),
-            "order": _order(place),
-            "skipped": [
-                {"broker": skip.broker, "reason": skip.reason} for skip in sorted(skipped, key=lambda skip: skip.broker)
-            ],
-            "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
-            "intent_id": place.intent_id,
-        }
-        return EngineAnswer(status=200, body=body)
-    refusal = none_left(place.order, tuple(sorted(skipped, key=lambda skip: skip.broker)))
-    return EngineAnswer(status=refusal.status, body={**refusal.body, "intent_id": place.intent_id})
+        return Would(candidate=candidate, request=request, skipped=by_code(skipped))
+    return none_left(choice, skipped)
+
+
+def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
+    """Answer what a simple order would send, or the refusal it would get."""
+    would = would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0), doors)
+    if isinstance(would, EngineAnswer):
+        return EngineAnswer(status=would.status, body={**would.body, "intent_id": place.intent_id})
+    cost = would.candidate.cost
+    body = {
+        "dry_run": True,
+        "broker": would.candidate.broker.code,
+        "instrument_id": place.order.instrument.instrument_id,
+        "tag": place.order.tag,
+        "request": shown_request(would.request),
+        "order": shown_order(would.candidate.order),
+        "estimated_cost": None if cost is None else cost.shown(),
+        "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in would.skipped],
+        "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
+        "intent_id": place.intent_id,
+    }
+    return EngineAnswer(status=200, body=body)
 
 
 def shown_request(request: WireRequest) -> dict[str, Any]:
@@ -90,8 +107,7 @@ def _secret(name: str) -> bool:
     return any(word in lowered for word in _SECRET_NAMES) and lowered not in _INSTRUMENT_NAMES
 
 
-def _order(place: Place) -> dict[str, Any]:
-    order = place.order
+def shown_order(order: LegOrder) -> dict[str, Any]:
     return {
         "transaction_type": order.transaction_type,
         "product": order.product,

@@ -27,6 +27,8 @@ class Legs:
         self._day = ""
         self._unknown: set[str] = set()
         """Tokens the store does not know either."""
+        self._traded: set[tuple[str, str]] = set()
+        """(broker, instrument token) of today's legs."""
         self._version = 0
 
     @property
@@ -57,6 +59,12 @@ class Legs:
         """Index a leg: called before it is sent, and again when its order id is known."""
         entry = entry_of(record, leg)
         self._add(leg.token, leg.order_id, entry)
+        if leg.session_day >= self._day:
+            self._traded.add((leg.broker, leg.instrument_token))
+
+    def traded(self, broker: str, instrument_token: str) -> bool:
+        """Whether an order of ours in this instrument was sent to the broker today, or is about to be."""
+        return (broker, instrument_token) in self._traded
 
     def knows(self, row: OrderRow, broker: str) -> bool:
         """Whether nothing more can be learnt about a row's owner."""
@@ -95,6 +103,7 @@ class Legs:
         self._by_order = {key: entry for key, entry in self._by_order.items() if entry.session_day == day}
         self._by_token = {key: entry for key, entry in self._by_token.items() if entry.session_day >= oldest}
         self._unknown.clear()
+        self._traded.clear()
         self._version += 1
 
     def _add(self, token: str, order_id: str | None, entry: LegEntry) -> None:

@@ -7,9 +7,15 @@ from typing import Any, TypeAlias
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.intents import Intent
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.records import LegChange, LegRecord
+from onebroker.actors.engine.references.forms import References
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import WireRequest
+from onebroker.config.vocabulary import Outcome
 
 
 @attrs.frozen(kw_only=True)
@@ -47,8 +53,17 @@ class PlaceBody:
     broker: str | None
     """The pinned broker."""
     closes_position: bool
+    position_close: bool = False
+    """A close of flatten or of a quantity reference, which the engine itself knows to close (order-engine 4.1, 4.6, 4.7)."""
     sent: Mapping[str, Any]
     """The body as the caller sent it, for the parent record."""
+    plan: Part | None = None
+    """What is to be worked, for every type but simple."""
+    routed_from: str | None = None
+    """The type that was asked for, when the plan was made from its preset."""
+    references: References | None = None
+    """What is still to be worked out: until then the price, the quantity (0 when left out) and, for a closing one, the side are not
+    those to be sent."""
 
 
 # --- from routes -------------------------------------------------------------------------------------------------------
@@ -70,7 +85,7 @@ class Place:
 
 
 class NotOurs(Exception):
-    """The engine holds no open parent for this leg: the desk sends the message itself."""
+    """No open parent of this engine works on it: the desk sends the message of a leg itself, and looks a parent up in the store."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,10 +98,125 @@ class CancelLeg:
     broker: str
     deadline: float
     """Monotonic seconds until which to wait for room."""
+    intent: Intent
     reply: Reply[Sent]
 
 
-EngineMessage: TypeAlias = Place | CancelLeg
+@attrs.frozen(kw_only=True)
+class LegChanged:
+    """What became of the change of one leg."""
+
+    part: str
+    row: OrderRow
+    """The order as it stood before."""
+    changes: LegChange
+    """What differs from that row; nothing was sent when it is empty."""
+    request: WireRequest | None = None
+    """On a dry run: what would have been sent."""
+    sent: Sent | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ModifyLeg:
+    """Change a resting leg for a caller (order-engine rows 20-24). Refused with NotOurs (the desk may send it itself), and with
+    Refusal: then nothing was sent."""
+
+    parent_id: str
+    row: OrderRow
+    broker: str
+    change: LegChange
+    dry_run: bool
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    intent: Intent
+    reply: Reply[LegChanged]
+
+
+@attrs.frozen(kw_only=True)
+class PartChanged:
+    """A held order or a part that has sent nothing, after its numbers were changed (row 25)."""
+
+    part: str
+    state: str
+    instrument_id: str
+    changes: Mapping[str, Mapping[str, Any]]
+    """Field -> {from, to}."""
+
+
+@attrs.frozen(kw_only=True)
+class ModifyPart:
+    """Change what has not been sent. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    part: str | None
+    """None = the one held part."""
+    change: LegChange
+    """Price, trigger price and quantity alone."""
+    dry_run: bool
+    intent: Intent
+    reply: Reply[PartChanged]
+
+
+@attrs.frozen(kw_only=True)
+class LegCancel:
+    """What became of the cancel of one leg of a parent that is being stopped."""
+
+    leg_id: str
+    broker: str
+    order_id: str | None
+    outcome: Outcome
+    status_message: str | None
+
+
+@attrs.frozen(kw_only=True)
+class Stopped:
+    """A parent, or a part of it, after its cancel (rows 26-33)."""
+
+    synthetic_type: str
+    state: str
+    legs: tuple[LegCancel, ...] = ()
+    """Those whose cancel was tried now."""
+    resting: tuple[LegRecord, ...] = ()
+    """On a dry run: those whose cancel would be tried."""
+
+
+@attrs.frozen(kw_only=True)
+class CancelParent:
+    """Cancel every resting leg of a parent and end it; asked again, only the rest. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    dry_run: bool
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    intent: Intent
+    reply: Reply[Stopped]
+
+
+@attrs.frozen(kw_only=True)
+class CancelPart:
+    """Stop one part of a plan. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    part: str
+    dry_run: bool
+    deadline: float
+    intent: Intent
+    reply: Reply[Stopped]
+
+
+@attrs.frozen(kw_only=True)
+class HaltParents:
+    """Halt every open parent, for a flatten: answered with how many, once none of them has a leg whose message is under way
+    (row 35). Refused with StoreError."""
+
+    intent: Intent
+    reply: Reply[int]
+
+
+ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
+"""What the desk asks of one parent, which `parent_id` names."""
+
+EngineMessage: TypeAlias = Place | ToParent | HaltParents
 
 
 # --- to a parent, from the engine's router ------------------------------------------------------------------------------
@@ -110,4 +240,12 @@ class BooksFresh:
     """The book as folded after that read."""
 
 
-ParentMessage: TypeAlias = LegSeen | BooksFresh | CancelLeg
+@attrs.frozen(kw_only=True)
+class Halt:
+    """Send nothing any more (row 35). Answered, when no leg's message is under way, with whether the parent was open. Refused
+    with StoreError: then it goes on."""
+
+    reply: Reply[bool]
+
+
+ParentMessage: TypeAlias = LegSeen | BooksFresh | ToParent | Halt

@@ -5,6 +5,7 @@ What was not written is not sent: a leg is written as `sending` before its reque
 after a restart is looked for in the broker's book, never sent again (order-engine 2.4, 2.5).
 """
 
+from collections import defaultdict
 from typing import assert_never
 
 import attrs
@@ -12,16 +13,39 @@ import trio
 
 from onebroker.actors.engine import answers
 from onebroker.actors.engine.cancelling import Cancelling
+from onebroker.actors.engine.changing import Changing
 from onebroker.actors.engine.choice.checks import Skipped
-from onebroker.actors.engine.choice.choose import Choice, choose, none_left
+from onebroker.actors.engine.choice.choose import Choice, by_code, choose, none_left
+from onebroker.actors.engine.choice.order import placed_order
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.lock import EngineLock
-from onebroker.actors.engine.messages import BooksFresh, CancelLeg, EngineAnswer, LegSeen, ParentMessage, Place
-from onebroker.actors.engine.planning import Planned, buildable, take_room
-from onebroker.actors.engine.recording import KEPT_SECONDS, RETRY_SECONDS, Recorder, load_parent, session_day
+from onebroker.actors.engine.messages import (
+    BooksFresh,
+    CancelLeg,
+    CancelParent,
+    CancelPart,
+    EngineAnswer,
+    Halt,
+    LegSeen,
+    ModifyLeg,
+    ModifyPart,
+    ParentMessage,
+    Place,
+)
+from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, buildable, take_room
+from onebroker.actors.engine.recording import (
+    KEPT_SECONDS,
+    RETRY_SECONDS,
+    Ended,
+    Recorder,
+    load_parent,
+    session_day,
+)
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.rows import is_of, row_of
 from onebroker.actors.engine.sending import send_once
-from onebroker.actors.engine.tokens import looks_like_token
+from onebroker.actors.engine.stopping import Stopping
+from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import (
     leg_never_shown,
     leg_of_earlier_day,
@@ -36,11 +60,18 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import latest_boundary
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
 
 ANSWER_BEFORE_DEADLINE_SECONDS = 0.5
 """A leg without a result is answered `unknown` this long before the deadline (order-engine 5.2)."""
 FLUSH_SECONDS = 3.0
+_ENDED_BEFORE_SENT = {
+    ParentState.HALTED: texts.HALTED_BEFORE_SENT,
+    ParentState.CANCELLED: texts.CANCELLED_BEFORE_SENT,
+}
+"""How a parent ends that has sent nothing yet -> what its place is answered."""
 
 
 class ParentActor:
@@ -64,10 +95,10 @@ class ParentActor:
         self._begin = begin
         self._under_way = 0
         """Tasks that may send."""
-        self._unseen_since: float | None = None
-        """Monotonic seconds at which the first fresh book began that did not show the unsettled leg."""
-        self._settled_from = self._clock.monotonic()
-        """Monotonic seconds after which a book must have been begun to say something about an unsettled leg."""
+        self._unseen_since: dict[str, float] = {}
+        """Leg id -> monotonic seconds at which the first fresh book began that did not show that unsettled leg."""
+        self._settled_from: defaultdict[str, float] = defaultdict(self._clock.monotonic)
+        """Leg id -> monotonic seconds after which a book must have been begun to say something about that unsettled leg."""
         self._end_heard: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its end was first heard of; a book begun later confirms it."""
 
@@ -79,13 +110,19 @@ class ParentActor:
         self._recorder = Recorder(
             record, stored=self._begin is None or place is not None, doors=self._doors, lock=self._lock
         )
-        self._cancelling = Cancelling(self._recorder, self._doors, self._lock, self._leg_changed)
+        self._traffic = Traffic()
+        shared = (self._recorder, self._doors, self._lock, self._traffic, self._leg_changed)
+        self._cancelling, self._changing = Cancelling(*shared), Changing(*shared)
+        self._stopping = Stopping(self._recorder, self._doors, self._traffic, self._cancelling)
         for leg in record.legs:
             self._doors.legs.note(record, leg)
+            self._settled_from[leg.leg_id] = self._clock.monotonic()
+        self._prepare(record)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._recorder.write_behind)
                 task_status.started()
+                self._begin_work(nursery, place)
                 if place is not None:
                     self._under_way += 1
                     nursery.start_soon(self._place, place)
@@ -97,6 +134,12 @@ class ParentActor:
         finally:
             if self._recorder.unsaved:
                 await flush_shielded(self._write, deadline_seconds=FLUSH_SECONDS)
+
+    def _prepare(self, record: ParentRecord) -> None:
+        """Make what the kind of parent needs besides (for kinds built on this one)."""
+
+    def _begin_work(self, nursery: trio.Nursery, place: Place | None) -> None:
+        """Start what goes on beside the mailbox (likewise)."""
 
     @property
     def _record(self) -> ParentRecord:
@@ -125,18 +168,47 @@ class ParentActor:
                     self._follow(leg, message.row, None, nursery)
             case BooksFresh():
                 self._read(message, nursery)
-            case CancelLeg():
+            case ModifyPart() | CancelPart():
+                self._for_part(message, nursery)
+            case CancelLeg() | ModifyLeg() | CancelParent() | Halt():
                 self._under_way += 1
-                nursery.start_soon(self._cancel, message)
+                nursery.start_soon(self._for_caller, message)
             case _:
                 assert_never(message)
+
+    async def _for_caller(self, message: CancelLeg | ModifyLeg | CancelParent | Halt) -> None:
+        try:
+            match message:
+                case CancelLeg():
+                    await self._cancelling.for_caller(message, self._leg_of(message.broker, message.row))
+                case ModifyLeg():
+                    await self._modify_for_caller(message, self._leg_of(message.broker, message.row))
+                case CancelParent():
+                    await self._stopping.cancel(message)
+                case Halt():
+                    await self._stopping.halt(message)
+        finally:
+            self._under_way -= 1
+
+    async def _modify_for_caller(self, message: ModifyLeg, leg: LegRecord | None) -> None:
+        await self._changing.for_caller(message, leg)
+
+    def _for_part(self, message: ModifyPart | CancelPart, nursery: trio.Nursery) -> None:
+        message.reply.refuse(self._no_part(message))
+
+    def _no_part(self, message: ModifyPart | CancelPart) -> Refusal:
+        """A simple order has no parts, and none of it is ever held (order-engine 2.6, 5.6)."""
+        if message.part is not None:
+            return Refusal(409, texts.SIMPLE_HAS_NO_PARTS)
+        state = self._record.state
+        return Refusal(409, texts.parent_already(state.value) if state.final else texts.NONE_HELD)
 
     # --- placing ----------------------------------------------------------------------------------------------------
 
     async def _place(self, place: Place) -> None:
         """Choose a broker, take room, write ahead, send once, record, answer."""
         try:
-            planned = await self._plan(place, choose(place.order, self._doors))
+            planned = await self._plan(place, choose(placed_order(place.order), self._doors))
             if planned is not None and await self._write_ahead(place, planned):
                 await self._send(place, planned)
         finally:
@@ -145,12 +217,18 @@ class ParentActor:
 
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
         """Find the candidate that has room; refuse the order when there is none."""
-        built, unbuildable = buildable(place, choice.candidates, self._record, session_day(self._clock), self._clock)
-        planned, without_room = await take_room(place, built, self._doors)
-        skipped = tuple(sorted((*choice.skipped, *unbuildable, *without_room), key=lambda skip: skip.broker))
+        seat = Seat(record=self._record, part="entry", number=0, day=session_day(self._clock))
+        built, unbuildable = buildable(seat, choice.candidates, self._clock)
+        planned, without_room = await take_room(
+            built,
+            closes=choice.order.closes,
+            deadline=place.deadline - ROOM_BEFORE_DEADLINE_SECONDS,
+            doors=self._doors,
+        )
+        skipped = by_code((*choice.skipped, *unbuildable, *without_room))
         self._skip(skipped)
         if planned is None:
-            self._refuse(place, none_left(place.order, skipped))
+            self._refuse(place, none_left(choice, skipped))
         return planned
 
     def _skip(self, skipped: tuple[Skipped, ...]) -> None:
@@ -170,8 +248,9 @@ class ParentActor:
                 working,
                 Set(keys.leg_token(leg.token), encode_entry(entry_of(self._record, leg)), KEPT_SECONDS),
                 Set(keys.rate(leg.broker), planned.permit.counts),
+                only_if=lambda record: record.state is ParentState.RECEIVED,
             )
-        except StoreError as error:
+        except (StoreError, Ended) as error:
             await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
             self._refuse(place, answers.failed_before_sending(self._record, str(error)))
             return False
@@ -182,6 +261,12 @@ class ParentActor:
         """Send once; answer as unknown when the caller's wait ends first, and record what is learnt afterwards."""
         prepared_seconds = self._clock.monotonic() - place.routed
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
+        with self._traffic.message(leg_id):
+            await self._send_one(place, planned, leg_id, broker, prepared_seconds)
+
+    async def _send_one(
+        self, place: Place, planned: Planned, leg_id: str, broker: str, prepared_seconds: float
+    ) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._answer_when_due, place, leg_id, prepared_seconds)
             sent = await send_once(
@@ -218,9 +303,13 @@ class ParentActor:
     def _leg_sent(self, leg_id: str, sent: Sent) -> None:
         leg = self._record.leg(leg_id)
         assert leg is not None
-        self._settled_from = self._clock.monotonic()
-        self._unseen_since = None
+        self._is_sent(leg_id)
         self._leg_changed(leg_sent(leg, sent.answer, self._clock.epoch()))
+
+    def _is_sent(self, leg_id: str) -> None:
+        """From now on a book may say that an unsettled leg is not there."""
+        self._settled_from[leg_id] = self._clock.monotonic()
+        self._unseen_since.pop(leg_id, None)
 
     # --- following --------------------------------------------------------------------------------------------------
 
@@ -228,10 +317,7 @@ class ParentActor:
         return next((leg for leg in self._record.legs if leg.broker == broker and self._is_of(leg, row)), None)
 
     def _is_of(self, leg: LegRecord, row: OrderRow) -> bool:
-        """By token first, then by the order id of the leg's own day: brokers use ids again (order-engine 2.3)."""
-        if looks_like_token(row.tag) and row.tag is not None:
-            return row.tag.lower() == leg.token
-        return leg.order_id == row.order_id and leg.session_day == session_day(self._clock)
+        return is_of(leg, row, session_day(self._clock))
 
     def _read(self, message: BooksFresh, nursery: trio.Nursery) -> None:
         """Compare the legs with a whole book: what it shows, and what it does not."""
@@ -244,12 +330,10 @@ class ParentActor:
                     self._missing(leg, message.began, nursery)
 
     def _row_of(self, leg: LegRecord, message: BooksFresh) -> OrderRow | None:
+        if not leg.state.final or leg.state is LegState.NOT_SENT:
+            return row_of(leg, message.orders, session_day(self._clock))
         row = message.orders.get(leg.order_id) if leg.order_id is not None else None
-        if row is not None and self._is_of(leg, row):
-            return row
-        if leg.state.final and leg.state is not LegState.NOT_SENT:
-            return None
-        return next((row for row in message.orders.values() if self._is_of(leg, row)), None)
+        return row if row is not None and self._is_of(leg, row) else None
 
     def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
         """Fold what the broker shows of a leg; `began` when it stands in a whole book begun then."""
@@ -258,10 +342,12 @@ class ParentActor:
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
             self._read_orders_soon(leg.broker)
-        seen = leg_seen(leg, row, self._clock.epoch(), confirmed=confirmed)
+        seen = leg_seen(leg, self._changing.standing(leg, row), self._clock.epoch(), confirmed=confirmed)
         if seen is not leg:
             self._leg_changed(seen)
-        if not self._under_way and not is_finished(row.status):
+        if began is not None:
+            self._changing.decide(seen, row, began)
+        if not self._traffic.busy(leg.leg_id) and not is_finished(row.status):
             self._act_on_cancel(seen, row, began, nursery)
 
     def _act_on_cancel(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
@@ -279,15 +365,15 @@ class ParentActor:
             return
         began_epoch = self._clock.epoch() - (self._clock.monotonic() - began)
         if leg.session_day < session_day(self._clock):
-            if began_epoch >= latest_boundary(self._clock.now()).timestamp() and not self._under_way:
+            if began_epoch >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(leg.leg_id):
                 self._leg_changed(leg_of_earlier_day(leg, self._clock.epoch()))
             return
-        if not leg.state.unsettled or self._under_way or began < self._settled_from:
+        if not leg.state.unsettled or self._traffic.busy(leg.leg_id) or began < self._settled_from[leg.leg_id]:
             return
-        if self._unseen_since is None:
-            self._unseen_since = began
+        if leg.leg_id not in self._unseen_since:
+            self._unseen_since[leg.leg_id] = began
             nursery.start_soon(self._read_when_due, leg.broker, began)
-        if began >= self._unseen_since + self._doors.settings.unknown_settle_seconds:
+        if began >= self._unseen_since[leg.leg_id] + self._doors.settings.unknown_settle_seconds:
             self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
 
     async def _read_when_due(self, broker: str, unseen_since: float) -> None:
@@ -305,14 +391,9 @@ class ParentActor:
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))
         self._doors.legs.note(self._record, leg)
+        self._traffic.tell()
 
-    # --- cancelling -------------------------------------------------------------------------------------------------
-
-    async def _cancel(self, message: CancelLeg) -> None:
-        try:
-            await self._cancelling.for_caller(message, self._leg_of(message.broker, message.row))
-        finally:
-            self._under_way -= 1
+    # --- cancelling unasked -----------------------------------------------------------------------------------------
 
     async def _cancel_unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
         try:
@@ -323,7 +404,11 @@ class ParentActor:
     # --- answering --------------------------------------------------------------------------------------------------
 
     def _refuse(self, place: Place | None, answer: EngineAnswer) -> None:
-        """End as rejected: nothing was sent, and nothing will be."""
+        """End as rejected: nothing was sent, and nothing will be. One that a caller or a flatten ended first says so."""
+        if self._record.state in _ENDED_BEFORE_SENT:
+            answer = EngineAnswer(status=409, body={"error": _ENDED_BEFORE_SENT[self._record.state]})
+            self._answer(place, answers.with_ids(answer, self._record))
+            return
         self._recorder.change(
             attrs.evolve(
                 self._record,

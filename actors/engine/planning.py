@@ -6,7 +6,6 @@ import attrs
 
 from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
 from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.messages import Place
 from onebroker.actors.engine.records import LegRecord, ParentRecord
 from onebroker.actors.engine.sending import ask_room, first_room
 from onebroker.actors.engine.tokens import leg_token
@@ -38,13 +37,26 @@ class Planned:
     permit: Permit
 
 
+@attrs.frozen(kw_only=True)
+class Seat:
+    """Where a new leg will stand."""
+
+    record: ParentRecord
+    part: str
+    """Part path; `entry` for a simple order."""
+    number: int
+    """The leg's running number within its parent."""
+    day: str
+    """YYYY-MM-DD, the broking day."""
+
+
 def buildable(
-    place: Place, candidates: Iterable[Candidate], record: ParentRecord, day: str, clock: Clock
+    seat: Seat, candidates: Iterable[Candidate], clock: Clock
 ) -> tuple[list[Built], list[Skipped]]:
     """Build the next leg for each candidate, best first, and say which brokers cannot be sent it."""
     built, skipped = [], []
     for candidate in candidates:
-        one = _build(place, candidate, record, day, clock)
+        one = _build(seat, candidate, clock)
         if isinstance(one, Built):
             built.append(one)
         else:
@@ -52,16 +64,15 @@ def buildable(
     return built, skipped
 
 
-def _build(place: Place, candidate: Candidate, record: ParentRecord, day: str, clock: Clock) -> Built | Skipped:
-    broker, order, listing = candidate.broker, place.order, candidate.listing
+def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
+    broker, order, listing = candidate.broker, candidate.order, candidate.listing
     access = candidate.view.access
     if listing is None or access is None:
         return Skipped(broker.code, texts.no_login(broker.code))
-    number = len(record.legs)
-    token = leg_token(place.intent_id, "entry", number)
+    token = leg_token(seat.record.intent_id, seat.part, seat.number)
     leg = LegRecord(
-        leg_id=f"{record.parent_order_id}.{number}",
-        part="entry",
+        leg_id=f"{seat.record.parent_order_id}.{seat.number}",
+        part=seat.part,
         token=token,
         broker=broker.code,
         segment=order.instrument.identity.segment,
@@ -74,18 +85,18 @@ def _build(place: Place, candidate: Candidate, record: ParentRecord, day: str, c
         quantity=order.quantity,
         price=order.price,
         trigger_price=order.trigger_price,
-        session_day=day,
+        session_day=seat.day,
     )
     try:
-        request = broker.orders.place_request(access, ticket(place, candidate, token), clock.now())
+        request = broker.orders.place_request(access, ticket(candidate, token), clock.now())
     except NotSendable as error:
         return Skipped(broker.code, str(error))
     return Built(leg=leg, request=request)
 
 
-def ticket(place: Place, candidate: Candidate, token: str) -> OrderTicket:
+def ticket(candidate: Candidate, token: str) -> OrderTicket:
     """Return the order as it is sent to one broker."""
-    order = place.order
+    order = candidate.order
     assert candidate.listing is not None
     return OrderTicket(
         listing=candidate.listing,
@@ -103,10 +114,11 @@ def ticket(place: Place, candidate: Candidate, token: str) -> OrderTicket:
     )
 
 
-async def take_room(place: Place, built: list[Built], doors: EngineDoors) -> tuple[Planned | None, list[Skipped]]:
+async def take_room(
+    built: list[Built], *, closes: bool, deadline: float, doors: EngineDoors
+) -> tuple[Planned | None, list[Skipped]]:
     """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
-    some until the caller's deadline comes near. Returns those that had none."""
-    closes = place.order.closes_position
+    some until `deadline` (monotonic seconds). Returns those that had none."""
     priority = Priority.EXIT if closes else Priority.ENTRY
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
@@ -121,7 +133,7 @@ async def take_room(place: Place, built: list[Built], doors: EngineDoors) -> tup
         else:
             return Planned(leg=one.leg, request=one.request, permit=permit), skipped
     waited_for = {code: doors.sessions[code] for code in full}
-    found = await first_room(waited_for, priority, place.deadline - ROOM_BEFORE_DEADLINE_SECONDS, doors.clock)
+    found = await first_room(waited_for, priority, deadline, doors.clock)
     if isinstance(found, tuple):
         code, permit = found
         return Planned(leg=full[code].leg, request=full[code].request, permit=permit), skipped

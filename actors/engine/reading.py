@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 import attrs
 import msgspec
 
-from onebroker.actors.engine.answers import parent_record
+from onebroker.actors.engine.intents import ANSWERED
 from onebroker.actors.engine.records import ParentRecord, decode_parent
+from onebroker.actors.engine.shown_parent import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Store
 from onebroker.config.converters import StructureError
@@ -34,7 +35,7 @@ Found: TypeAlias = KeptAnswer | Waiting | None
 
 async def stored_parent(store: Store, parent_id: str) -> dict[str, Any] | None:
     """Return one parent as the API shows it, finished less than 8 days ago included; None = unknown. Raises Unreadable."""
-    record = await _record(store, parent_id)
+    record = await stored_record(store, parent_id)
     return None if record is None else parent_record(record)
 
 
@@ -47,7 +48,7 @@ async def open_parents(store: Store) -> dict[str, Any]:
     unreadable: list[str] = []
     for parent_id in sorted(await store.members(keys.OPEN_PARENTS)):
         try:
-            record = await _record(store, parent_id)
+            record = await stored_record(store, parent_id)
         except Unreadable:
             unreadable.append(parent_id)
         else:
@@ -67,12 +68,14 @@ async def kept_answer(store: Store, intent_id: str, *, now: float, keep_seconds:
     if written is not None:
         return _answer(written)
     parent_id = await store.get(keys.started(intent_id))
-    record = await _record(store, parent_id.decode()) if parent_id is not None else None
+    record = await stored_record(store, parent_id.decode()) if parent_id not in (None, ANSWERED) else None
     if record is None:
         return None
     written = await store.get(keys.answer(intent_id))  # it may have come in between
     if written is not None:
         return _answer(written)
+    if record.intent_id != intent_id:
+        return Waiting()  # a change of this parent, which is marked when it is answered
     return Waiting() if not record.answered or now < record.deadline + keep_seconds else None
 
 
@@ -83,7 +86,8 @@ def _answer(written: bytes) -> KeptAnswer:
         raise Unreadable("a kept answer") from error
 
 
-async def _record(store: Store, parent_id: str) -> ParentRecord | None:
+async def stored_record(store: Store, parent_id: str) -> ParentRecord | None:
+    """Return a parent as it is stored; None = unknown. Raises Unreadable."""
     written = await store.get(keys.parent(parent_id))
     try:
         return None if written is None else decode_parent(written)

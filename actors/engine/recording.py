@@ -49,6 +49,10 @@ def final_ops(record: ParentRecord) -> tuple[Op, ...]:
     )
 
 
+class Ended(Exception):
+    """The parent was ended before this could be written; nothing was."""
+
+
 @attrs.frozen
 class _Saved:
     """What the store acknowledged last."""
@@ -91,13 +95,21 @@ class Recorder:
     def wake(self) -> None:
         self._dirty.set()
 
-    async def write_ahead(self, change: Callable[[ParentRecord], ParentRecord], *ops: Op) -> None:
+    async def write_ahead(
+        self,
+        change: Callable[[ParentRecord], ParentRecord],
+        *ops: Op,
+        only_if: Callable[[ParentRecord], bool] | None = None,
+    ) -> None:
         """Write the changed record with `ops`; only then is it the record. Raises StoreError, and then it is not.
 
-        What is learnt while the write is under way is not lost: the change is made to the newest record again.
+        Raises Ended, and writes nothing, when the record is not as `only_if` asks. What is learnt while the write is under
+        way is not lost: the change is made to the newest record again.
         """
         async with self._writing:
             before = self._record
+            if only_if is not None and not only_if(before):
+                raise Ended
             after = change(before)
             self._saved = None
             self.wake()  # a write that failed may have taken effect: what is true is written over it
@@ -119,7 +131,8 @@ class Recorder:
     async def write(self) -> bool:
         """Write the newest record unless the store has it; tell whether the store has it now."""
         async with self._writing:
-            self._dirty = trio.Event()
+            if self._dirty.is_set():  # one that is not set is what `write_behind` waits for
+                self._dirty = trio.Event()
             if not self.unsaved:
                 return True
             record, over = self._record, self.over

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from onebroker.actors.engine.plan.state import PartRecord
 from onebroker.config.converters import StructureError, structure
 
 
@@ -57,6 +58,23 @@ _OPEN_LEGS = frozenset({LegState.SENDING, LegState.UNKNOWN, LegState.PENDING, Le
 
 
 @attrs.frozen(kw_only=True)
+class LegChange:
+    """New values of a resting order; None = as it is. Rupees and units, as a place names them."""
+
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+    quantity: int | None = None
+    """New total."""
+    order_type: str | None = None
+    validity: str | None = None
+    disclosed_quantity: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the values that are given, by field, in the order of the spec."""
+        return {name: value for name, value in attrs.asdict(self).items() if value is not None}
+
+
+@attrs.frozen(kw_only=True)
 class LegRecord:
     """One broker order of a parent. Quantities in units, prices in rupees, times in epoch seconds."""
 
@@ -85,6 +103,20 @@ class LegRecord:
     broker_response: Any = None
     cancel_reason: str | None = None
     """Why a cancel was written ahead: `caller`, `plan`, `late`."""
+    cancel_accepted: bool = False
+    """Whether the broker took a cancel: such a leg is never changed again (spec 2 §4.4)."""
+    wanted: LegChange | None = None
+    """Values written ahead of a modify whose result is not known yet (order-engine 2.4 c)."""
+    modifies: int = 0
+    """How many modifies were sent."""
+    instrument_id: str = ""
+    """Of a plan's leg; a simple order's is the parent's."""
+    piece: int = 0
+    """Which piece of its part's quantity it carries (order-engine 1.5)."""
+    instance: str | None = None
+    """Which fill or position row it was made for, or that it closes what its part filled."""
+    moved_at: float = 0.0
+    """When its price was moved last."""
     sent_at: float = 0.0
     updated_at: float = 0.0
 
@@ -113,6 +145,10 @@ class ParentRecord:
     skipped: tuple[Mapping[str, str], ...] = ()
     answered: bool = False
     """Whether the caller's answer was written."""
+    plan: Mapping[str, Any] | None = None
+    """The tree as `plan.stored` writes it; None for a simple order."""
+    parts: Mapping[str, PartRecord] = attrs.field(factory=dict)
+    """Path -> how that part of the plan stands."""
 
     def leg(self, leg_id: str) -> LegRecord | None:
         return next((leg for leg in self.legs if leg.leg_id == leg_id), None)

@@ -5,11 +5,12 @@ Rows of the table are numbered as in order-engine 2.2.
 
 import attrs
 
-from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.records import LegChange, LegRecord, LegState, ParentRecord, ParentState
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import from_epoch, local_text
-from onebroker.config.vocabulary import OrderStatus, Outcome, Validity
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderStatus, OrderType, Outcome, Validity, is_finished
 
 LEG_AFTER_SEND: dict[Outcome, LegState] = {
     Outcome.ACCEPTED: LegState.OPEN,  # row 7
@@ -85,7 +86,7 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool) -> L
         status_message=row.status_message or (None if settled and state is not leg.state else leg.status_message),
         filled_quantity=row.filled_quantity if grown else leg.filled_quantity,
         average_price=_average(leg, row),
-        quantity=row.quantity or leg.quantity,
+        quantity=_quantity(leg, row),
         cancel_reason=LATE if came_late else leg.cancel_reason,
     )
     return leg if seen == leg else attrs.evolve(seen, updated_at=now)
@@ -99,6 +100,13 @@ def _state_seen(before: LegState, shown: LegState, confirmed: bool) -> LegState:
     if before is LegState.CANCELLING and not shown.final:
         return before
     return shown
+
+
+def _quantity(leg: LegRecord, row: OrderRow) -> int:
+    """What the row shows, but not that of a row which is older than what is known, nor while a modify of it is under way."""
+    changing = leg.wanted is not None and leg.wanted.quantity is not None and not is_finished(row.status)
+    older = row.filled_quantity < leg.filled_quantity or changing
+    return leg.quantity if older or not row.quantity else row.quantity
 
 
 def _average(leg: LegRecord, row: OrderRow) -> float | None:
@@ -117,6 +125,37 @@ def leg_of_earlier_day(leg: LegRecord, now: float) -> LegRecord:
     """Return a leg of an earlier day that today's book does not show (K15): expired at its last known fill."""
     sentence = f"what filled after {local_text(from_epoch(leg.updated_at))} is not known"
     return attrs.evolve(leg, state=LegState.EXPIRED, status_message=sentence, updated_at=now)
+
+
+def leg_modified(leg: LegRecord, change: LegChange, now: float) -> LegRecord:
+    """Return the leg after the broker accepted a modify (row 20)."""
+    order_type = change.order_type or leg.order_type
+    known = order_type in tuple(OrderType)
+    price = leg.price if change.price is None else change.price
+    trigger_price = leg.trigger_price if change.trigger_price is None else change.trigger_price
+    return attrs.evolve(
+        leg,
+        price=price if not known or OrderType(order_type).takes_price else None,
+        trigger_price=trigger_price if not known or OrderType(order_type).takes_trigger else None,
+        quantity=leg.quantity if change.quantity is None else change.quantity,
+        order_type=order_type,
+        validity=change.validity or leg.validity,
+        wanted=None,
+        updated_at=now,
+    )
+
+
+def leg_as_shown(leg: LegRecord, row: OrderRow, now: float) -> LegRecord:
+    """Return a leg whose modify ended as unknown with the values that a fresh book shows (row 23)."""
+    wanted = LegChange() if leg.wanted is None else leg.wanted
+    shown = LegChange(
+        price=None if wanted.price is None else exact(row.price),
+        trigger_price=None if wanted.trigger_price is None else exact(row.trigger_price),
+        quantity=None if wanted.quantity is None else row.quantity,
+        order_type=None if wanted.order_type is None else row.order_type,
+        validity=None if wanted.validity is None else row.validity,
+    )
+    return leg_modified(leg, shown, now)
 
 
 def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRecord:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 import polars as pl
 import trio
@@ -26,6 +26,7 @@ from onebroker.actors.history.messages import (
     CheckStore,
     GetCandles,
     HistoryMessage,
+    LastLoad,
     TakeFactors,
     TakeFile,
 )
@@ -34,6 +35,7 @@ from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.merged import Merged
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity
 from onebroker.config.intervals import INTERVALS
@@ -60,6 +62,7 @@ class HistoryActor:
         clock: Clock,
         recorded: TickBuffer | None = None,
         staging: Path | None = None,
+        last_load: Published[LastLoad | None] | None = None,
     ) -> None:
         """`recorded` ticks are staged in the folder `staging` and put every few seconds; nothing is recorded without both."""
         self._mailbox = mailbox
@@ -69,6 +72,7 @@ class HistoryActor:
         self._clock = clock
         self._recorded = recorded
         self._staging = staging
+        self._last_load = last_load
         self._cache = CandleCache()
         self._loads = 0
 
@@ -137,7 +141,7 @@ class HistoryActor:
         except HistoryError as error:
             message.reply.refuse(error)
             return
-        self._loads += 1
+        self._loaded(message.kind, merged)
         message.reply.answer(merged)
 
     async def _take_factors(self, message: TakeFactors) -> None:
@@ -146,9 +150,14 @@ class HistoryActor:
         except DurableError as error:
             message.reply.refuse(error)
             return
-        self._loads += 1
+        self._loaded("factors", merged)
         message.reply.answer(merged)
 
+    def _loaded(self, kind: Literal["candles", "ticks", "factors"], merged: Merged) -> None:
+        """From here on no series that was read before is served."""
+        self._loads += 1
+        if self._last_load is not None:
+            self._last_load.set(LastLoad(kind=kind, at=self._clock.epoch(), merged=merged))
 
     async def _keep_recording(self, recorded: TickBuffer, file: Path) -> None:
         try:

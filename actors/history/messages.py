@@ -51,7 +51,7 @@ class GetCandles:
     reply: Reply[CandleAnswer]
 
 
-# From commands.
+# From commands, and from the candle collector.
 
 
 @attrs.frozen
@@ -76,6 +76,19 @@ class CheckStore:
     """Look through the store for what looks wrong. Refused with HistoryError, DurableError."""
 
     reply: Reply[Sequence[Finding]]
+
+
+# What is published.
+
+
+@attrs.frozen(kw_only=True)
+class LastLoad:
+    """What was loaded last since the service started."""
+
+    kind: Literal["candles", "ticks", "factors"]
+    at: float
+    """Epoch seconds."""
+    merged: Merged
 
 
 HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | CheckStore

@@ -147,6 +147,10 @@ class Mailbox(Generic[M]):
             return (self._latest.pop(key),)
         return None
 
+    def holds(self, wanted: Callable[[M], bool]) -> bool:
+        """Tell whether a told or asked message for which `wanted` waits to be taken out."""
+        return any(wanted(message) for message, _ in self._queue)
+
     def take_replaced(self) -> list[M]:
         """Return what waits of `replace`, all of it at once, without waiting: for a reader of thousands a second, to which
         `receive` would cost a trip through the scheduler for each."""

@@ -23,6 +23,8 @@ from onebroker.config.clock import Clock
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.002
+"""Of processor time: by the clock, slices of a process that waits for a core would end before much is done, and each then waits for
+everybody else."""
 MOST_SLICE_SECONDS = 0.01
 """A slice may last as long as the others had the loop before it, up to this: on a loaded loop many short slices would each wait for
 all the others' work, and the document's beat with them."""
@@ -42,8 +44,6 @@ class Content:
     """What stands in it, as structs: for filters and for readers inside the process."""
     summary: bytes
     """The value of `summary` as JSON."""
-    contradictions: int = 0
-    """How often a finished order was shown with another status (spec 2 §3.1); books only."""
 
 
 class Assembler(Protocol):
@@ -114,15 +114,15 @@ def finish(steps: Steps[T]) -> T:
 
 async def run_steps(steps: Steps[T], clock: Clock) -> T:
     """Run steps to their end, giving the loop away after every slice of work: SLICE_SECONDS, longer on a loaded loop."""
-    began, slice_seconds = clock.monotonic(), SLICE_SECONDS
+    began, slice_seconds = clock.thread_seconds(), SLICE_SECONDS
     while True:
         try:
             next(steps)
         except StopIteration as end:
             result: T = end.value
             return result
-        ended = clock.monotonic()
+        ended = clock.thread_seconds()
         if ended - began >= slice_seconds:
             await trio.lowlevel.checkpoint()
-            began = clock.monotonic()
+            began = clock.thread_seconds()
             slice_seconds = min(max(began - ended, SLICE_SECONDS), MOST_SLICE_SECONDS)

@@ -6,6 +6,7 @@ rendered again when it, its engine columns or its instrument changed.
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
@@ -14,7 +15,7 @@ import msgspec
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.engine.legs import LegIndex, LegOwner
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, latest_snapshot
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead, broking_day
 from onebroker.actors.store.interface import Store
@@ -47,10 +48,11 @@ def engine_columns(owner: LegOwner | None) -> EngineColumns:
 
 @attrs.frozen(kw_only=True)
 class Tally:
-    """What a row, a broker or the whole book adds to the summary: counts and paise by name."""
+    """What a row, a broker or the whole book adds to the summary, by name."""
 
     counts: Counter[str]
-    amounts_paise: Counter[str]
+    amounts: Counter[str]
+    """Whole numbers of the book's own unit of money."""
 
     @classmethod
     def total(cls, parts: "list[Tally]") -> "Tally":
@@ -58,8 +60,8 @@ class Tally:
         amounts: Counter[str] = Counter()
         for part in parts:
             counts.update(part.counts)
-            amounts.update(part.amounts_paise)
-        return cls(counts=counts, amounts_paise=amounts)
+            amounts.update(part.amounts)
+        return cls(counts=counts, amounts=amounts)
 
 
 class Book(Protocol[Row]):
@@ -82,13 +84,12 @@ class Book(Protocol[Row]):
     def sort_key(self, row: Row) -> SortKey: ...
 
     def tally(self, row: Row) -> tuple[str, str, int]:
-        """Return the name to count the row under, the name of its amount, and the amount in paise."""
+        """Return the name to count the row under, the name of its amount, and the amount in the book's own unit."""
 
     def summary(self, total: Tally) -> msgspec.Struct: ...
 
 
-@attrs.frozen(kw_only=True)
-class _Rendered(Generic[Row]):
+class _Rendered(msgspec.Struct, Generic[Row], frozen=True, gc=False, kw_only=True):
     row: Row
     instrument_id: str | None
     owner: LegOwner | None
@@ -124,7 +125,8 @@ class BookAssembler(Generic[Row]):
         # Kept while a broker is unreadable: what had finished before stays finished after.
         self._parts: dict[str, _BrokerPart[Row]] = {}
         self._content: tuple[list[_BrokerPart[Row]], Content] | None = None
-        self._contradictions = 0
+        self._looked: dict[str, tuple[int, tuple[object, ...]]] = {}
+        """Broker -> the legs' version and the rows of which nothing more could be learnt then."""
 
     @property
     def resource(self) -> Resource:
@@ -135,14 +137,25 @@ class BookAssembler(Generic[Row]):
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
         """Find out whose the orders with a token of the engine are (trades follow their orders)."""
-        rows = [
-            (broker, row)
-            for broker, held in slices.items()
-            if isinstance(held.rows, tuple)
-            for row in held.rows
-            if isinstance(row, OrderRow) and not self._legs.knows(row, broker)
-        ]
-        return all([await self._legs.learn(store, row, broker) for broker, row in rows])
+        version, found = self._legs.version, True
+        for broker, held in slices.items():
+            rows = held.rows if isinstance(held.rows, tuple) else ()
+            learnt = [
+                await self._legs.learn(store, row, broker)
+                for row in self._not_looked_at(broker, rows, version)
+                if isinstance(row, OrderRow) and not self._legs.knows(row, broker)
+            ]
+            if all(learnt):
+                self._looked[broker] = version, rows
+            found = found and all(learnt)
+        return found
+
+    def _not_looked_at(self, broker: str, rows: tuple[object, ...], version: int) -> list[object]:
+        """Return the rows that are not the very objects of the last build, at their places: few of a long book."""
+        seen_version, seen = self._looked.get(broker, (version, ()))
+        if seen_version != version:
+            return list(rows)
+        return [row for row, known in zip_longest(rows, seen[: len(rows)]) if row is not known]
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         snapshot, version = latest_snapshot(self._catalogue), self._legs.version
@@ -150,8 +163,9 @@ class BookAssembler(Generic[Row]):
             yield from self._refresh(broker, held, snapshot, version)
         parts = [self._parts[broker] for broker in sorted(slices)]
         if self._content is None or not _same_objects(self._content[0], parts):
+            yield
             self._content = parts, self._join(parts)
-        return attrs.evolve(self._content[1], contradictions=self._contradictions)
+        return self._content[1]
 
     def _refresh(self, broker: str, held: Slice, snapshot: Snapshot | None, version: int) -> Steps[None]:
         before = self._parts.get(broker)
@@ -168,10 +182,15 @@ class BookAssembler(Generic[Row]):
         rendered: dict[str, _Rendered[Row]] = {}
         known = before.rendered if before is not None else {}
         same_snapshot = before is not None and before.snapshot is snapshot
+        same_legs = before is not None and before.legs_version == version
         rows: tuple[Row, ...] = held.rows if isinstance(held.rows, tuple) else ()  # type: ignore[assignment]  # by resource
         for number, row in enumerate(rows):
             key = self._book.key(row)
-            rendered[key] = self._render(broker, row, known.get(key), snapshot, same_snapshot=same_snapshot)
+            held_row = known.get(key)
+            if held_row is not None and held_row.row is row and same_snapshot and same_legs:
+                rendered[key] = held_row
+            else:
+                rendered[key] = self._render(broker, row, held_row, snapshot, same_snapshot=same_snapshot)
             if number % ROWS_PER_STEP == 0:
                 yield
         if before is not None and _same_objects(list(known.values()), list(rendered.values())):
@@ -197,7 +216,6 @@ class BookAssembler(Generic[Row]):
             row = known.row
         elif known is not None:
             row = self._book.settle(known.row, new)
-            self._contradictions += row is known.row
         owner = self._book.owner(self._legs, broker, row)
         if known is not None and same_snapshot and row.instrument_token == known.row.instrument_token:
             instrument_id = known.instrument_id
@@ -219,9 +237,9 @@ class BookAssembler(Generic[Row]):
     def _join(self, parts: list[_BrokerPart[Row]]) -> Content:
         total = Tally.total([part.tally for part in parts])
         summary = msgspec.json.encode(self._book.summary(total))
-        rows = json_array([part.encoded for part in parts if part.encoded])
+        rows = b",".join([part.encoded for part in parts if part.encoded])
         return Content(
-            fields=b"".join((b'"', self._book.list_name.encode(), b'":', rows, b',"summary":', summary)),
+            fields=b"".join((b'"', self._book.list_name.encode(), b'":[', rows, b'],"summary":', summary)),
             rows=tuple(view for part in parts for view in part.views),
             summary=summary,
         )
@@ -234,7 +252,7 @@ def _tally_of(rendered: list[_Rendered[Row]]) -> Tally:
         counted, named, amount = one.tally
         counts[counted] += 1
         amounts[named] += amount
-    return Tally(counts=counts, amounts_paise=amounts)
+    return Tally(counts=counts, amounts=amounts)
 
 
 def _same_objects(

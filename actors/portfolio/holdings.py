@@ -4,8 +4,7 @@ Rows become one when they share an ISIN or an instrument id, also by way of a th
 of a row that has none is its instrument's. A holding of no units is no holding and has no row.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import msgspec
@@ -13,6 +12,7 @@ import msgspec
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
+from onebroker.actors.portfolio.day_closes import DayCloses
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.prices import price_or_none
 from onebroker.actors.portfolio.status import BrokerRead
@@ -22,9 +22,6 @@ from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import HoldingRow
 from onebroker.config.instruments import TRADING_EXCHANGES, Exchange, price_places
 from onebroker.config.money import paise, quotient, round_half_up, rupees, value_paise
-
-DayClose: TypeAlias = Callable[[str], float | None]
-"""instrument_id -> close of the last stored day candle, or None."""
 
 _SECURITY_PLACES = 2
 _PERCENT_PLACES = 4
@@ -259,11 +256,11 @@ class HoldingsAssembler:
     resource: Resource = "holdings"
 
     def __init__(
-        self, catalogue: Published[CatalogueState], quotes: QuoteReader, day_close: DayClose | None = None
+        self, catalogue: Published[CatalogueState], quotes: QuoteReader, closes: DayCloses | None = None
     ) -> None:
         self._catalogue = catalogue
         self._quotes = quotes
-        self._day_close = day_close
+        self._closes = closes
         self._snapshot: Snapshot | None = None
         self._sources: dict[str, object] = {}
         self._resolved: dict[str, tuple[Held, ...]] = {}
@@ -275,7 +272,21 @@ class HoldingsAssembler:
         return read.entry()
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
+        """Learn the last closes of what neither a quote nor its broker gives a price of."""
+        if self._closes is not None:
+            await self._closes.learn(self._unpriced(slices))
         return True
+
+    def _unpriced(self, slices: Mapping[str, Slice]) -> list[str]:
+        snapshot = latest_snapshot(self._catalogue)
+        unpriced = [
+            resolve(broker, row, snapshot)
+            for broker, held in sorted(slices.items())
+            for row in (held.rows if isinstance(held.rows, tuple) else ())
+            if isinstance(row, HoldingRow) and price_or_none(row.last_price) is None
+        ]
+        ids = {found for one in unpriced for found in (one.instrument_id, identify((one,), snapshot).instrument_id)}
+        return sorted(one for one in ids if one is not None and self._quotes.usable_price(one) is None)
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         yield from self._regroup(slices)
@@ -336,8 +347,8 @@ class HoldingsAssembler:
         last = _first(self._quotes.usable_price(one) for one in ids if one is not None)
         if last is None:
             last = _first(price_or_none(one.row.last_price) for one in by_recency)
-        if last is None and self._day_close is not None:
-            last = _first(self._day_close(one) for one in ids if one is not None)
+        if last is None and self._closes is not None:
+            last = _first(self._closes.close(one) for one in ids if one is not None)
         return Prices(last=last, previous_close=_first(price_or_none(one.row.close_price) for one in by_recency))
 
 

@@ -10,8 +10,11 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.books import BookAssembler, SortKey, Tally, engine_columns
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow
-from onebroker.config.money import rupees, value_paise
+from onebroker.config.money import quotient, scaled
 from onebroker.config.vocabulary import OrderStatus, is_finished
+
+_PLACES = 8
+"""Decimals in which averages are added up: the sum is rounded (spec 2 §2.4), and no part of it."""
 
 
 class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -115,7 +118,7 @@ class OrderBook:
 
     def tally(self, row: OrderRow) -> tuple[str, str, int]:
         known = math.isfinite(row.average_price)
-        return row.status, "filled_value", value_paise(row.filled_quantity, row.average_price) if known else 0
+        return row.status, "filled_value", row.filled_quantity * scaled(row.average_price, _PLACES) if known else 0
 
     def summary(self, total: Tally) -> OrderSummary:
         known = [status.value for status in OrderStatus]
@@ -123,7 +126,7 @@ class OrderBook:
         return OrderSummary(
             count=total.counts.total(),
             by_status={status: total.counts[status] for status in order if total.counts[status]},
-            filled_value=rupees(total.amounts_paise["filled_value"]),
+            filled_value=quotient(total.amounts["filled_value"], 10**_PLACES, 2),
         )
 
 

@@ -4,8 +4,8 @@ Accounting: every figure is the brokers' own, added up; nothing is matched again
 is null in the merged row, never a stand-in; its own figures stand beside it in `by_broker`.
 """
 
-from collections.abc import Iterable
-from typing import TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -41,10 +41,13 @@ class BrokerPosition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Only where `quantity` is null: what the broker reports, signed, in contracts of which the units are not known."""
 
 
-class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What one broker's row adds to its group, in whole units of money; None where the broker does not say."""
+class Figures(NamedTuple):
+    """What the rows of a group add up to, and one row's part of it; None where a broker does not say."""
 
-    shown: BrokerPosition
+    quantity: int | None
+    buy_quantity: int | None
+    sell_quantity: int | None
+    overnight_quantity: int | None
     buy_paise: int | None
     sell_paise: int | None
     realized_paise: int | None
@@ -52,6 +55,18 @@ class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     cost: int | None
     """What is held cost, in hundred-millionths of a rupee: so every average a broker writes stays exact, and the order of brokers
     cannot matter."""
+
+
+class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One broker's row as its group sees it: worked out once, when the row changes."""
+
+    shown: BrokerPosition
+    encoded: msgspec.Raw
+    """`shown` as JSON."""
+    figures: Figures
+    price: float | None
+    """The last price that it reports, when that is one."""
+    multiplier: float
 
 
 class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -85,11 +100,18 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The brokers' own figure; null when they differ."""
     overnight_quantity: int | None
     pnl: PositionPnl
-    by_broker: tuple[BrokerPosition, ...]
+    by_broker: tuple[msgspec.Raw, ...]
+    """Each broker's own row, a `BrokerPosition` as JSON."""
 
 
-Member: TypeAlias = tuple[str, PositionRow]
-"""(broker, its row)."""
+class Naming(msgspec.Struct, frozen=True, gc=False):
+    """What the rows of a group have in common."""
+
+    fields: Mapping[str, Any]
+    """The nine identity fields, all null when the catalogue does not know the instrument."""
+    product: str
+    places: int
+    """Decimals of its prices."""
 
 
 def position_product(product: str) -> str:
@@ -97,50 +119,43 @@ def position_product(product: str) -> str:
     return POSITION_PRODUCTS.get(product, pass_through(product))
 
 
-def merge_position(
-    members: tuple[Member, ...],
-    owns: tuple[Own, ...],
-    identity: Identity | None,
-    last_price: float | None,
-) -> PositionView:
-    """Merge the rows of one instrument and product. `members` in the order of the broker codes, each with what it adds in `owns`;
-    `last_price` as reported."""
-    places = places_of(identity)
-    rows = [row for _, row in members]
-    buy_quantity, sell_quantity = _units(row.buy_quantity for row in rows), _units(row.sell_quantity for row in rows)
-    buy_paise, sell_paise = _known_sum([own.buy_paise for own in owns]), _known_sum([own.sell_paise for own in owns])
-    multipliers = {row.multiplier for row in rows}
-    fields = dict.fromkeys(_IDENTITY_FIELDS) if identity is None else identity.fields()
-    return PositionView(
-        **fields,
-        product=position_product(rows[0].product),
-        quantity=_units(row.quantity for row in rows),
-        buy_quantity=buy_quantity,
-        sell_quantity=sell_quantity,
-        buy_value=None if buy_paise is None else rupees(buy_paise),
-        sell_value=None if sell_paise is None else rupees(sell_paise),
-        buy_average=_average(buy_paise, buy_quantity, places),
-        sell_average=_average(sell_paise, sell_quantity, places),
-        average_price=_held_average(rows, owns, places),
+def naming(identity: Identity | None, product: str) -> Naming:
+    """Return how a group is named; `product` as the document says it."""
+    if identity is None:
+        return Naming(dict.fromkeys(_IDENTITY_FIELDS), product, _UNMAPPED_PLACES)
+    return Naming(identity.fields(), product, price_places(identity.segment))
+
+
+def merge_position(owns: Sequence[Own], named: Naming, last_price: float | None) -> tuple[PositionView, Figures]:
+    """Merge the rows of one instrument and product, given in the order of the broker codes; `last_price` as reported. Return what is
+    shown, and the sums it was made from."""
+    total = Figures(*map(_known_sum, zip(*[own.figures for own in owns], strict=True)))
+    multipliers = {own.multiplier for own in owns}
+    places = named.places
+    view = PositionView(
+        **named.fields,
+        product=named.product,
+        quantity=total.quantity,
+        buy_quantity=total.buy_quantity,
+        sell_quantity=total.sell_quantity,
+        buy_value=_rupees(total.buy_paise),
+        sell_value=_rupees(total.sell_paise),
+        buy_average=_average(total.buy_paise, total.buy_quantity, places),
+        sell_average=_average(total.sell_paise, total.sell_quantity, places),
+        average_price=_held_average(owns, total, places),
         last_price=_rounded(last_price, places),
         multiplier=multipliers.pop() if len(multipliers) == 1 else None,
-        overnight_quantity=_units(row.overnight_quantity for row in rows),
-        pnl=_pnl(
-            _known_sum([own.realized_paise for own in owns]), _known_sum([own.unrealized_paise for own in owns])
-        ),
-        by_broker=tuple([own.shown for own in owns]),
+        overnight_quantity=total.overnight_quantity,
+        pnl=_pnl(total.realized_paise, total.unrealized_paise),
+        by_broker=tuple([own.encoded for own in owns]),
     )
+    return view, total
 
 
 _IDENTITY_FIELDS = (
     "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
     "option_type",
 )  # fmt: skip
-
-
-def places_of(identity: Identity | None) -> int:
-    """Return the decimals of a group's prices."""
-    return _UNMAPPED_PLACES if identity is None else price_places(identity.segment)
 
 
 def own_part(broker: str, row: PositionRow, places: int) -> Own:
@@ -160,11 +175,20 @@ def own_part(broker: str, row: PositionRow, places: int) -> Own:
     )
     return Own(
         shown=shown,
-        buy_paise=_side_paise(row.buy_quantity, row.buy_value),
-        sell_paise=_side_paise(row.sell_quantity, row.sell_value),
-        realized_paise=realized,
-        unrealized_paise=unrealized,
-        cost=None if average is None or row.quantity is None else row.quantity * scaled(average, _COST_PLACES),
+        encoded=msgspec.Raw(msgspec.json.encode(shown)),
+        figures=Figures(
+            quantity=row.quantity,
+            buy_quantity=row.buy_quantity,
+            sell_quantity=row.sell_quantity,
+            overnight_quantity=row.overnight_quantity,
+            buy_paise=_side_paise(row.buy_quantity, row.buy_value),
+            sell_paise=_side_paise(row.sell_quantity, row.sell_value),
+            realized_paise=realized,
+            unrealized_paise=unrealized,
+            cost=_cost(row.quantity, average),
+        ),
+        price=price_or_none(row.last_price),
+        multiplier=row.multiplier,
     )
 
 
@@ -173,14 +197,20 @@ def _own_average(row: PositionRow) -> float | None:
     return price_or_none(row.average_price) if row.quantity != 0 else None
 
 
-def _held_average(rows: list[PositionRow], owns: tuple[Own, ...], places: int) -> float | None:
-    if any(row.quantity is None for row in rows):
-        return None if len(rows) > 1 else owns[0].shown.average_price
-    held = [(row.quantity, own.cost) for row, own in zip(rows, owns, strict=True) if row.quantity]
-    if not held or len({quantity > 0 for quantity, _ in held}) != 1:
+def _cost(quantity: int | None, average: float | None) -> int | None:
+    if quantity == 0:
+        return 0
+    return None if average is None or quantity is None else quantity * scaled(average, _COST_PLACES)
+
+
+def _held_average(owns: Sequence[Own], total: Figures, places: int) -> float | None:
+    if total.quantity is None:
+        return None if len(owns) > 1 else owns[0].shown.average_price
+    quantities = [own.figures.quantity or 0 for own in owns]
+    lowest, highest = min(quantities), max(quantities)
+    if total.cost is None or lowest < 0 < highest or lowest == highest == 0:
         return None
-    cost = _known_sum([cost for _, cost in held])
-    return None if cost is None else quotient(cost, sum(quantity for quantity, _ in held) * 10**_COST_PLACES, places)
+    return quotient(total.cost, total.quantity * 10**_COST_PLACES, places)
 
 
 def _unrealized_paise(row: PositionRow) -> int | None:
@@ -200,18 +230,13 @@ def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:
     return PositionPnl(realized=_rupees(realized), unrealized=_rupees(unrealized), total=_rupees(total))
 
 
-def _known_sum(figures: list[int | None]) -> int | None:
+def _known_sum(figures: tuple[int | None, ...]) -> int | None:
     """Return the sum, or None when one of the figures is not known."""
-    return None if None in figures else sum(cast("list[int]", figures))
+    return None if None in figures else sum(cast("tuple[int, ...]", figures))
 
 
 def _rounded(price: float | None, places: int) -> float | None:
     return None if price is None else round_half_up(price, places)
-
-
-def _units(quantities: Iterable[int | None]) -> int | None:
-    """Add quantities up; one that is not known in units makes the sum unknown."""
-    return _known_sum(list(quantities))
 
 
 def _rupees(amount_paise: int | None) -> float | None:

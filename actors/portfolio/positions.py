@@ -4,6 +4,7 @@ What a row says is worked out in `position_view.py`; here the brokers' slices ar
 rendered again.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -15,21 +16,20 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.position_view import (
-    Member,
+    Naming,
     Own,
     PositionView,
     merge_position,
+    naming,
     own_part,
-    places_of,
     position_product,
 )
-from onebroker.actors.portfolio.prices import price_or_none
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import Identity
-from onebroker.config.money import paise, rupees
+from onebroker.config.money import rupees
 
 VIEWS = ("net", "day")
 GROUPS_PER_STEP = 8
@@ -50,20 +50,22 @@ GroupKey: TypeAlias = tuple[str, str, str, str]
 """(view, product, "", instrument_id) or, unmapped, (view, product, broker, instrument_token)."""
 
 
+RowName: TypeAlias = tuple[str, str]
+"""(view, position_key)."""
+
+
 @attrs.frozen(kw_only=True)
 class _Part:
     """One broker's rows by group, and what they were made from."""
 
     source: object
     snapshot: Snapshot | None
-    rows: dict[tuple[str, str], PositionRow]
-    groups: dict[GroupKey, tuple[PositionRow, ...]]
-    owns: dict[tuple[str, str], tuple[PositionRow, int, Own]]
-    """(view, position_key) -> the row, its decimals, and what it adds: kept from build to build."""
+    owns: dict[RowName, tuple[PositionRow, Own]]
+    """What each row adds, kept from build to build while the row stays the same."""
+    groups: dict[GroupKey, tuple[Own, ...]]
 
 
-@attrs.frozen(kw_only=True)
-class _Rendered:
+class _Rendered(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     view: PositionView
     encoded: bytes
     last_price: float | None
@@ -82,6 +84,8 @@ class PositionsAssembler:
         self._catalogue = catalogue
         self._snapshot: Snapshot | None = None
         self._parts: dict[str, _Part] = {}
+        self._namings: dict[GroupKey, Naming] = {}
+        """Of the snapshot at hand."""
         self._rendered: dict[GroupKey, _Rendered] = {}
         self._recency: tuple[str, ...] = ()
         self._order: tuple[GroupKey, ...] = ()
@@ -95,27 +99,31 @@ class PositionsAssembler:
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
         snapshot = latest_snapshot(self._catalogue)
-        dirty: set[GroupKey] = set(self._rendered) if snapshot is not self._snapshot else set()
-        self._snapshot = snapshot
+        dirty: set[GroupKey] = set()
+        if snapshot is not self._snapshot:
+            dirty, self._namings = set(self._rendered), {}
+            self._snapshot = snapshot
         for broker in sorted(self._parts.keys() | slices.keys()):
-            dirty |= self._refresh(broker, slices.get(broker), snapshot)
+            dirty |= yield from self._refresh(broker, slices.get(broker), snapshot)
             yield
+        parts = [self._parts[broker] for broker in sorted(self._parts)]
         recency = tuple(sorted(slices, key=lambda broker: (-slices[broker].received_at, broker)))
         changed = dirty | (yield from self._repriced(recency)) if recency != self._recency else dirty
         self._recency = recency
         names = {key: self._rendered[key].sort_key for key in changed if key in self._rendered}
         for number, key in enumerate(changed):
-            self._render(key, recency)
+            self._render(key, parts, recency)
             if number % GROUPS_PER_STEP == 0:
                 yield
         if names != {key: self._rendered[key].sort_key for key in changed if key in self._rendered}:
             self._order = tuple(sorted(self._rendered, key=lambda key: self._rendered[key].sort_key))
             yield
         if changed or self._content is None:
+            yield
             self._content = self._join()
         return self._content
 
-    def _refresh(self, broker: str, held: Slice | None, snapshot: Snapshot | None) -> set[GroupKey]:
+    def _refresh(self, broker: str, held: Slice | None, snapshot: Snapshot | None) -> Steps[set[GroupKey]]:
         """Take a broker's slice in (None = it contributes nothing now); return the groups that it changed."""
         before = self._parts.get(broker)
         old = before.groups if before is not None else {}
@@ -124,40 +132,35 @@ class PositionsAssembler:
             return set(old)
         if before is not None and before.source is held.rows and before.snapshot is snapshot:
             return set()
-        known = before.rows if before is not None else {}
-        rows: dict[tuple[str, str], PositionRow] = {}
-        groups: dict[GroupKey, list[PositionRow]] = {}
-        for new in held.rows if isinstance(held.rows, tuple) else ():
-            if not isinstance(new, PositionRow):
+        known = before.owns if before is not None and before.snapshot is snapshot else {}
+        owns: dict[RowName, tuple[PositionRow, Own]] = {}
+        groups: dict[GroupKey, list[Own]] = {}
+        for number, row in enumerate(held.rows if isinstance(held.rows, tuple) else ()):
+            if not isinstance(row, PositionRow):
                 continue
-            name = (new.view, new.position_key)
-            # The object known before stands for an equal one, so that comparing groups is comparing identities.
-            row = known[name] if known.get(name) == new else new
-            rows[name] = row
-            groups.setdefault(_group_key(broker, row, snapshot), []).append(row)
-        owns = before.owns if before is not None else {}
+            name, key = (row.view, row.position_key), _group_key(broker, row, snapshot)
+            made = known.get(name)
+            # What was made of an equal row stands, so that comparing groups is comparing identities.
+            if made is None or made[0] != row:
+                made = row, own_part(broker, row, self._naming(key).places)
+            owns[name] = made
+            groups.setdefault(key, []).append(made[1])
+            if number % ROWS_PER_STEP == 0:
+                yield
         part = _Part(
-            owns={name: owns[name] for name in rows if name in owns},
             source=held.rows,
             snapshot=snapshot,
-            rows=rows,
-            groups={key: tuple(sorted(group, key=lambda row: row.position_key)) for key, group in groups.items()},
+            owns=owns,
+            groups={key: tuple(sorted(group, key=_position_key)) for key, group in groups.items()},
         )
         self._parts[broker] = part
-        return {key for key in old.keys() | part.groups.keys() if old.get(key) != part.groups.get(key)}
+        return {key for key in old.keys() | part.groups.keys() if not _same(old.get(key), part.groups.get(key))}
 
-    def _members(self, key: GroupKey) -> tuple[Member, ...]:
-        return tuple((broker, row) for broker in sorted(self._parts) for row in self._parts[broker].groups.get(key, ()))
-
-    def _own(self, broker: str, row: PositionRow, places: int) -> Own:
-        """Return what a row adds, worked out anew only for a row that changed: most of a group did not."""
-        owns, name = self._parts[broker].owns, (row.view, row.position_key)
-        known = owns.get(name)
-        if known is not None and known[0] is row and known[1] == places:
-            return known[2]
-        made = own_part(broker, row, places)
-        owns[name] = (row, places, made)
-        return made
+    def _naming(self, key: GroupKey) -> Naming:
+        known = self._namings.get(key)
+        if known is None:
+            known = self._namings[key] = naming(_identity(key, self._snapshot), key[1])
+        return known
 
     def _repriced(self, recency: tuple[str, ...]) -> Steps[set[GroupKey]]:
         """Return the groups whose most recently read broker now is another one, with another price."""
@@ -173,29 +176,25 @@ class PositionsAssembler:
     def _last_price(self, key: GroupKey, recency: tuple[str, ...]) -> float | None:
         for broker in recency:
             part = self._parts.get(broker)
-            for row in part.groups.get(key, ()) if part is not None else ():
-                price = price_or_none(row.last_price)
-                if price is not None:
-                    return price
+            for own in part.groups.get(key, ()) if part is not None else ():
+                if own.price is not None:
+                    return own.price
         return None
 
-    def _render(self, key: GroupKey, recency: tuple[str, ...]) -> None:
-        members = self._members(key)
-        if not members:
+    def _render(self, key: GroupKey, parts: list[_Part], recency: tuple[str, ...]) -> None:
+        owns = [own for part in parts for own in part.groups.get(key, ())]
+        if not owns:
             self._rendered.pop(key, None)
             return
         price = self._last_price(key, recency)
-        identity = _identity(key, self._snapshot)
-        places = places_of(identity)
-        owns = tuple([self._own(broker, row, places) for broker, row in members])
-        view = merge_position(members, owns, identity, price)
+        view, total = merge_position(owns, self._naming(key), price)
         self._rendered[key] = _Rendered(
             view=view,
             encoded=msgspec.json.encode(view),
             last_price=price,
-            sort_key=_sort_key(key, view),
-            realized_paise=paise(view.pnl.realized or 0.0),
-            unrealized_paise=paise(view.pnl.unrealized or 0.0),
+            sort_key=_sort_key(key, view, owns[0].shown.tradingsymbol),
+            realized_paise=total.realized_paise or 0,
+            unrealized_paise=total.unrealized_paise or 0,
         )
 
     def _join(self) -> Content:
@@ -233,7 +232,16 @@ def _identity(key: GroupKey, snapshot: Snapshot | None) -> Identity | None:
     return None if instrument is None else instrument.identity
 
 
-def _sort_key(key: GroupKey, view: PositionView) -> tuple[object, ...]:
+def _position_key(own: Own) -> str:
+    return own.shown.position_key
+
+
+def _same(one: tuple[Own, ...] | None, other: tuple[Own, ...] | None) -> bool:
+    """Whether two groups hold the very same parts; comparing their figures would take longer than rendering."""
+    return one is not None and other is not None and len(one) == len(other) and all(map(operator.is_, one, other))
+
+
+def _sort_key(key: GroupKey, view: PositionView, broker_name: str) -> tuple[object, ...]:
     """By name, expiry, strike, option type, product; unmapped rows stand under the broker's name of the instrument."""
-    name = view.symbol or view.underlying_symbol or view.by_broker[0].tradingsymbol
+    name = view.symbol or view.underlying_symbol or broker_name
     return name, view.expiry_date or "", view.strike_price or 0.0, view.option_type or "", key[1], key

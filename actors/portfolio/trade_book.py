@@ -97,12 +97,12 @@ class TradeBook:
         return row.transaction_type, row.transaction_type, _value(row)
 
     def summary(self, total: Tally) -> TradeSummary:
-        buy, sell = total.amounts_paise[Side.BUY], total.amounts_paise[Side.SELL]
+        buy, sell = total.amounts[Side.BUY], total.amounts[Side.SELL]
         return TradeSummary(
             count=total.counts.total(),
             buy_value=rupees(buy),
             sell_value=rupees(sell),
-            total_value=rupees(total.amounts_paise.total()),
+            total_value=rupees(total.amounts.total()),
         )
 
 

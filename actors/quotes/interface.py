@@ -1,7 +1,9 @@
 """Quotes as other actors read them, without awaiting."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
+from onebroker.actors.quotes.followers import Follower
 from onebroker.brokers.records import Tick
 
 
@@ -11,3 +13,8 @@ class QuoteReader(Protocol):
 
     def usable_tick(self, instrument_id: str) -> Tick | None:
         """Return the unified quote's tick when it may be acted on (order-engine 0, usable quote), else None."""
+
+
+class LiveQuotes(QuoteReader, Protocol):
+    def follow(self, instrument_ids: Iterable[str]) -> Follower:
+        """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""

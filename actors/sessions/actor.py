@@ -16,6 +16,7 @@ from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.messages import DocumentMessage
 from onebroker.actors.sessions.books import MOVED_BY_ORDERS, Books
+from onebroker.actors.sessions.candles import CandleReader
 from onebroker.actors.sessions.check import Doors, check_session
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.flows import Caller
@@ -28,6 +29,7 @@ from onebroker.actors.sessions.messages import (
     FetchQuotes,
     LoginNeeded,
     LoginStored,
+    ReadCandles,
     ReadSoon,
     RenewStream,
     ReturnRoom,
@@ -115,6 +117,7 @@ class SessionActor:
             transport=doors.transport, gate=self._gate, clock=doors.clock, parse=broker.orders.parse_order_answer
         )
         self._quotes = QuoteReader(broker, self._login, self._caller)
+        self._candles = CandleReader(broker, self._login, self._caller)
         self._watch = WatchList(broker.feed.sockets, broker.feed.per_socket)
         self._sockets = self._make_sockets(spread)
         self._pollers = self._make_pollers()
@@ -195,8 +198,8 @@ class SessionActor:
                 nursery.start_soon(self._exchange, message)
             case LoginStored():
                 self._login.look()
-            case FetchQuotes():
-                nursery.start_soon(self._fetch_quotes, message)
+            case FetchQuotes() | ReadCandles():
+                nursery.start_soon(self._read_market, message)
             case Check():
                 nursery.start_soon(self._check, message)
             case Watch() | RenewStream():
@@ -231,9 +234,13 @@ class SessionActor:
         except (BrokerError, ValueError) as error:
             message.reply.refuse(error)
 
-    async def _fetch_quotes(self, message: FetchQuotes) -> None:
+    async def _read_market(self, message: FetchQuotes | ReadCandles) -> None:
         try:
-            message.reply.answer(await self._quotes.fetch(message.listings))
+            if isinstance(message, FetchQuotes):
+                message.reply.answer(await self._quotes.fetch(message.listings))
+            else:
+                read = await self._candles.read(message.listing, message.interval, message.first, message.last)
+                message.reply.answer(read)
         except (BrokerError, LoginNeeded) as error:
             message.reply.refuse(error)
 

@@ -12,7 +12,8 @@ import trio
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.watch import WatchList
-from onebroker.brokers.broker import Access, FeedCodec, FeedDecoder, SubscriptionDecoder
+from onebroker.brokers.accounts import heard_of_another
+from onebroker.brokers.broker import Access, AccountField, FeedCodec, FeedDecoder, SubscriptionDecoder
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Ready, Reply, SessionDead
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, StreamAddress
@@ -67,7 +68,9 @@ class Feed:
         clock: Clock,
         events: FeedEvents,
         spread: random.Random,
+        account: AccountField | None,
     ) -> None:
+        """`account`: how its messages about orders name the account; None = they do not, or it carries none."""
         self._codec = codec
         self._number = number
         self._always = always
@@ -79,6 +82,7 @@ class Feed:
         self._clock = clock
         self._events = events
         self._spread = spread
+        self._account = account
         self._end: Callable[[str], None] | None = None
         """Ends the connection there is, with the reason."""
 
@@ -133,7 +137,7 @@ class Feed:
         async with trio.open_nursery() as nursery:
 
             async def until_end() -> None:
-                ended.append(await self._receive(stream, decoder, ready))
+                ended.append(await self._receive(stream, self._own_only(decoder, access), ready))
                 nursery.cancel_scope.cancel()
 
             def end(trouble: str) -> None:
@@ -157,7 +161,22 @@ class Feed:
                 self._end = None
         return ended[0]
 
-    async def _receive(self, stream: FrameStream, decoder: FeedDecoder, ready: trio.Event) -> tuple[str, bool]:
+    def _own_only(self, decoder: FeedDecoder, access: Access) -> Callable[[bytes | str], list[BrokerEvent]]:
+        """Return what decodes frames: one about another account is a corrupt one, whatever else it says."""
+        account = self._account
+        if account is None:
+            return decoder.receive
+
+        def decode(frame: bytes | str) -> list[BrokerEvent]:
+            if heard_of_another(frame, account, access):
+                return [CorruptFrame("a message about another account")]
+            return decoder.receive(frame)
+
+        return decode
+
+    async def _receive(
+        self, stream: FrameStream, decode: Callable[[bytes | str], list[BrokerEvent]], ready: trio.Event
+    ) -> tuple[str, bool]:
         """Read frames until the connection ends, the login is refused, or the broker has been silent too long."""
         while True:
             frame: bytes | str | None = None
@@ -170,7 +189,7 @@ class Feed:
                 if self._events.silence_matters():
                     return "the stream went silent", False
                 continue
-            events = decoder.receive(frame)
+            events = decode(frame)
             self._events.heard(events)
             for event in events:
                 match event:

@@ -1,5 +1,6 @@
 """What a broker session may be asked, and what it answers. From routes and commands, from engine and desk, from itself."""
 
+from datetime import date
 from typing import TypeAlias
 
 import attrs
@@ -9,8 +10,8 @@ from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import Login, OrderAnswer
-from onebroker.brokers.records import Listing, Tick
-from onebroker.brokers.requests import WireRequest
+from onebroker.brokers.records import Candle, Listing, Tick
+from onebroker.brokers.requests import BrokerError, WireRequest
 from onebroker.brokers.transport.budget import Place, Priority
 from onebroker.config.vocabulary import Outcome
 
@@ -23,6 +24,10 @@ class LoginNeeded(Exception):
 
 class RoomFull(Exception):
     """The order rate budget had no room before the deadline."""
+
+
+class NotOffered(BrokerError):
+    """The broker has no candles of this instrument or interval; nothing was asked."""
 
 
 class CapReached(Exception):
@@ -125,6 +130,22 @@ class FetchQuotes:
 
 
 @attrs.frozen(kw_only=True)
+class ReadCandles:
+    """Read candles of the past, behind everything else in the budget. Refused with LoginNeeded, NotOffered or BrokerError; a
+    dead login is repaired once."""
+
+    listing: Listing
+    interval: str
+    """Of config.intervals."""
+    first: date
+    """India calendar day."""
+    last: date
+    """Inclusive."""
+    reply: Reply[tuple[Candle, ...]]
+    """Oldest first, one of each moment; quantities in units, prices as the broker gives them."""
+
+
+@attrs.frozen(kw_only=True)
 class Check:
     """Try out the broker (`onebroker check`): answered with every step, the failed ones too. Never refused."""
 
@@ -144,7 +165,8 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | Check | Watch | RenewStream
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
+    | RenewStream
 )
 
 

@@ -22,6 +22,20 @@ ROOM_SECONDS = 1.0
 """A quote does not wait longer for room in the broker's budget: somebody waits for it, and the next broker may have room."""
 
 
+async def live_access(login: LoginKeeper, code: str) -> Access:
+    """Return the live login; one that is just being repaired, because another call found it dead, is waited for.
+
+    Raises LoginNeeded.
+    """
+    access, since = login.live, login.repairing_since
+    if access is None and since is not None:
+        with trio.move_on_after(since + CALL_SECONDS - trio.current_time()):
+            return await login.wait_live()
+    if access is None:
+        raise LoginNeeded(code)
+    return access
+
+
 class QuoteReader:
     """Fetches quotes of one broker. Child-task code of the session actor."""
 
@@ -32,7 +46,7 @@ class QuoteReader:
 
     async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:
         """Return ticks by broker_token. Raises LoginNeeded, BrokerError."""
-        access = await self._access()
+        access = await live_access(self._login, self._broker.code)
         try:
             return await self._fetch_once(access, listings)
         except BrokerRefusal as refusal:
@@ -42,16 +56,6 @@ class QuoteReader:
         with trio.move_on_after(CALL_SECONDS):
             return await self._fetch_once(await self._login.wait_other(access), listings)
         raise LoginNeeded(self._broker.code)
-
-    async def _access(self) -> Access:
-        """Return the live login; one that is just being repaired, because another call found it dead, is waited for."""
-        access, since = self._login.live, self._login.repairing_since
-        if access is None and since is not None:
-            with trio.move_on_after(since + CALL_SECONDS - trio.current_time()):
-                return await self._login.wait_live()
-        if access is None:
-            raise LoginNeeded(self._broker.code)
-        return access
 
     async def _fetch_once(self, access: Access, listings: tuple[Listing, ...]) -> dict[str, Tick]:
         codec = self._broker.quotes

@@ -62,7 +62,7 @@ class Sockets:
         self.feeds = [*self._market_feeds]
         if broker.order_feed is not None:
             line = _Line(self, "order_feed", 0, carries_orders=True)
-            self.feeds.append(self._feed(broker.order_feed, line, always=True, watch=WatchList(1, 0)))
+            self.feeds.append(self._feed(broker, broker.order_feed, line, always=True, watch=WatchList(1, 0)))
 
     def renew(self) -> None:
         """Open the market stream's connections anew."""
@@ -72,9 +72,9 @@ class Sockets:
     def _market_feed(self, broker: Broker, number: int, watch: WatchList) -> Feed:
         carries_orders = number == 0 and broker.feed_carries_orders
         line = _Line(self, "market_feed", number, carries_orders=carries_orders)
-        return self._feed(broker.feed, line, always=carries_orders, watch=watch)
+        return self._feed(broker, broker.feed, line, always=carries_orders, watch=watch)
 
-    def _feed(self, codec: FeedCodec, line: "_Line", *, always: bool, watch: WatchList) -> Feed:
+    def _feed(self, broker: Broker, codec: FeedCodec, line: "_Line", *, always: bool, watch: WatchList) -> Feed:
         doors = self._doors
         return Feed(
             codec=codec,
@@ -88,6 +88,7 @@ class Sockets:
             clock=doors.clock,
             events=line,
             spread=doors.spread,
+            account=broker.event_account_field if line.carries_orders else None,
         )
 
     # --- what its lines report --------------------------------------------------------------------------------------

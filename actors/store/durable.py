@@ -1,7 +1,7 @@
 """The durable store: one SQLite file for what must outlive Redis, written also by the command line while the service runs.
 
 Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
-adjustment factors and the instruments entered by hand (`durable_history`).
+adjustment factors, the instruments entered by hand, and how far loads of candles have come (`durable_history`).
 Every call opens its own connection in a worker thread: calls are rare, and nothing is shared between threads or processes
 but the file. `MemoryDurable` is its twin under the same contract suite.
 """
@@ -18,7 +18,7 @@ import msgspec
 import trio
 
 from onebroker.actors.store import durable_history
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import DailyLoad, Factor
 from onebroker.actors.store.merged import Merged
 from onebroker.config.instruments import Identity
 
@@ -98,6 +98,21 @@ class Durable(Protocol):
     async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
         """Enter instruments in one transaction."""
 
+    async def daily_loads(self) -> tuple[DailyLoad, ...]:
+        """Return how far the daily load has come, by market."""
+
+    async def put_daily_load(self, load: DailyLoad) -> None:
+        """Replace what stands of that market."""
+
+    async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
+        """Return what an unfinished backfill has done, in the order in which it was added."""
+
+    async def add_backfill_part(self, backfill: str, put_at: float, body: bytes) -> None:
+        """Add what it has done since; `put_at` in epoch seconds."""
+
+    async def forget_backfill(self, backfill: str, before: float) -> None:
+        """Remove what stands of that backfill, and what any other put before that moment."""
+
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -115,6 +130,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
     """,
     durable_history.TABLES,
+    durable_history.LOAD_TABLES,
 )
 """What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
 
@@ -163,6 +179,21 @@ class SqliteDurable:
                 durable_history.write_history_instruments(connection, identities)
 
         await self._call(put)
+
+    async def daily_loads(self) -> tuple[DailyLoad, ...]:
+        return await self._call(durable_history.read_daily_loads)
+
+    async def put_daily_load(self, load: DailyLoad) -> None:
+        await self._call(lambda connection: durable_history.write_daily_load(connection, load))
+
+    async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
+        return await self._call(lambda connection: durable_history.read_backfill_parts(connection, backfill))
+
+    async def add_backfill_part(self, backfill: str, put_at: float, body: bytes) -> None:
+        await self._call(lambda connection: durable_history.add_backfill_part(connection, backfill, put_at, body))
+
+    async def forget_backfill(self, backfill: str, before: float) -> None:
+        await self._call(lambda connection: durable_history.forget_backfill(connection, backfill, before))
 
     async def _call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await trio.to_thread.run_sync(self._work, work, limiter=self._limiter)
@@ -282,6 +313,8 @@ class MemoryDurable:
         self._files: dict[date, CatalogueFile] = {}
         self._factors: dict[tuple[str, date, str], Factor] = {}
         self._instruments: dict[str, Identity] = {}
+        self._daily: dict[str, DailyLoad] = {}
+        self._parts: dict[str, list[tuple[float, bytes]]] = {}
         self._away: DurableError | None = None
 
     def fail_with(self, error: DurableError) -> None:
@@ -333,6 +366,30 @@ class MemoryDurable:
     async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
         await self._contact()
         self._instruments.update({identity.instrument_id: identity for identity in identities})
+
+    async def daily_loads(self) -> tuple[DailyLoad, ...]:
+        await self._contact()
+        return tuple(load for _, load in sorted(self._daily.items()))
+
+    async def put_daily_load(self, load: DailyLoad) -> None:
+        await self._contact()
+        self._daily[load.market] = load
+
+    async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
+        await self._contact()
+        return tuple(body for _, body in self._parts.get(backfill, ()))
+
+    async def add_backfill_part(self, backfill: str, put_at: float, body: bytes) -> None:
+        await self._contact()
+        self._parts.setdefault(backfill, []).append((put_at, body))
+
+    async def forget_backfill(self, backfill: str, before: float) -> None:
+        await self._contact()
+        self._parts = {
+            name: kept
+            for name, parts in self._parts.items()
+            if name != backfill and (kept := [part for part in parts if part[0] >= before])
+        }
 
     async def _contact(self) -> None:
         await trio.lowlevel.checkpoint()

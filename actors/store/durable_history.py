@@ -1,4 +1,5 @@
-"""What the durable store holds beside candles and ticks: adjustment factors, and instruments entered by hand (architecture 4).
+"""What the durable store holds beside candles and ticks: adjustment factors, instruments entered by hand (architecture 4), how far
+the daily load has come with each market, and what backfills that are not finished have done.
 
 Statements over one SQLite connection; `durable.py` runs them.
 """
@@ -26,6 +27,33 @@ TABLES = """
         instrument_id TEXT PRIMARY KEY, fields BLOB NOT NULL
     ) STRICT, WITHOUT ROWID;
 """
+
+LOAD_TABLES = """
+    CREATE TABLE daily_loads (
+        market TEXT PRIMARY KEY, last_day TEXT NOT NULL, loaded_at REAL NOT NULL,
+        instruments INTEGER NOT NULL, failed INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE backfill_parts (
+        backfill TEXT NOT NULL, part INTEGER NOT NULL, put_at REAL NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (backfill, part)
+    ) STRICT, WITHOUT ROWID;
+"""
+
+
+@attrs.frozen(kw_only=True)
+class DailyLoad:
+    """How far the daily load of day candles has come with one market."""
+
+    market: str
+    """Exchange and calendar: `nse equity`."""
+    last_day: date
+    """All days with a session up to this one are loaded."""
+    loaded_at: float
+    """Epoch seconds."""
+    instruments: int
+    """How many were read for the last load."""
+    failed: int
+    """Those of them of which no broker had readable candles."""
 
 
 @attrs.frozen(kw_only=True)
@@ -113,3 +141,40 @@ def write_history_instruments(connection: sqlite3.Connection, identities: Iterab
         "INSERT OR REPLACE INTO history_instruments (instrument_id, fields) VALUES (?, ?)",
         ((identity.instrument_id, msgspec.json.encode(identity.fields())) for identity in identities),
     )
+
+
+def read_daily_loads(connection: sqlite3.Connection) -> tuple[DailyLoad, ...]:
+    """Return the markets' loads, by market."""
+    rows = connection.execute(
+        "SELECT market, last_day, loaded_at, instruments, failed FROM daily_loads ORDER BY market"
+    )
+    return tuple(
+        DailyLoad(
+            market=row[0], last_day=date.fromisoformat(row[1]), loaded_at=row[2], instruments=row[3], failed=row[4]
+        )
+        for row in rows
+    )
+
+
+def write_daily_load(connection: sqlite3.Connection, load: DailyLoad) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO daily_loads (market, last_day, loaded_at, instruments, failed) VALUES (?, ?, ?, ?, ?)",
+        (load.market, load.last_day.isoformat(), load.loaded_at, load.instruments, load.failed),
+    )
+
+
+def read_backfill_parts(connection: sqlite3.Connection, backfill: str) -> tuple[bytes, ...]:
+    rows = connection.execute("SELECT body FROM backfill_parts WHERE backfill = ? ORDER BY part", (backfill,))
+    return tuple(row[0] for row in rows)
+
+
+def add_backfill_part(connection: sqlite3.Connection, backfill: str, put_at: float, body: bytes) -> None:
+    connection.execute(
+        "INSERT INTO backfill_parts (backfill, part, put_at, body)"
+        " SELECT ?, coalesce(max(part), 0) + 1, ?, ? FROM backfill_parts WHERE backfill = ?",
+        (backfill, put_at, body, backfill),
+    )
+
+
+def forget_backfill(connection: sqlite3.Connection, backfill: str, before: float) -> None:
+    connection.execute("DELETE FROM backfill_parts WHERE backfill = ? OR put_at < ?", (backfill, before))

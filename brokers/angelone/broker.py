@@ -13,7 +13,7 @@ from onebroker.brokers.angelone import (
     wire,
 )
 from onebroker.brokers.angelone.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 
 ANGELONE = Broker(
     code="angelone",
@@ -36,7 +36,9 @@ ANGELONE = Broker(
     quotes_in_service=True,
     quotes_first_on=frozenset({"ncdex"}),
     candles=candles,
+    candles_with_interest=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    event_account_field=AccountField(name="user-id", own=logged_in_user),
 )

@@ -19,6 +19,7 @@ from onebroker.brokers.angelone.values import (
     LOT_EXCHANGES,
 )
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.json_listings import json_columns, text_column
 from onebroker.brokers.listings import (
     GOVERNMENT_INDEX,
     NSE_SHARES,
@@ -27,10 +28,8 @@ from onebroker.brokers.listings import (
     broker_words,
     by_series,
     first_match,
-    json_rows,
     listed_symbol,
     listing_frame,
-    text_column,
     told,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
@@ -113,16 +112,16 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
 def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
     """Return the file's columns as texts, and how many rows are left out: no objects, or they name no instrument."""
-    listed, lost = json_rows(body)
-    rows = [row for row in listed if isinstance(row, dict)]
-    frame = pl.DataFrame([text_column(name, [row.get(name) for row in rows]) for name in COLUMNS])
+    cells, lost = json_columns(body, COLUMNS)
+    frame = pl.DataFrame([text_column(name, cells[name]) for name in COLUMNS])
+    listed = frame.height
     frame = frame.drop_nulls(_NAMING)
     if frame.is_empty():
         raise BadAnswer("the instrument file names no instrument")
     frame = frame.with_columns(
         _CODE.str.to_uppercase().replace(LONG_EXCHANGES), _KIND.str.to_uppercase().fill_null("")
     ).unique(["exch_seg", "token"], keep="first", maintain_order=True)
-    return frame, lost + len(listed) - frame.height
+    return frame, lost + listed - frame.height
 
 
 _NAMING = ("token", "symbol", "exch_seg")

@@ -64,18 +64,17 @@ def ping_message() -> bytes | str | None:
 
 
 def decoder(access: Access, address: StreamAddress, listings: Mapping[str, Listing]) -> "OrderFrames":
-    return OrderFrames(access.login.user_id if access.login else "", listings)
+    return OrderFrames(listings)
 
 
 class OrderFrames:
     """Decodes whole messages; nothing is kept between them."""
 
-    def __init__(self, client: str, listings: Mapping[str, Listing]) -> None:
-        self._client = client.upper()
+    def __init__(self, listings: Mapping[str, Listing]) -> None:
         self._listings = listings
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; a frame that names no order, or is about another client, is dropped."""
+        """Decode one message; a frame that names no order is dropped."""
         if frame in (PONG, PONG.encode()):
             return [Heartbeat()]
         try:
@@ -90,9 +89,6 @@ class OrderFrames:
         code, said = text(message.get("status-code")), text(message.get("error-message"))
         if code not in _FINE:
             return _REFUSED.get(code or "", StreamRefused)(said or f"status {code}")
-        user = text(message.get("user-id"))
-        if user is not None and self._client and user.upper() != self._client:
-            return CorruptFrame("an update about another client")
         status = message.get("order-status")
         if status == GREETING:
             return Heartbeat()

@@ -40,4 +40,5 @@ DHAN = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    event_account_field=AccountField(name="clientId", own=logged_in_user),
 )

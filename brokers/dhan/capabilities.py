@@ -1,8 +1,7 @@
 """What Dhan places and changes, and how often it is read.
 
-Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from architecture 13. Market and SL-M orders are offered,
-though Dhan refuses SL-M in derivatives under the exchanges' market price protection (seen by a public project): that refusal
-is a clear one.
+Source: DhanHQ v2 documentation, "Orders", not re-read by us; cadence from architecture 13. SL-M orders are offered for shares
+alone: in derivatives Dhan refuses them under the exchanges' market price protection (seen by a public project).
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
@@ -26,6 +25,7 @@ CAPABILITIES = Capabilities(
     disclosed_quantity=True,
     modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
     asked_by_token=True,
+    refused_in_derivatives=frozenset({"SL-M"}),
 )
 
 CADENCE = Cadence(orders=1.0, trades=2.0, positions=2.0, funds=5.0, holdings=60.0)

@@ -39,4 +39,5 @@ FYERS = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    event_account_field=AccountField(name="client_id", own=logged_in_user),
 )

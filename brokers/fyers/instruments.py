@@ -15,6 +15,7 @@ import polars as pl
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fyers.values import CASH_SEGMENTS, EXCHANGES, LOT_SEGMENTS, SEGMENTS
 from onebroker.brokers.instrument_files import is_missing, read_each
+from onebroker.brokers.json_listings import number_column, text_column
 from onebroker.brokers.listings import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
@@ -26,10 +27,8 @@ from onebroker.brokers.listings import (
     by_series,
     listed_symbol,
     listing_frame,
-    number_column,
     read_table,
     stated,
-    text_column,
     texts,
     told,
 )
@@ -309,6 +308,8 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         series=pl.when(cash).then(pl.col("series")),
         exchange_token=pl.when(cash | (fits & ~index)).then(pl.col("exchange_token")),
         short_name=pl.when(index).then(pl.col("underlying")),
-        words=broker_words(pl.col("bare"), pl.col("exchange_number"), pl.col("segment_number"), _TYPE, pl.col("series")),
+        words=broker_words(
+            pl.col("bare"), pl.col("exchange_number"), pl.col("segment_number"), _TYPE, pl.col("series")
+        ),
         **{f"{RAW_PREFIX}{name}": pl.col(name) for name in (*RAW_COLUMNS, *RAW_MASTER)},
     ).unique("broker_token", keep="first", maintain_order=True)

@@ -39,6 +39,7 @@ KOTAKNEO = Broker(
     quotes_in_service=True,
     quotes_first_on=frozenset({"ncdex"}),
     candles=candles,
+    candles_with_interest=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,

@@ -20,6 +20,7 @@ SHOONYA = Broker(
     books=books,
     portfolio=portfolio,
     account_field=AccountField(name="actid", own=wire.account_id),
+    event_account_field=AccountField(name="actid", own=wire.account_id),
     instruments=instruments,
     quotes=quotes,
     quotes_in_service=False,

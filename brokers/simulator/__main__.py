@@ -72,9 +72,11 @@ def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
     """Return the options; raise ValueError saying what is wrong with them."""
     if parsed.instruments < SMALLEST:
         raise ValueError(f"--instruments must be at least {SMALLEST}")
+    calendar = calendar_of_hours(parsed.market_hours, parsed.exchange_documents)
     return SimulatorOptions(
         dialects=chosen_dialects(parsed.brokers.split(",") if parsed.brokers else None),
-        calendar=always_open() if parsed.market_hours == "always" else _calendar(parsed.exchange_documents),
+        calendar=always_open() if parsed.market_hours == "always" else calendar,
+        past_calendar=calendar,
         clock=_clock(parsed.now),
         instruments=parsed.instruments,
         seed=parsed.seed,
@@ -85,9 +87,10 @@ def read_options(parsed: argparse.Namespace) -> SimulatorOptions:
     )
 
 
-def _calendar(documents: Path | None) -> Calendar:
-    """Return the calendar of the file's documents, or of those that come with onebroker."""
-    if documents is None:
+def calendar_of_hours(market_hours: str, documents: Path | None) -> Calendar:
+    """Return the calendar of real hours: of the file's documents where they are kept (`--market-hours real`), else of those that
+    come with onebroker, which a market that never closes keeps to before its first day. Raises ValueError."""
+    if documents is None or market_hours == "always":
         return calendar_from_documents(exchange_documents())
     try:
         return calendar_from_documents(msgspec.json.decode(documents.read_bytes(), type=list[dict[str, Any]]))

@@ -13,8 +13,8 @@ import attrs
 import msgspec
 
 from onebroker.brokers.simulator.brokers import BrokerTraits
+from onebroker.brokers.simulator.candles import CandleRow
 from onebroker.brokers.simulator.faults import FaultKind, Faults
-from onebroker.brokers.simulator.market import CandleRow
 from onebroker.brokers.simulator.model import (
     Contract,
     Market,

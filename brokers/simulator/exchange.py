@@ -12,23 +12,26 @@ from datetime import date, datetime, timedelta
 from datetime import time as time_of_day
 from decimal import Decimal
 
+import attrs
 import msgspec
 
 from onebroker.brokers.simulator.accounts import Account, AccountListener, AccountState, OrderEntry
 from onebroker.brokers.simulator.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.simulator.candles import CandleRow
 from onebroker.brokers.simulator.changes import Changes
 from onebroker.brokers.simulator.dayend import Closing, next_day
 from onebroker.brokers.simulator.faults import Faults
 from onebroker.brokers.simulator.hours import Phase
 from onebroker.brokers.simulator.journal import Journal, Row
 from onebroker.brokers.simulator.ledger import Action, Ledger
-from onebroker.brokers.simulator.market import CandleRow, MarketBoard
+from onebroker.brokers.simulator.market import MarketBoard
 from onebroker.brokers.simulator.model import Contract, Market, NewOrder, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.past import past_of
 from onebroker.brokers.simulator.seeding import seed_account
 from onebroker.brokers.simulator.trading import ACCOUNT_FILL, ORDER, STATE, Trading, World
 from onebroker.brokers.simulator.universe import build_universe
 from onebroker.brokers.simulator.walks import Hold, Prices
-from onebroker.config.calendars import Calendar
+from onebroker.config.calendars import Calendar, JoinedCalendar
 from onebroker.config.clock import IST, Clock, latest_boundary
 from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.vocabulary import Product, Side
@@ -39,12 +42,27 @@ _CALENDARS = ("equity", "currency", "commodity")
 _EXPIRY_TIME = time_of_day(15, 30)
 
 
+@attrs.frozen(kw_only=True)
+class Made:
+    number: int
+    """Instruments."""
+    seed: int
+    first_day: date
+
+
 class _Meta(msgspec.Struct):
     """What a data directory was made with; it stays so."""
 
     number: int
     seed: int
     listed_on: date
+    """The day of the derivatives' universe; it follows the days."""
+    made_on: date | None = None
+    """The first day; None in a data directory older than this field."""
+
+    @property
+    def first_day(self) -> date:
+        return self.made_on or self.listed_on
 
 
 class _StoredHold(msgspec.Struct):
@@ -68,9 +86,12 @@ class Exchange:
         journal: Journal,
         faults: Faults,
         traits: Mapping[str, BrokerTraits] = BROKERS,
+        past_calendar: Calendar | None = None,
     ) -> None:
-        self._calendar, self._clock, self._journal = calendar, clock, journal
+        """`past_calendar` knows the days before the first one; None: they are as the later ones."""
+        self._clock, self._journal = clock, journal
         self._meta = self._load_meta(number, seed)
+        self._calendar = JoinedCalendar(past_calendar or calendar, self._meta.first_day, calendar)
         self._changes = Changes(journal)
         self.ledger = Ledger(journal)
         self._holds = [msgspec.json.decode(value, type=_StoredHold) for _, value in journal.load(_HOLD)]
@@ -89,6 +110,11 @@ class Exchange:
         for code in codes:
             self.listen(code, self._remember)
         self._open_accounts()
+
+    @property
+    def made(self) -> "Made":
+        """What the universe and its past are made of; the same for the life of the data directory."""
+        return Made(number=self._meta.number, seed=self._meta.seed, first_day=self._meta.first_day)
 
     # for hosts and control --------------------------------------------------------------------------------------------
 
@@ -379,19 +405,23 @@ class Exchange:
     def _load_meta(self, number: int, seed: int) -> _Meta:
         stored = dict(self._journal.load(_META)).get("made")
         if stored is not None:
-            return msgspec.json.decode(stored, type=_Meta)
-        meta = _Meta(number, seed, self._clock.today())
+            meta = msgspec.json.decode(stored, type=_Meta)
+            meta.made_on = meta.first_day
+            return meta
+        today = self._clock.today()
+        meta = _Meta(number, seed, today, today)
         self._journal.write([Row(_META, "made", msgspec.json.encode(meta))])
         return meta
 
     def _build_world(self, day: date) -> World:
         universe = build_universe(self._meta.number, self._meta.seed, day, self._calendar.is_session_day)
-        prices = Prices(universe, self._meta.seed)
+        past = past_of(universe, self._meta.first_day, self._calendar.is_session_day)
+        prices = Prices(universe, self._meta.seed, past)
         for hold in self._holds:
             contract = universe.by_id.get(hold.instrument_id)
             if contract is not None:
                 prices.hold(contract, Hold(hold.start, hold.end, hold.price))
-        return World(universe, prices, MarketBoard(prices, self._calendar))
+        return World(universe, prices, MarketBoard(prices, self._calendar, past))
 
     def _open_accounts(self) -> None:
         stored = dict(self._journal.load(_ACCOUNT))

@@ -1,21 +1,23 @@
-"""What the exchange publishes: last prices inside the circuit band, the day's figures, depth, candles, and the maker's quotes.
+"""What the exchange publishes: last prices inside the circuit band, the day's figures, depth, and the maker's quotes; candles are
+`candles.py`'s.
 
 Everything is worked out when asked for (`walks.py`), so contracts nobody looks at cost nothing. Orders are not known here but
 through the book they rest in.
 """
 
-from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 
 import attrs
 
+from onebroker.brokers.simulator.candles import CandleRow, Candles, typical_lots
 from onebroker.brokers.simulator.hours import MarketDay, Phase, TradingHours
 from onebroker.brokers.simulator.matching import Book, MakerLevel
 from onebroker.brokers.simulator.model import Contract, Level, Market
+from onebroker.brokers.simulator.past import Past
 from onebroker.brokers.simulator.walks import Prices, scramble, step_of
 from onebroker.config.calendars import Calendar
-from onebroker.config.instruments import Shape, price_places
+from onebroker.config.instruments import price_places
 from onebroker.config.vocabulary import Side
 
 DEPTH_LEVELS = 5
@@ -24,16 +26,6 @@ _OPTION_BAND_OF_STRIKE = 0.1
 """An option's band follows its underlying's: a percentage of its own small premium would hold it at the limit."""
 _SAMPLE_SECONDS = 1800.0
 _TICKS_PER_SPREAD = 20_000
-_RUPEES_A_LEVEL = 250_000
-_VOLUME_LEVELS_A_DAY = 4_000
-
-CandleRow = tuple[float, float, float, float, float, int, int]
-"""(epoch start, open, high, low, close, volume, oi)."""
-
-INTERVAL_MINUTES = {
-    f"{minutes}minute": minutes for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
-}
-"""Spec 1 §4.8; `day` is beside them."""
 
 
 @attrs.define(slots=True)
@@ -70,9 +62,10 @@ class _DayFigures:
 class MarketBoard:
     """Prices and published markets of every contract. Times are epoch seconds."""
 
-    def __init__(self, prices: Prices, calendar: Calendar) -> None:
+    def __init__(self, prices: Prices, calendar: Calendar, past: Past) -> None:
+        """`calendar` knows the past's days and the market's own."""
         self._prices = prices
-        self._calendar = calendar
+        self._candles = Candles(prices, calendar, past)
         self._hours = TradingHours(calendar)
         self._figures: dict[str, _DayFigures] = {}
 
@@ -142,14 +135,7 @@ class MarketBoard:
 
     def _level_units(self, contract: Contract, last: int, epoch: float, level: int) -> int:
         bits = scramble(contract.exchange_token * 0x9E3779B97F4A7C15 + step_of(epoch) * 64 + level + 32 & (1 << 64) - 1)
-        return contract.lot_size * max(1, self._typical_lots(contract, last) * (50 + bits % 151) // 100)
-
-    @staticmethod
-    def _typical_lots(contract: Contract, last: int) -> int:
-        rupees_a_lot = max(1, int(last * contract.tick_size) * contract.lot_size)
-        if contract.identity.shape is Shape.OPTION:
-            return 20
-        return max(2, _RUPEES_A_LEVEL // rupees_a_lot)
+        return contract.lot_size * max(1, typical_lots(contract, last) * (50 + bits % 151) // 100)
 
     # published -------------------------------------------------------------------------------------------------------
 
@@ -159,8 +145,8 @@ class MarketBoard:
         at = day.reading.price_time(epoch)
         last = self._within(day, contract, at)
         self._sample(day, contract, at, last)
-        volume = 0 if contract.is_index else self._volume(contract, day.reading, at) + traded_units
-        oi = self._oi(contract, at)
+        volume = 0 if contract.is_index else self._candles.volume(contract, day.reading.day, at) + traded_units
+        oi = self._candles.oi(contract, at)
         sides = {side: self._levels(contract, book, side) for side in Side}
         average = Decimal(day.total + last) / (day.samples + 1) * contract.tick_size
         tick = contract.tick_size
@@ -190,40 +176,7 @@ class MarketBoard:
 
     def candles(self, contract: Contract, interval: str, first: date, last: date, epoch: float) -> list[CandleRow]:
         """Return candles of the India days `first` to `last`, oldest first, up to `epoch`."""
-        rows: list[CandleRow] = []
-        day = first
-        while day <= last:
-            rows.extend(self._day_candles(contract, interval, day, epoch))
-            day += timedelta(days=1)
-        return rows
-
-    def _day_candles(self, contract: Contract, interval: str, day: date, epoch: float) -> Iterator[CandleRow]:
-        sessions = self._calendar.sessions(contract.identity.exchange, contract.calendar, day)
-        if not sessions or sessions[0].opens.timestamp() > epoch:
-            return
-        opens, closes = sessions[0].opens.timestamp(), min(sessions[-1].closes.timestamp(), epoch)
-        if interval == "day":
-            midnight = opens - (opens + 19800) % 86400
-            yield self._candle(contract, midnight, opens, max(opens, closes), 12)
-            return
-        length = INTERVAL_MINUTES[interval] * 60.0
-        start = opens
-        while start < closes:
-            yield self._candle(contract, start, start, min(start + length, closes), 3)
-            start += length
-
-    def _candle(self, contract: Contract, label: float, start: float, end: float, parts: int) -> CandleRow:
-        width = max(0.0, end - 0.5 - start) / parts
-        tick = float(contract.tick_size)
-        places = price_places(contract.identity.segment)
-        prices = [self._prices.ticks(contract, start + n * width) * tick for n in range(parts + 1)]
-        rounded = [round(price, places) for price in prices]
-        share = (end - start) / 86400
-        volume = 0 if contract.is_index else int(self._day_volume(contract) * share) // contract.lot_size
-        return (
-            label, rounded[0], max(rounded), min(rounded), rounded[-1], volume * contract.lot_size,
-            self._oi(contract, end),
-        )  # fmt: skip
+        return self._candles.candles(contract, interval, first, last, epoch)
 
     # figures ---------------------------------------------------------------------------------------------------------
 
@@ -259,22 +212,6 @@ class MarketBoard:
             return ()
         rows = book.depth(side, DEPTH_LEVELS)
         return tuple(Level(ticks * contract.tick_size, units, orders) for ticks, units, orders in rows)
-
-    def _day_volume(self, contract: Contract) -> int:
-        last = int(contract.base_price / contract.tick_size)
-        return contract.lot_size * self._typical_lots(contract, last) * _VOLUME_LEVELS_A_DAY
-
-    def _volume(self, contract: Contract, reading: MarketDay, at: float) -> int:
-        if at < reading.opens or reading.closes <= reading.opens:
-            return 0
-        done = (at - reading.opens) / (reading.closes - reading.opens)
-        return int(self._day_volume(contract) * done) // contract.lot_size * contract.lot_size
-
-    def _oi(self, contract: Contract, at: float) -> int:
-        if contract.identity.shape is Shape.SECURITY:
-            return 0
-        wave = scramble(contract.exchange_token + int(at // 600)) % 500
-        return contract.lot_size * (10_000 + contract.exchange_token % 40_000 + wave)
 
 
 def _narrowest_band(contract: Contract) -> int:

@@ -44,6 +44,8 @@ class SimulatorOptions:
     dialects: Mapping[str, DialectFactory]
     """Code -> builder, of the brokers to start (`lookup.chosen_dialects`)."""
     calendar: Calendar
+    past_calendar: Calendar | None = None
+    """Of the days before the first one; None: `calendar`."""
     clock: Clock
     instruments: int = DEFAULT_INSTRUMENTS
     """At least 60; an existing data directory keeps its own number and seed."""
@@ -79,6 +81,7 @@ async def _serve(
         Recipe(
             dialects=options.dialects,
             calendar=options.calendar,
+            past_calendar=options.past_calendar,
             clock=options.clock,
             journal=journal,
             instruments=options.instruments,
@@ -93,7 +96,7 @@ async def _serve(
         ports.keep({name: server.port for name, server in servers.items()})
         for code in simulator.gateways:
             announce(describe(simulator, code, servers[code].base))
-        announce({"control_url": servers[_CONTROL].base})
+        announce({"control_url": servers[_CONTROL].base, "made": describe_made(simulator)})
         await nursery.start(simulator.run_market)
         nursery.start_soon(_review, simulator, list(servers.values()))
         task_status.started()
@@ -110,6 +113,12 @@ def describe(simulator: Simulator, code: str, base: str) -> dict[str, object]:
     return {
         "broker": code, **first, **addresses, "credentials": dict(dialect.credentials), "session": dict(dialect.session()),
     }  # fmt: skip
+
+
+def describe_made(simulator: Simulator) -> dict[str, object]:
+    """Return what the instruments and their past are made of, for whoever makes the same past."""
+    made = simulator.exchange.made
+    return {"number": made.number, "seed": made.seed, "first_day": made.first_day.isoformat()}
 
 
 class _Ports:

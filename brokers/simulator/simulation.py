@@ -30,6 +30,8 @@ class Recipe:
     traits: Mapping[str, BrokerTraits] = BROKERS
     """Code -> what the exchange knows of a broker."""
     calendar: Calendar
+    past_calendar: Calendar | None = None
+    """Of the days before the first one; None: `calendar`."""
     clock: Clock
     journal: Journal
     instruments: int = DEFAULT_INSTRUMENTS
@@ -52,6 +54,7 @@ class Simulator:
             journal=recipe.journal,
             faults=self.faults,
             traits=recipe.traits,
+            past_calendar=recipe.past_calendar,
         )
         limits = {
             code: CallLimits(recipe.traits[code].limits, recipe.clock, day_limits=recipe.day_limits)

@@ -3,29 +3,35 @@
 The price at a moment does not depend on who looked before: layered noise (each layer four times slower and twice as large
 than the one below it, as a random walk's are) is evaluated where it is asked for. So two thousand contracts cost nothing
 while nobody looks, the same seed gives the same day, candles agree with what was quoted, and a restart continues.
-Prices are whole ticks of the contract; the circuit band is applied by `market.py`.
+Prices are whole ticks of the contract; the circuit band is applied by `market.py`. Before the simulator's first day the walk has
+slower layers too, and corporate actions (`past.py`); both join the present without a gap.
 """
 
 import math
 import random
 from bisect import bisect_right
-from datetime import date, timedelta
+from collections.abc import Callable, Sequence
+from datetime import date
 from decimal import Decimal
+from typing import Protocol
 
 import attrs
 
 from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.past import Past, midnight
 from onebroker.brokers.simulator.universe import Universe, Walk
-from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import Shape
 
 STEPS_PER_SECOND = 2
 _PERIODS = tuple(4 * 4**n for n in range(10))
 """Steps over which a layer moves from one value to the next: 2 seconds to 6 days."""
+_SLOW_PERIODS = tuple(4 * 4**n for n in range(10, 13))
+"""Those of the past alone: 24 days to a year."""
 _DAY_LAYER = 7
 """The layer (about nine hours) whose size is that of a day's move."""
 _DAYS_A_YEAR = 252
 _MASK = (1 << 64) - 1
+CELL_STRIDE = 0xD1B54A32D192ED03
 _CARRY = 0.065
 """Cost of carry of a year, in the futures' premium."""
 _YEAR_SECONDS = 365 * 86400
@@ -44,16 +50,40 @@ def step_of(epoch: float) -> int:
     return math.floor(epoch * STEPS_PER_SECOND)
 
 
-class _Noise:
-    """Layered noise of one walk; the value is the logarithm of price over base price."""
+@attrs.frozen
+class Layer:
+    """One layer of noise."""
 
-    def __init__(self, seed: int, volatility: float) -> None:
-        self._seed = seed
-        size = volatility / math.sqrt(_DAYS_A_YEAR) / 1.3
-        self._layers = [
-            (period, seed + n * 0x9E3779B97F4A7C15 & _MASK, size * 2.0 ** (n - _DAY_LAYER))
-            for n, period in enumerate(_PERIODS)
-        ]
+    period: int
+    """Steps."""
+    seed: int
+    size: float
+
+
+def layers_of(seed: int, volatility: float) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
+    """Return the layers that always move a price, and the slow ones of the past."""
+    size = volatility / math.sqrt(_DAYS_A_YEAR) / 1.3
+    layers = [
+        Layer(period, seed + n * 0x9E3779B97F4A7C15 & _MASK, size * 2.0 ** (n - _DAY_LAYER))
+        for n, period in enumerate((*_PERIODS, *_SLOW_PERIODS))
+    ]
+    return tuple(layers[: len(_PERIODS)]), tuple(layers[len(_PERIODS) :])
+
+
+class Noise(Protocol):
+    """The sum of layers, at steps."""
+
+    def at(self, step: int) -> float: ...
+
+    def many(self, steps: Sequence[int]) -> list[float]:
+        """Return what `at` does, for each of the steps."""
+
+
+class LayeredNoise:
+    """Remembers the cell each layer is in: prices are mostly asked for one after the other."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = [(each.period, each.seed, each.size) for each in layers]
         self._cells = [(-1, 0.0, 0.0)] * len(self._layers)
 
     def at(self, step: int) -> float:
@@ -67,9 +97,12 @@ class _Noise:
             total += size * (known[1] + (known[2] - known[1]) * within / period)
         return total
 
+    def many(self, steps: Sequence[int]) -> list[float]:
+        return [self.at(step) for step in steps]
+
 
 def _value(seed: int, cell: int) -> float:
-    return scramble(seed + cell * 0xD1B54A32D192ED03 & _MASK) / (1 << 63) - 1.0
+    return scramble(seed + cell * CELL_STRIDE & _MASK) / (1 << 63) - 1.0
 
 
 @attrs.frozen
@@ -85,12 +118,26 @@ class Hold:
 class Prices:
     """Answers `ticks(contract, epoch)` for every contract of a universe."""
 
-    def __init__(self, universe: Universe, seed: int) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        seed: int,
+        past: Past,
+        noise: Callable[[Sequence[Layer]], Noise] = LayeredNoise,
+    ) -> None:
         self._universe = universe
-        self._seed = seed
-        self._noises = {key: _Noise(_seed_of(seed, key), walk.volatility) for key, walk in universe.walks.items()}
+        self._past, self._past_ends = past, past.ends
+        self._noises: dict[str, Noise] = {}
+        self._slow: dict[str, Noise] = {}
+        for key, walk in universe.walks.items():
+            layers, slow = layers_of(_seed_of(seed, key), walk.volatility)
+            self._noises[key], self._slow[key] = noise(layers), noise(slow)
         self._holds: dict[str, list[Hold]] = {}
         self._expiry_epochs: dict[str, float] = {}
+
+    def walk_key(self, contract: Contract) -> str:
+        """Return the key of the walk that moves the contract."""
+        return self._universe.walk_of[contract.instrument_id]
 
     def hold(self, contract: Contract, hold: Hold) -> None:
         """Enter a price set by hand. A security's moves everything that follows the same walk; a derivative's itself."""
@@ -100,9 +147,24 @@ class Prices:
         """Return the price in whole ticks, at least one; no circuit applied."""
         return max(1, round(self._price(contract, epoch) / float(contract.tick_size)))
 
+    def many_ticks(self, contract: Contract, epochs: Sequence[float]) -> list[int]:
+        """Return what `ticks` does, for each of the moments: one at least, rising."""
+        walk = self._universe.walks[self.walk_key(contract)]
+        holds = (*self._holds.get(walk.key, ()), *self._holds.get(contract.instrument_id, ()))
+        if any(hold.start <= epochs[-1] for hold in holds):
+            return [self.ticks(contract, epoch) for epoch in epochs]
+        prices = self._raw_spots(walk, epochs)
+        if contract.identity.shape is Shape.FUTURE:
+            expiry = self._expiry(contract)
+            prices = [_forward(price, expiry - epoch) for price, epoch in zip(prices, epochs, strict=True)]
+        elif contract.identity.shape is Shape.OPTION:
+            prices = [self._derived(contract, walk, *one) for one in zip(prices, epochs, strict=True)]
+        tick = float(contract.tick_size)
+        return [max(1, round(price / tick)) for price in prices]
+
     def intrinsic(self, contract: Contract, epoch: float) -> Decimal:
         """Return what an option is worth exercised, or a future settled, at a moment; in whole ticks."""
-        walk = self._universe.walks[self._universe.walk_of[contract.instrument_id]]
+        walk = self._universe.walks[self.walk_key(contract)]
         spot = self._spot(walk, epoch)
         identity = contract.identity
         if identity.shape is Shape.OPTION:
@@ -111,23 +173,22 @@ class Prices:
         return round(spot / float(contract.tick_size)) * contract.tick_size
 
     def _owner(self, contract: Contract) -> str:
-        key = self._universe.walk_of[contract.instrument_id]
+        key = self.walk_key(contract)
         return key if contract.identity.shape is Shape.SECURITY else contract.instrument_id
 
     def _price(self, contract: Contract, epoch: float) -> float:
-        walk = self._universe.walks[self._universe.walk_of[contract.instrument_id]]
+        walk = self._universe.walks[self.walk_key(contract)]
         if contract.identity.shape is Shape.SECURITY:
             return self._spot(walk, epoch)
-        raw = self._derived
         holds = self._holds.get(contract.instrument_id)
         if not holds:
-            return raw(contract, walk, epoch)
+            return self._raw_derived(contract, walk, epoch)
         hold = _last(holds, epoch)
         if hold is None:
-            return raw(contract, walk, epoch)
+            return self._raw_derived(contract, walk, epoch)
         if epoch < hold.end:
             return hold.price
-        return raw(contract, walk, epoch) * hold.price / raw(contract, walk, hold.end)
+        return self._raw_derived(contract, walk, epoch) * hold.price / self._raw_derived(contract, walk, hold.end)
 
     def _spot(self, walk: Walk, epoch: float) -> float:
         value = self._raw_spot(walk, epoch)
@@ -137,14 +198,40 @@ class Prices:
         return hold.price if epoch < hold.end else value * hold.price / self._raw_spot(walk, hold.end)
 
     def _raw_spot(self, walk: Walk, epoch: float) -> float:
+        if epoch < self._past_ends:
+            return self._raw_spots(walk, (epoch,))[0]
         return float(walk.base_price) * math.exp(self._noises[walk.key].at(step_of(epoch)))
 
-    def _derived(self, contract: Contract, walk: Walk, epoch: float) -> float:
-        spot = self._spot(walk, epoch)
-        years = max(0.0, self._expiry(contract) - epoch) / _YEAR_SECONDS
-        forward = spot * (1.0 + _CARRY * years)
+    def _raw_spots(self, walk: Walk, epochs: Sequence[float]) -> list[float]:
+        steps = [math.floor(epoch * STEPS_PER_SECOND) for epoch in epochs]
+        logs = self._noises[walk.key].many(steps)
+        base = float(walk.base_price)
+        if epochs[0] >= self._past_ends:
+            return [base * math.exp(log) for log in logs]
+        slow = self._slow[walk.key]
+        until = slow.at(step_of(self._past_ends))
+        logs = [
+            log + (far - until) if epoch < self._past_ends else log
+            for log, far, epoch in zip(logs, slow.many(steps), epochs, strict=True)
+        ]
+        jumps = [(midnight(one.ex_date), float(one.price_factor)) for one in self._past.actions.get(walk.key, ())]
+        if not jumps:
+            return [base * math.exp(log) for log in logs]
+        return [
+            base * math.exp(log) / math.prod(factor for ex_date, factor in jumps if epoch < ex_date)
+            for log, epoch in zip(logs, epochs, strict=True)
+        ]
+
+    def _raw_derived(self, contract: Contract, walk: Walk, epoch: float) -> float:
+        return self._derived(contract, walk, self._spot(walk, epoch), epoch)
+
+    def _derived(self, contract: Contract, walk: Walk, spot: float, epoch: float) -> float:
+        """Return what a future or option is worth while its underlying stands at `spot`."""
+        left = self._expiry(contract) - epoch
+        forward = _forward(spot, left)
         if contract.identity.shape is Shape.FUTURE:
             return forward
+        years = max(0.0, left) / _YEAR_SECONDS
         premium = option_premium(forward, float(contract.identity.strike_price or 0), walk.volatility, years)
         if contract.identity.option_type == "PE":  # put-call parity
             premium += float(contract.identity.strike_price or 0) - forward
@@ -153,8 +240,13 @@ class Prices:
     def _expiry(self, contract: Contract) -> float:
         text = str(contract.identity.expiry_date)
         if text not in self._expiry_epochs:
-            self._expiry_epochs[text] = _midnight(date.fromisoformat(text)) + _EXPIRY_SECONDS
+            self._expiry_epochs[text] = midnight(date.fromisoformat(text)) + _EXPIRY_SECONDS
         return self._expiry_epochs[text]
+
+
+def _forward(spot: float, seconds: float) -> float:
+    """Return a future's price so many seconds before it expires."""
+    return spot * (1.0 + _CARRY * (max(0.0, seconds) / _YEAR_SECONDS))
 
 
 def option_premium(forward: float, strike: float, volatility: float, years: float) -> float:
@@ -177,8 +269,3 @@ def _last(holds: list[Hold], epoch: float) -> Hold | None:
 
 def _seed_of(seed: int, key: str) -> int:
     return random.Random(f"{seed}|{key}").getrandbits(64)
-
-
-def _midnight(day: date) -> float:
-    epoch_day = from_epoch(0).replace(hour=0, minute=0)
-    return (epoch_day + timedelta(days=(day - epoch_day.date()).days)).timestamp()

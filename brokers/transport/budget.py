@@ -7,8 +7,9 @@ two sent a second apart never arrive in one of the broker's seconds.
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
 every other call against the call windows only; files do not count. In each window the last share is kept for exits, and of
-the call windows a share before it is kept for entries, so that reads never hold up an order for long. A call
-whose kind has windows of its own (quotes, history) counts against these as well; they keep nothing for exits.
+the call windows a share before it is kept for entries, so that reads never hold up an order for long, and candles of the
+past leave half of each to everything else. A call whose kind has windows of its own (quotes, history) counts against these as
+well; they keep nothing for exits.
 
 `Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
 """
@@ -30,6 +31,8 @@ from onebroker.config.clock import Clock, latest_boundary
 KEPT_FOR_ENTRIES = 0.25
 """Share of each rolling call window above a second that reads leave to order messages (some brokers' orders and reads share 100 calls a
 minute, and an order has reads of its own in its wake)."""
+KEPT_FOR_ALL_OTHERS = 0.5
+"""Share of each call window, seconds and the day among them, that candles of the past leave to everything else."""
 
 KEPT_MINUTES = 61
 """Per-minute counts reach back over the longest window and the minute that is running."""
@@ -47,11 +50,14 @@ class Priority(IntEnum):
     MOVE = 4
     """Any other modify."""
     READ = 5
-    """Everything that is not an order message."""
+    """Everything that is not an order message, nor the following."""
+    BULK = 6
+    """Candles of the past: nobody waits for them."""
 
 
 FROM_RESERVE = frozenset({Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN})
 """Who may use the share kept for exits."""
+_ALSO_KEPT = {Priority.READ: KEPT_FOR_ENTRIES, Priority.BULK: KEPT_FOR_ALL_OTHERS}
 
 
 class BudgetFull(Exception):
@@ -189,15 +195,22 @@ class Budget:
         if kind is CallKind.FILE:
             return 0.0
         reserve_too = priority in FROM_RESERVE
-        also_kept = KEPT_FOR_ENTRIES if priority is Priority.READ else 0.0
-        waits = [self._calls.wait_seconds(now.monotonic, reserve_too=reserve_too, also_kept=also_kept)]
+        waits = [
+            self._calls.wait_seconds(
+                now.monotonic,
+                reserve_too=reserve_too,
+                also_kept=_ALSO_KEPT.get(priority, 0.0),
+                seconds_too=priority is Priority.BULK,
+            )
+        ]
         if kind in self._kinds:
             waits.append(self._kinds[kind].wait_seconds(now.monotonic, reserve_too=True))
         if self._closed_until > now.monotonic:
             waits.append(self._closed_until - now.monotonic + MARGIN_SECONDS)
         if kind is CallKind.ORDER:
             waits.append(self._orders.wait_seconds(now.monotonic, reserve_too=reserve_too))
-        if self._call_cap is not None and self._day_call_room(self._call_cap, now, reserve_too) <= 0:
+        left_to_others = KEPT_FOR_ALL_OTHERS if priority is Priority.BULK else 0.0
+        if self._call_cap is not None and self._day_call_room(self._call_cap, now, reserve_too, left_to_others) <= 0:
             waits.append((latest_boundary(now.wall) + timedelta(days=1) - now.wall).total_seconds() + MARGIN_SECONDS)
         return max(0.0, *waits)
 
@@ -324,9 +337,10 @@ class Budget:
         if self._day is None or day > self._day:
             self._day, self._day_orders, self._day_calls = day, 0, 0
 
-    def _day_call_room(self, cap: int, now: Moment, reserve_too: bool) -> int:
+    def _day_call_room(self, cap: int, now: Moment, reserve_too: bool, left_to_others: float = 0.0) -> int:
         self._turn_day(now)
-        return cap - (0 if reserve_too else kept_for_exits(cap, self._exit_share)) - self._day_calls
+        kept = 0 if reserve_too else kept_for_exits(cap, self._exit_share)
+        return cap - kept - math.ceil(cap * left_to_others) - self._day_calls
 
     def _call_room(self, now: Moment, *, reserve_too: bool) -> dict[str, int]:
         room = self._calls.room(now.monotonic, reserve_too=reserve_too)

@@ -1,6 +1,7 @@
 """The queue in front of a broker's rate budget (order-engine 4.5): who waits, in which order, and until when."""
 
-from bisect import insort
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import attrs
 import trio
@@ -9,6 +10,9 @@ from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Budget, BudgetFull, DailyCapReached, Moment, Place, Priority
 from onebroker.brokers.transport.ledger import MARGIN_SECONDS
 from onebroker.config.clock import Clock
+
+_Sort: TypeAlias = tuple[CallKind, Priority]
+"""Those of one sort find room in the same moments, one after the other."""
 
 
 @attrs.define(eq=False)
@@ -25,15 +29,29 @@ class _Waiting:
     def rank(self) -> tuple[int, int]:
         return (self.priority, self.number)
 
+    @property
+    def sort(self) -> _Sort:
+        return (self.kind, self.priority)
+
+    def look_again(self) -> None:
+        self.called.set()
+        self.called = trio.Event()
+
 
 class BudgetGate:
-    """The bounded queue in front of one budget: by priority, then first come, first served."""
+    """The bounded queue in front of one budget: by priority, then first come, first served.
+
+    The first of each sort keeps its time for those behind it: hundreds that all woke for each message that leaves would keep the
+    process from everything else.
+    """
 
     def __init__(self, budget: Budget, clock: Clock, *, most_waiting: int) -> None:
         self.budget = budget
         self._clock = clock
         self._most_waiting = most_waiting
-        self._waiting: list[_Waiting] = []
+        self._waiting: dict[_Sort, list[_Waiting]] = {}
+        """By sort, first come first; none of the lists is empty."""
+        self._count = 0
         self._arrivals = 0
 
     async def acquire(self, kind: CallKind, priority: Priority, deadline: float) -> Place:
@@ -42,11 +60,12 @@ class BudgetGate:
         Raises `BudgetFull` at the deadline, or at once when `most_waiting` wait already; `DailyCapReached` as soon as
         the day has no room for it.
         """
-        if len(self._waiting) >= self._most_waiting:
+        if self._count >= self._most_waiting:
             raise BudgetFull
         self._arrivals += 1
         mine = _Waiting(kind=kind, priority=priority, number=self._arrivals)
-        insort(self._waiting, mine, key=lambda waiting: waiting.rank)
+        self._waiting.setdefault(mine.sort, []).append(mine)
+        self._count += 1
         try:
             await self._wait_turn(mine, deadline)
         except BaseException:
@@ -54,8 +73,9 @@ class BudgetGate:
                 self.give_back(mine.place)
             raise
         finally:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
+            self._leave(mine)
+            if mine.sort in self._waiting:
+                self._waiting[mine.sort][0].look_again()
         if mine.place is None:
             raise mine.refusal or BudgetFull
         return mine.place
@@ -69,9 +89,8 @@ class BudgetGate:
         """Count a message at its answer, and let those who waited for it see how much sooner their turn comes."""
         self.budget.landed(place, Moment.of(self._clock))
         self._serve()
-        for waiting in self._waiting:
-            waiting.called.set()
-            waiting.called = trio.Event()
+        for first in tuple(self._firsts()):
+            first.look_again()
 
     def close_for(self, seconds: float) -> None:
         """Let nothing through for `seconds`: the broker itself said "too many requests"."""
@@ -84,21 +103,39 @@ class BudgetGate:
             now = Moment.of(self._clock)
             if mine.place is not None or mine.refusal is not None or now.monotonic >= deadline:
                 return
-            # Only those ahead can make it later than this; they call `_serve` when their own time has come.
-            wait = max(self.budget.wait_seconds(mine.kind, mine.priority, now), MARGIN_SECONDS)
-            with trio.move_on_after(min(wait, deadline - now.monotonic)):
+            wait = deadline - now.monotonic
+            if self._waiting[mine.sort][0] is mine:
+                # Only those ahead can make it later than this; they call `_serve` when their own time has come.
+                wait = min(wait, max(self.budget.wait_seconds(mine.kind, mine.priority, now), MARGIN_SECONDS))
+            with trio.move_on_after(wait):
                 await mine.called.wait()
 
     def _serve(self) -> None:
         """Give room to all who can have it, the first in rank first. Whoever finds none never holds up those behind it
         that count against other windows."""
-        now = Moment.of(self._clock)
-        for waiting in tuple(self._waiting):
+        now, full = Moment.of(self._clock), set[_Sort]()
+        while waiting := min(
+            (first for first in self._firsts() if first.sort not in full), key=lambda first: first.rank, default=None
+        ):
             if not self.budget.room(waiting.kind, waiting.priority, now):
+                full.add(waiting.sort)
                 continue
             try:
                 waiting.place = self.budget.take(waiting.kind, waiting.priority, now)
             except DailyCapReached as refusal:
                 waiting.refusal = refusal
-            self._waiting.remove(waiting)
+            self._leave(waiting)
             waiting.called.set()
+
+    def _firsts(self) -> Iterator[_Waiting]:
+        """Iterate over the first of each sort."""
+        return (waiting[0] for waiting in self._waiting.values())
+
+    def _leave(self, mine: _Waiting) -> None:
+        """Take out of the queue; nothing for one that was served."""
+        same = self._waiting.get(mine.sort, [])
+        if mine in same:
+            same.remove(mine)
+            self._count -= 1
+            if not same:
+                del self._waiting[mine.sort]

@@ -55,17 +55,19 @@ class Ledger:
             for name, limit in self._limits.items()
         }
 
-    def wait_seconds(self, now: float, *, reserve_too: bool, also_kept: float = 0.0) -> float:
+    def wait_seconds(
+        self, now: float, *, reserve_too: bool, also_kept: float = 0.0, seconds_too: bool = False
+    ) -> float:
         """Return how long until every window has room for one more; 0 = now.
 
         `also_kept` is a share of each window longer than a second that this one leaves beside the exits' (reads leave some to
-        entries; a second's room is back before an order misses it).
+        entries; a second's room is back before an order misses it), and of windows of a second too where `seconds_too`.
         """
         self._forget(now)
         wait = 0.0
         for name, limit in self._limits.items():
             length = WINDOW_SECONDS[name]
-            usable = self._usable(limit, reserve_too, also_kept if length > 1.0 else 0.0)
+            usable = self._usable(limit, reserve_too, also_kept if length > 1.0 or seconds_too else 0.0)
             if usable <= 0:
                 return math.inf
             if self._count(now, length) >= usable:

@@ -1,6 +1,6 @@
 """Upstox as one value: `UPSTOX`."""
 
-from onebroker.brokers.broker import Broker, LoginKind
+from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.upstox import (
     books,
     candles,
@@ -37,4 +37,5 @@ UPSTOX = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    event_account_field=AccountField(name="user_id", own=logged_in_user),
 )

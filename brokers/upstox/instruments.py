@@ -11,7 +11,7 @@ from datetime import datetime
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.fields import text
+from onebroker.brokers.json_listings import json_columns, number_column, text_column
 from onebroker.brokers.listings import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
@@ -20,13 +20,10 @@ from onebroker.brokers.listings import (
     broker_words,
     by_isin,
     by_series,
-    json_rows,
     listed_symbol,
     listing_frame,
-    number_column,
     share_by_series,
     stated,
-    text_column,
     told,
     unpacked,
 )
@@ -77,8 +74,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     The body may still be gzip, which is then its content, not its encoding. Raises `BadAnswer` for a body that is not
     the file.
     """
-    listed, lost = json_rows(unpacked(bodies[0]))
-    rows, unread = _frame(listed)
+    rows, unread = _frame(unpacked(bodies[0]))
     future, option = _TYPE == "FUT", _TYPE.is_in(["CE", "PE"])
     rows = rows.with_columns(
         ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
@@ -90,34 +86,32 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         underlying=pl.coalesce("underlying_symbol", "asset_symbol").str.to_uppercase(),
         shape=pl.when(future).then(pl.lit("_futures")).when(option).then(pl.lit("_options")),
     )
-    return listing_frame(_normalized(_told(rows)), unread=unread + lost)
+    return listing_frame(_normalized(_told(rows)), unread=unread)
 
 
-def _frame(rows: list[object]) -> tuple[pl.DataFrame, int]:
+def _frame(body: bytes) -> tuple[pl.DataFrame, int]:
     """Return the columns we know as texts and numbers, and how many rows are left out: no objects, or they name nothing."""
-    named = [row for row in rows if isinstance(row, dict) and text(row.get("instrument_key"))]
-    if not named:
-        raise BadAnswer("the instrument file names no instrument")
-
-    def cells(name: str) -> list[object]:
-        return [row.get(name) for row in named]
-
+    cells, lost = json_columns(body, list(dict.fromkeys((*TEXT_COLUMNS, *NUMBER_COLUMNS, *RAW_COLUMNS))))
+    read = {name: text_column(name, cells[name]) for name in dict.fromkeys((*TEXT_COLUMNS, *RAW_COLUMNS))}
     frame = pl.DataFrame(
         [
-            *(text_column(name, cells(name)) for name in TEXT_COLUMNS),
-            *(number_column(name, cells(name)) for name in NUMBER_COLUMNS),
-            *(text_column(f"{RAW_PREFIX}{name}", cells(name)) for name in RAW_COLUMNS),
+            *(read[name] for name in TEXT_COLUMNS),
+            *(number_column(name, cells[name]) for name in NUMBER_COLUMNS),
+            *(read[name].alias(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS),
         ]
     )
-    unnamed = len(rows) - len(named)
-    frame = frame.filter(~_SEGMENT.is_in(QUOTE_ONLY_SEGMENTS).fill_null(False))
+    named = frame.filter(_KEY.is_not_null())
+    if named.is_empty():
+        raise BadAnswer("the instrument file names no instrument")
+    lost += frame.height - named.height
+    frame = named.filter(~_SEGMENT.is_in(QUOTE_ONLY_SEGMENTS).fill_null(False))
     listed = frame.height
     frame = (
         frame.filter(pl.col("trading_symbol").is_not_null())
         .unique("instrument_key", keep="first", maintain_order=True)
         .with_columns(_TYPE.str.to_uppercase(), pl.col("trading_symbol", "isin").str.to_uppercase())
     )
-    return frame, unnamed + listed - frame.height
+    return frame, lost + listed - frame.height
 
 
 def _expiry() -> pl.Expr:

@@ -1,5 +1,7 @@
 """Sentences of candles and ticks (spec 1 §4.8, 4.9, 7.3), and of the commands that load them."""
 
+from datetime import date
+
 from onebroker.config.intervals import INTERVALS, MOST_INTRADAY_DAYS
 
 INTERVAL_REQUIRED = "interval is required"
@@ -44,6 +46,26 @@ LOW_TOO_HIGH = "low must not be above open or close"
 DEPTH_FORM = 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'
 BROKER_UNKNOWN = "broker must be a broker code"
 FACTOR_TWICE = "an earlier row gives another factor of this kind for this instrument and ex_date; give their product"
+
+
+# Candles of brokers that are refused
+
+
+NO_PRICE = "a candle without a price"
+
+
+def adjusted_by_broker(ex_date: date) -> str:
+    return (
+        f"the broker gives prices from before the corporate action of {ex_date} as adjusted; "
+        "load them as they were traded (history load)"
+    )
+
+
+def basis_untold(ex_date: date) -> str:
+    return (
+        f"whether the broker adjusts prices from before the corporate action of {ex_date} cannot be told; "
+        "load them as they were traded (history load)"
+    )
 
 
 def must_be_number(name: str) -> str:

@@ -1,6 +1,7 @@
 """Sentences of placing, modifying and cancelling orders (spec 2 §4.2, 4.4-4.6, 8; order-engine 4, 5)."""
 
 from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 
 # --- the place body (spec 2 §8) ----------------------------------------------------------------------------------------
 
@@ -17,11 +18,9 @@ EXPIRY_DATE = "expiry_date must be a date in YYYY-MM-DD format"
 STRIKE_PRICE = "an option segment needs a numeric strike_price"
 OPTION_TYPE = "option_type must be CE or PE"
 SEVERAL_INSTRUMENTS = "the identity fields match more than one instrument, so give instrument_id"
-PRICE_REFERENCE_OBJECT = "price_reference must be a JSON object"
 SYNTHETIC_OBJECT = "synthetic must be a JSON object"
 HOLD_LIMITS = "hold_limits must be true or false"
 HOLD_LIMITS_SIMPLE = "a simple order is never held, so hold_limits cannot be true"
-QUANTITY_REFERENCE_OBJECT = "quantity_reference must be a JSON object"
 NESTED_TOO_DEEPLY = "the request body is nested too deeply"
 """Ours."""
 
@@ -86,6 +85,21 @@ def whole_ticks(field: str, tick: str) -> str:
     return f"{field} must be a whole number of ticks of {tick}"
 
 
+# --- list forms (spec 2 §4.2, §8) --------------------------------------------------------------------------------------
+
+ORDERS_LIST = "orders must be a non-empty list"
+ENTRY_OBJECT = "each entry of orders must be an object"
+DRY_RUN_OF_LIST = "dry_run applies to the whole list, so give it beside orders rather than inside an order"
+
+
+def list_too_long(maximum: int, count: int) -> str:
+    return f"a list may hold at most {maximum} orders, not {count}"
+
+
+def inside_each_order(name: str) -> str:
+    return f"a list takes only orders and dry_run, so give {name} inside each order"
+
+
 # --- hand-over and engine ----------------------------------------------------------------------------------------------
 
 ENGINE_NOT_RUNNING = (
@@ -136,6 +150,8 @@ def synthetic_not_run(name: str, runs: Iterable[str]) -> str:
 EXCLUDED_BY_CONFIGURATION = "excluded by configuration"
 DOES_NOT_CARRY = "does not carry this instrument"
 RATE_FULL_REASON = "the order rate budget is full"
+ORDERS_NOT_SENT = "orders are not sent to this broker"
+INTRADAY_CLOSED = "intraday orders are closed for today"
 
 
 def no_login(broker: str) -> str:
@@ -163,6 +179,10 @@ def send_sliced(freeze: int) -> str:
     return f"{above_freeze(freeze)}, so send it as a freeze_slicer"
 
 
+def not_enough_money(available: Decimal, needed: Decimal) -> str:
+    return f"has {_two_places(available)} available and the order needs about {_two_places(needed)}"
+
+
 def did_not_answer(count: int) -> str:
     return f"did not answer its last {count} orders"
 
@@ -177,6 +197,24 @@ def daily_cap(broker: str, sent: int, cap: int, kept: int) -> str:
 
 def pinned_cannot(broker: str, reason: str) -> str:
     return f"{broker} cannot take this order: {reason}"
+
+
+NO_PRICE_KNOWN = "no price is known for this instrument, so the position was not closed"
+"""Of a close at a broker that takes limit orders only (order-engine 4.9)."""
+
+# --- daily loss (spec 2 §4.2, order-engine 4.7) ---------------------------------------------------------------------------
+
+LOSS_NOT_AVAILABLE = "the day's profit and loss is not available, so no new order is being placed"
+
+
+def day_is_down(loss: Decimal, limit: Decimal) -> str:
+    """Rupees, shown with two places."""
+    down, most = _two_places(loss), _two_places(limit)
+    return f"the day is down {down}, which is past the {most} limit, so no new order is being placed"
+
+
+def _two_places(rupees: Decimal) -> str:
+    return f"{rupees.quantize(Decimal('0.01'), ROUND_HALF_UP):f}"
 
 
 # --- cancel (spec 2 §4.5) ------------------------------------------------------------------------------------------------

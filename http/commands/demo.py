@@ -20,6 +20,7 @@ from onebroker.config.clock import Clock
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.demo_documents import give_documents
+from onebroker.http.commands.demo_past import keep_past
 from onebroker.http.commands.exits import DONE, WRONG_USE, CommandFailed
 from onebroker.http.commands.service import DURABLE_FILE, ServiceOptions, known_brokers, run_service, second_hosts
 from onebroker.http.commands.simulated import Simulated, end_with_simulator, keep_logged_in, simulator_child
@@ -48,6 +49,8 @@ class DemoOptions:
     real_hours: bool
     now: datetime | None
     day_limits: bool
+    past: bool
+    """Load what was before the first start, once."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -62,6 +65,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--market-hours", choices=("always", "real"), default="always")
     parser.add_argument("--now", metavar="T", help="start at this moment, such as 2026-11-23T09:10:00+05:30")
     parser.add_argument("--day-limits", action="store_true", help="keep to the brokers' day limits")
+    parser.add_argument("--no-past", action="store_true", help="begin without candles and ticks of the past")
     parser.set_defaults(run=run)
 
 
@@ -81,6 +85,7 @@ def run(parsed: argparse.Namespace) -> int:
         real_hours=parsed.market_hours == "real",
         now=read_moment(parsed.now),
         day_limits=parsed.day_limits,
+        past=not parsed.no_past,
     )
     with DataDirectory(options.data_dir) as directory:
         trio.run(_demo, options, directory, strict_exception_groups=True)
@@ -142,6 +147,10 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                 with trio.move_on_after(SETTLE_SECONDS):
                     await settled(tree)
                 _say(banner(address, options, simulated))
+                if options.past:
+                    await _published(tree)
+                    documents = directory.path / EXCHANGES_FILE if options.real_hours else None
+                    await keep_past(directory.path, simulated.made, documents, _say)
 
         await run_service(
             ServiceOptions(
@@ -150,6 +159,7 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
                 clock=clock,
                 data_directory=directory,
                 day_limits=options.day_limits,
+                open_since=simulated.made.first_day,
                 on_ready=ready,
             )
         )
@@ -157,13 +167,18 @@ async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
 
 async def settled(tree: Tree) -> None:
     """Wait until what a newcomer pastes first will work: instruments mapped, every broker in every document, orders taken."""
-    while tree.catalogue.value.latest is None:
-        await tree.catalogue.wait_newer(tree.catalogue.version)
+    await _published(tree)
     while not tree.engine_status.value.running:
         await tree.engine_status.wait_newer(tree.engine_status.version)
     for published in tree.documents.values():
         while not _all_read(published.value):
             await published.wait_newer(published.version)
+
+
+async def _published(tree: Tree) -> None:
+    """Wait for the first list of instruments."""
+    while tree.catalogue.value.latest is None:
+        await tree.catalogue.wait_newer(tree.catalogue.version)
 
 
 def _all_read(document: DocumentState | None) -> bool:

@@ -15,10 +15,10 @@ from onebroker.actors.store.durable_history import KINDS, Factor
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
 from onebroker.http.commands import loading_report
-from onebroker.http.commands.history_files import digest, open_table, refusals, require
+from onebroker.http.commands.history_files import TextTable, digest, open_table, refusals, require
 from onebroker.http.commands.history_instruments import Instruments
-from onebroker.http.commands.history_loading import Load, Staged
-from onebroker.http.commands.history_taking import open_taker
+from onebroker.http.commands.history_loading import Load, Staged, Tell
+from onebroker.http.commands.history_taking import Taker, open_taker
 from onebroker.http.commands.loading_report import Loaded, add_places, places_of
 from onebroker.http.commands.service import DURABLE_FILE
 from onebroker.http.history_door import write_factors
@@ -48,22 +48,28 @@ async def _load(parsed: argparse.Namespace) -> int:
     require(path, table, NEEDS)
     instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
     async with open_taker(places.data_dir, places.memory_limit) as taker:
-        load = Load(
-            data_dir=places.data_dir,
-            name=digest(path, "factors", parsed.create),
-            kind="factors",
-            table=table,
-            check=partial(_check, instruments, {}),
-            taker=taker,
-            tell=loading_report.progress_line(path, shown=not parsed.json),
-        )
+        tell = loading_report.progress_line(path, shown=not parsed.json)
+        load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
         loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))
     return loading_report.say([loaded], as_json=parsed.json)
 
 
-async def _check(
-    instruments: Instruments, seen: dict[tuple[str, date, str], Factor], rows: pl.DataFrame
-) -> Staged:
+def load_of(
+    path: Path, table: TextTable, instruments: Instruments, taker: Taker, data_dir: Path, *, create: bool, tell: Tell
+) -> Load:
+    """Return the load of one file."""
+    return Load(
+        data_dir=data_dir,
+        name=digest(path, "factors", create),
+        kind="factors",
+        table=table,
+        check=partial(_check, instruments, {}),
+        taker=taker,
+        tell=tell,
+    )
+
+
+async def _check(instruments: Instruments, seen: dict[tuple[str, date, str], Factor], rows: pl.DataFrame) -> Staged:
     """`seen`: the factors of earlier chunks and rows by their key."""
     named, unnamed = await instruments.resolve(rows)
     good: list[Factor] = []

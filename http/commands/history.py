@@ -1,5 +1,5 @@
 """`onebroker history load FILE…`: candles and ticks from CSV and Parquet files into the history store (architecture 11); and
-`onebroker history check`: what looks wrong in it. (`history plot`: `history_plot`.)"""
+`onebroker history check`: what looks wrong in it. (`history backfill`: `history_backfill`; `history plot`: `history_plot`.)"""
 
 import argparse
 from functools import partial
@@ -11,11 +11,11 @@ import trio
 from onebroker.actors.history import reading
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
-from onebroker.http.commands import history_plot, loading_report
+from onebroker.http.commands import history_backfill, history_plot, loading_report
 from onebroker.http.commands.exits import WRONG_USE, CommandFailed
 from onebroker.http.commands.history_files import TextTable, digest, open_table, require
 from onebroker.http.commands.history_instruments import NAMES, Instruments
-from onebroker.http.commands.history_loading import Load, Staged
+from onebroker.http.commands.history_loading import Load, Staged, Tell
 from onebroker.http.commands.history_taking import Taker, open_taker
 from onebroker.http.commands.loading_report import Loaded, add_places, places_of
 from onebroker.http.commands.service import DURABLE_FILE
@@ -23,7 +23,9 @@ from onebroker.http.history_door import Kind
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("history", help="load candles and ticks, and look through them")
+    parser = commands.add_parser(
+        "history", help="load candles and ticks, read them from the brokers, and look through them"
+    )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     load = verbs.add_parser("load", help="load candles or ticks from CSV or Parquet files")
     load.add_argument("file", nargs="+", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
@@ -33,6 +35,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
     add_places(check)
     check.set_defaults(run=run_check)
+    history_backfill.add_parser(verbs)
     history_plot.add_parser(verbs)
 
 
@@ -53,17 +56,18 @@ def run_load(parsed: argparse.Namespace) -> int:
 
 async def _load(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
-    tables = [(path, table := open_table(path), _kind(path, table)) for path in parsed.file]
+    tables = [(path, table := open_table(path), kind_of(path, table)) for path in parsed.file]
     instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
     loaded: list[Loaded] = []
     async with open_taker(places.data_dir, places.memory_limit) as taker:
         for path, table, kind in tables:
-            load = _one(path, table, kind, instruments, taker, places.data_dir, create=parsed.create, json=parsed.json)
+            tell = loading_report.progress_line(path, shown=not parsed.json)
+            load = load_of(path, table, kind, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
             loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
     return loading_report.say(loaded, as_json=parsed.json)
 
 
-def _kind(path: Path, table: TextTable) -> Kind:
+def kind_of(path: Path, table: TextTable) -> Kind:
     """Tell what a file holds by its columns; raise CommandFailed when it is neither, or lacks columns."""
     if not any(name in table.columns for name in NAMES):
         raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
@@ -80,7 +84,7 @@ def _kind(path: Path, table: TextTable) -> Kind:
     )
 
 
-def _one(
+def load_of(
     path: Path,
     table: TextTable,
     kind: Kind,
@@ -89,8 +93,9 @@ def _one(
     data_dir: Path,
     *,
     create: bool,
-    json: bool,
+    tell: Tell,
 ) -> Load:
+    """Return the load of one file."""
     return Load(
         data_dir=data_dir,
         name=digest(path, kind, create),
@@ -98,7 +103,7 @@ def _one(
         table=table,
         check=partial(_check, kind, instruments, tuple(build_registry())),
         taker=taker,
-        tell=loading_report.progress_line(path, shown=not json),
+        tell=tell,
     )
 
 

@@ -11,6 +11,8 @@ from onebroker.actors.sessions.in_service import require_credentials
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
+from onebroker.config.charges.load import load_charges
+from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings, SettingsError, load_settings
 from onebroker.config.unserved import unserved_values
@@ -32,12 +34,13 @@ def run(parsed: argparse.Namespace) -> int:
     if unserved := unserved_values(settings):
         raise SettingsError(*unserved)
     require_credentials(registry, settings.brokers)
+    charges = load_charges(settings.charges.file, brokers=tuple(registry))
     with DataDirectory(settings.service.data_dir) as directory:
-        trio.run(_serve, settings, directory, strict_exception_groups=True)
+        trio.run(_serve, settings, charges, directory, strict_exception_groups=True)
     return DONE
 
 
-async def _serve(settings: Settings, directory: DataDirectory) -> None:
+async def _serve(settings: Settings, charges: Charges, directory: DataDirectory) -> None:
     async def ready(address: str, tree: Tree) -> None:
         sys.stdout.write(f"onebroker is running at {address}/api/\n")
         sys.stdout.flush()
@@ -45,6 +48,7 @@ async def _serve(settings: Settings, directory: DataDirectory) -> None:
     await run_service(
         ServiceOptions(
             settings=settings,
+            charges=charges,
             registry=build_registry(),
             clock=Clock(),
             data_directory=directory,

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import date
 from pathlib import Path
 
 import attrs
@@ -23,11 +24,14 @@ from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.transport.network import open_transport
-from onebroker.config.calendars import DocumentCalendar, always_open
+from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
+from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.settings import Settings
 from onebroker.http.app import build_app
+from onebroker.http.collector import settle_collector
 from onebroker.http.composition import build_services, start_live
 from onebroker.http.control_socket import SOCKET_NAME, ControlDoors, serve_control
 from onebroker.http.serve import TlsFiles, serve
@@ -45,9 +49,12 @@ class ServiceOptions:
     settings: Settings
     registry: Registry
     clock: Clock
+    charges: Charges = attrs.field(factory=built_in_charges)
     data_directory: DataDirectory
     """Locked by the caller for the whole life of the process."""
     day_limits: bool
+    open_since: date | None = None
+    """The first day of a market that never closes (`calendar = "always_open"`), before which it had real hours; None: it had none."""
     on_ready: OnReady
 
 
@@ -68,6 +75,13 @@ def document_calendar(settings: Settings) -> DocumentCalendar | None:
     them, before any session starts.
     """
     return None if settings.service.calendar == "always_open" else DocumentCalendar(exchange_documents())
+
+
+def never_closing(since: date | None) -> Calendar:
+    """Return the calendar of a market that never closes, since a day; before it the one of the documents that come with onebroker."""
+    if since is None:
+        return always_open()
+    return JoinedCalendar(calendar_from_documents(exchange_documents()), since, always_open())
 
 
 async def run_service(options: ServiceOptions) -> None:
@@ -100,11 +114,14 @@ async def run_service(options: ServiceOptions) -> None:
                 catalogue=tree.catalogue_actor,
                 catalogue_progress=tree.catalogue_progress,
                 history=tree.history_actor,
+                collector=tree.collector,
+                backfill=tree.backfill,
                 data_dir=options.data_directory.path,
             )
             await serving.start(serve_control, options.data_directory.path / SOCKET_NAME, doors)
             addresses = await serving.start(listen)
             listening.set()
+            settle_collector()
             serving.start_soon(end_streams)
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
@@ -130,6 +147,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
     async with open_transport(options.clock) as transport:
         inputs = TreeInputs(
             settings=settings,
+            charges=options.charges,
             brokers=brokers_in_service(
                 options.registry,
                 settings.brokers,
@@ -137,7 +155,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
                 day_limits=options.day_limits,
             ),
             clock=options.clock,
-            calendar=documented or always_open(),
+            calendar=documented or never_closing(options.open_since),
             document_calendar=documented,
             known_codes=tuple(options.registry),
             transport=transport,

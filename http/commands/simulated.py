@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,15 @@ RETRY_SECONDS = 1.0
 _ADDRESSES = ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
 
 
+class Made(msgspec.Struct):
+    """What the simulator's instruments and its past are made of."""
+
+    number: int
+    """Instruments."""
+    seed: int
+    first_day: date
+
+
 @attrs.frozen(kw_only=True)
 class Simulated:
     """What the simulator said of itself."""
@@ -35,6 +45,7 @@ class Simulated:
     lines: Mapping[str, Mapping[str, Any]]
     """Broker code -> its line."""
     control_url: str
+    made: Made
     wait_ended: Callable[[], Awaitable[object]]
     """Returns when the simulator's process has ended."""
 
@@ -77,18 +88,24 @@ async def simulator_child(arguments: Sequence[str]) -> AsyncIterator[Simulated]:
 async def _read_lines(process: trio.Process) -> Simulated:
     assert process.stdout is not None
     brokers: dict[str, Mapping[str, Any]] = {}
-    control_url = ""
+    control: Mapping[str, Any] = {}
     buffer = b""
     async for chunk in process.stdout:
         buffer += chunk
         while b"\n" in buffer:
             line, _, buffer = buffer.partition(b"\n")
             if line.strip() == b"ready":
-                return Simulated(lines=brokers, control_url=control_url, wait_ended=process.wait)
+                return Simulated(
+                    lines=brokers,
+                    control_url=control["control_url"],
+                    made=msgspec.convert(control["made"], Made),
+                    wait_ended=process.wait,
+                )
             said = msgspec.json.decode(line, type=dict[str, Any])
             if "broker" in said:
                 brokers[said["broker"]] = said
-            control_url = said.get("control_url", control_url)
+            if "control_url" in said:
+                control = said
     raise CommandFailed("the simulator ended before it was ready", NOTHING_REACHABLE)
 
 

@@ -16,6 +16,7 @@ async def intent(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     intent_id = order_fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
     keep_seconds = orders.settings.answer_keep_seconds
+    waits = orders.intent_waits(intent_id)  # before the store is asked: it may be taken up meanwhile
     try:
         found = await kept_answer(orders.store, intent_id, now=services.clock.epoch(), keep_seconds=keep_seconds)
     except Unreadable as error:
@@ -24,9 +25,15 @@ async def intent(request: Request, services: Services) -> Response:
         case KeptAnswer():
             return render.json_answer({"intent_id": intent_id, "status": found.status, "response": found.response})
         case Waiting():
-            return render.json_answer({"intent_id": intent_id, "state": "waiting"}, 202)
+            return _waiting(intent_id)
+        case None if waits:
+            return _waiting(intent_id)
         case None:
             raise Refusal(404, texts.NO_ANSWER_KEPT)
+
+
+def _waiting(intent_id: str) -> Response:
+    return render.json_answer({"intent_id": intent_id, "state": "waiting"}, 202)
 
 
 ROUTES = (
@@ -39,7 +46,10 @@ ROUTES = (
         parameters=(Parameter(name="intent_id", place="path", required=True, doc="UUID, from the answer of place."),),
         answers=(
             Answer(status=200, doc="`{intent_id, status, response}`: what place answered, or would have."),
-            Answer(status=202, doc="`{intent_id, state: waiting}`: taken up and not answered yet."),
+            Answer(
+                status=202,
+                doc="`{intent_id, state: waiting}`: it waits for the engine, or was taken up and is not answered yet.",
+            ),
             Answer(status=400, doc=texts.INTENT_ID),
             Answer(status=404, doc=texts.NO_ANSWER_KEPT),
             Answer(status=503, doc="Redis could not be read, or what is kept cannot."),

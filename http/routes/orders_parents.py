@@ -1,14 +1,23 @@
-"""`GET /api/orders/parents` (spec 2 §4.6): read from Redis, so that it works without a running engine."""
+"""`GET /api/orders/parents`, read from Redis, so that it works without a running engine; `DELETE`, which only the engine can do
+(spec 2 §4.6)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.engine.reading import Unreadable, open_parents, stored_parent
+from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, render
-from onebroker.http.route import Answer, Parameter, Route
-from onebroker.http.services import Services
+from onebroker.http import order_fields, parse, render
+from onebroker.http.order_lists import PARENTS, answer_list, read_list
+from onebroker.http.order_naming import ParentNamed
+from onebroker.http.route import Answer, Kind, Parameter, Route
+from onebroker.http.routes.orders_cancel import ask_to_cancel
+from onebroker.http.services import OrderServices, Services
 
 
 async def parents(request: Request, services: Services) -> Response:
@@ -26,6 +35,41 @@ async def parents(request: Request, services: Services) -> Response:
     return render.json_answer(parent)
 
 
+async def cancel_parents(request: Request, services: Services) -> Response:
+    orders = services.required_orders()
+    body = await parse.optional_body_object(request, texts.BODY_OBJECT)
+    routed = services.clock.monotonic()
+    parse.refuse_repeats(request, order_fields.DRY_RUN)
+    if body.get(PARENTS) is not None:
+        return await _cancel_list(body, request.args, orders, routed)
+    named = ParentNamed(order_fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
+    dry_run = order_fields.dry_run(body, request.args)
+    answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
+    return render.json_answer(answer.body, answer.status)
+
+
+async def _cancel_list(
+    body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, routed: float
+) -> Response:
+    asked = read_list(body, args, PARENTS)
+    if not orders.store.reachable:
+        raise Refusal(503, texts.redis_unreadable("the store is away"))
+
+    async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
+        if not isinstance(item, dict) or item.get("parent_id") is None:
+            raise Refusal(400, change_texts.PARENTS_ENTRY)
+        named = ParentNamed(order_fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
+        return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
+
+    return await answer_list(asked.items, one)
+
+
+def _field(name: str, doc: str, kind: Kind = "string") -> Parameter:
+    return Parameter(name=name, place="body", kind=kind, doc=doc)
+
+
+_DRY_RUN_BODY = _field("dry_run", "List the resting legs and send nothing.", "boolean")
+
 ROUTES = (
     Route(
         method="GET",
@@ -42,6 +86,33 @@ ROUTES = (
             Answer(status=400, doc=texts.PARENT_NAME),
             Answer(status=404, doc=texts.NO_PARENT),
             Answer(status=503, doc="Redis could not be read, or the stored record cannot."),
+        ),
+    ),
+    Route(
+        method="DELETE",
+        path="/api/orders/parents",
+        handler=cancel_parents,
+        tag="orders",
+        summary="Cancel every resting leg of a parent and end it",
+        parameters=(order_fields.DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
+        list_form=(
+            Parameter(name=PARENTS, place="body", kind="array", doc="Objects, each with a parent_id."),
+            _DRY_RUN_BODY,
+        ),
+        answers=(
+            Answer(
+                status=200,
+                doc="Every cancel was accepted, or nothing rested, or a dry run (`resting_legs`); of a list `{results}`.",
+            ),
+            Answer(status=207, doc="A cancel was refused or is unknown (`cancelling`); asking again tries the rest."),
+            Answer(
+                status=400,
+                doc=f"{texts.PARENT_NAME} / {change_texts.PARENTS_LIST} / {change_texts.PARENTS_ENTRY}",
+            ),
+            Answer(status=404, doc=texts.NO_PARENT),
+            Answer(status=409, doc="the parent is already cancelled (or completed, ...)"),
+            Answer(status=503, doc="The engine is not running, or Redis is away: nothing was sent."),
+            Answer(status=504, doc="Unknown (`outcome`); the cancels may have been applied."),
         ),
     ),
 )

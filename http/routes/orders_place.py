@@ -1,72 +1,192 @@
-"""`POST /api/orders/place` (spec 2 §4.2): check, find the instrument, hand to the engine, answer as it answers."""
+"""`POST /api/orders/place` (spec 2 §4.2): check, find the instrument, hand to the engine, answer as it answers.
+
+The items of a list are handed over in their order, each as an intent of its own, and worked at the same time; what is wrong with
+one stands in its entry.
+"""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import attrs
+import trio
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.engine.messages import EngineAnswer, Place
+from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
-from onebroker.http import instrument_naming, order_fields, parse, render
+from onebroker.http import instrument_naming, long_list, order_fields, parse, refusals, render
 from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
+from onebroker.http.today import Today
+
+_REFUSED = tuple(refusals.REFUSALS)
+_DONE = frozenset({200, 202})
+"""Statuses of entries with which a whole list is 200 (order-engine 5.1)."""
+
+
+@attrs.frozen
+class _Checked:
+    """An order as it is handed to the engine."""
+
+    order: PlaceBody
+    dry_run: bool
 
 
 async def place(request: Request, services: Services) -> Response:
     orders = services.required_orders()
-    body = await parse.body_object(request, texts.BODY_OBJECT)
+    body = await _body(request)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     parse.refuse_repeats(request, order_fields.DRY_RUN)
-    checked = check_body(body, request.args, brokers=orders.brokers)
+    if ORDERS in body:
+        return await _place_list(body, request.args, services, routed)
+    checked = _checked(body, request.args, orders, services.clock)
+    _ready(orders)
+    answer = await _handed_over(_Handing(checked, routed), services)
+    return render.json_answer(answer.body, answer.status)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    raw = await parse.json_text(request, texts.BODY_OBJECT)
+    try:
+        body = await long_list.decode(raw, ORDERS)
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+        raise Refusal(400, texts.BODY_OBJECT) from None
+    if not isinstance(body, dict):
+        raise Refusal(400, texts.BODY_OBJECT)
+    return body
+
+
+def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, clock: Clock) -> _Checked:
+    """Check one order by itself and by its instrument. Raises Refusal 400, 404, and 503 while nothing was ever mapped."""
+    checked = check_body(body, args, brokers=orders.brokers)
     state = orders.catalogue.value
     if state.latest is None:
         raise Refusal(503, texts.catalogue_not_published(state.reason))
-    order = with_instrument(checked, body, instrument_naming.find(checked.name, state.latest))
+    today = Today(
+        now=clock.now(),
+        snapshot=state.latest,
+        brokers=orders.brokers,
+        freeze_table=orders.settings.freeze_quantities,
+    )
+    order = with_instrument(checked, body, instrument_naming.find(checked.name, state.latest), today)
+    return _Checked(order, checked.dry_run)
+
+
+def _ready(orders: OrderServices) -> None:
+    """Refuse with 503 while no order can be taken."""
+    state = orders.catalogue.value
     if not state.published_today:
         raise Refusal(503, texts.catalogue_not_published(state.reason))
     if not orders.engine_status.value.running:
         raise Refusal(503, texts.ENGINE_NOT_RUNNING)
-    intent_id = str(uuid.uuid4())
-
-    def ask(reply: Reply[EngineAnswer]) -> Place:
-        return Place(
-            intent_id=intent_id,
-            order=order,
-            dry_run=checked.dry_run,
-            routed=routed,
-            deadline=routed + orders.settings.engine_wait_seconds,
-            reply=reply,
-        )
-
-    answer = await _answer(orders, ask, intent_id, dry_run=checked.dry_run)
-    return render.json_answer(answer.body, answer.status)
 
 
-async def _answer(
-    orders: OrderServices, ask: Callable[[Reply[EngineAnswer]], Place], intent_id: str, *, dry_run: bool
-) -> EngineAnswer:
+# --- the list form -------------------------------------------------------------------------------------------------------
+
+
+async def _place_list(body: Mapping[str, Any], args: Mapping[str, str], services: Services, routed: float) -> Response:
+    orders = services.required_orders()
+    asked = check_list(body, args, maximum=services.settings.place_list_maximum)
+    _ready(orders)
+    entries: dict[int, EngineAnswer] = {}
+
+    async def work(index: int, handing: _Handing) -> None:
+        try:
+            entries[index] = await _handed_over(handing, services)
+        except _REFUSED as error:
+            entries[index] = _refused(error)
+        finally:
+            handing.begun.set()
+
+    async with trio.open_nursery() as nursery:
+        for index, item in enumerate(asked.items):
+            try:
+                if not isinstance(item, dict):
+                    raise Refusal(400, texts.ENTRY_OBJECT)
+                handing = _Handing(
+                    attrs.evolve(_checked(item, {}, orders, services.clock), dry_run=asked.dry_run), routed
+                )
+            except _REFUSED as error:
+                entries[index] = _refused(error)
+                await trio.lowlevel.checkpoint()
+            else:
+                nursery.start_soon(work, index, handing)
+                await handing.begun.wait()  # they get into the engine's mailbox in the order of the list
+    return _list_answer([entries[index] for index in range(len(asked.items))])
+
+
+def _refused(error: Exception) -> EngineAnswer:
+    refusal = refusals.refusal_of(error)
+    return EngineAnswer(status=refusal.status, body=refusal.body())
+
+
+def _list_answer(entries: Sequence[EngineAnswer]) -> Response:
+    results = [
+        {"request_index": index, "status": entry.status, "response": entry.body} for index, entry in enumerate(entries)
+    ]
+    return render.json_answer({"results": results}, 200 if all(entry.status in _DONE for entry in entries) else 207)
+
+
+# --- the hand-over -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Handing:
+    """An order on its way to the engine."""
+
+    checked: _Checked
+    routed: float
+    """Monotonic seconds at which the request was read."""
+    intent_id: str = attrs.field(factory=lambda: str(uuid.uuid4()))
+    begun: trio.Event = attrs.field(factory=trio.Event)
+    """Set when it stands in the engine's mailbox, or in line for it."""
+
+
+async def _handed_over(handing: _Handing, services: Services) -> EngineAnswer:
     """Ask the engine until the deadline. What became of an intent that got into its mailbox is unknown; a dry run, and one
     that did not get so far, placed nothing."""
+    orders, dry_run = services.required_orders(), handing.checked.dry_run
     wait_seconds = orders.settings.engine_wait_seconds
-    extra = {"intent_id": intent_id}
+    deadline = handing.routed + wait_seconds
+    extra = {"intent_id": handing.intent_id}
+    left_seconds = deadline - services.clock.monotonic()
+    if left_seconds <= 0:  # the last of a long list on a busy machine: nobody would wait for it
+        raise Refusal(503, shared.busy(orders.engine.name), extra)
     try:
-        return await orders.engine.ask(ask, wait_seconds)
+        return await orders.engine.ask(_asking(handing, deadline), left_seconds)
     except ActorNotRunning as error:
         if error.taken and not dry_run:
-            raise _unknown(texts.FAILED_AFTER_WRITE, intent_id) from error
+            raise _unknown(texts.FAILED_AFTER_WRITE, handing.intent_id) from error
         raise Refusal(503, texts.ENGINE_NOT_RUNNING, extra) from error
     except AskTimedOut as error:
         if not error.queued:
             raise Refusal(503, shared.busy(error.name), extra) from error
         if dry_run:
             raise Refusal(504, texts.dry_run_not_answered(wait_seconds), extra) from error
-        raise _unknown(texts.engine_did_not_answer(wait_seconds), intent_id) from error
+        raise _unknown(texts.engine_did_not_answer(wait_seconds), handing.intent_id) from error
+
+
+def _asking(handing: _Handing, deadline: float) -> Callable[[Reply[EngineAnswer]], Place]:
+    def ask(reply: Reply[EngineAnswer]) -> Place:
+        handing.begun.set()
+        return Place(
+            intent_id=handing.intent_id,
+            order=handing.checked.order,
+            dry_run=handing.checked.dry_run,
+            routed=handing.routed,
+            deadline=deadline,
+            reply=reply,
+        )
+
+    return ask
 
 
 def _unknown(sentence: str, intent_id: str) -> Refusal:
@@ -77,13 +197,26 @@ def _field(name: str, doc: str, kind: Kind = "string", *, required: bool = False
     return Parameter(name=name, place="body", kind=kind, required=required, doc=doc)
 
 
+_LIST_FORM = (
+    Parameter(
+        name=ORDERS,
+        place="body",
+        kind="array",
+        required=True,
+        doc="Orders as in the single form, without dry_run; at most place_list_maximum (500). Each is answered by itself, in this "
+        "order.",
+    ),
+    Parameter(name=order_fields.DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
+)
+
 ROUTES = (
     Route(
         method="POST",
         path="/api/orders/place",
         handler=place,
         tag="orders",
-        summary="Place one order",
+        summary="Place one order, or a list",
+        list_form=_LIST_FORM,
         parameters=(
             order_fields.DRY_RUN,
             _field("instrument_id", "UUID of the instrument; or name it by exchange, segment and identity fields."),
@@ -98,10 +231,25 @@ ROUTES = (
             _field("product", "CNC, MIS or NRML.", required=True),
             _field("order_type", "MARKET, LIMIT, SL or SL-M.", required=True),
             _field("validity", "DAY (default) or IOC."),
-            _field("quantity", "Units, at least 1, whole lots.", "integer", required=True),
+            _field(
+                "quantity", "Units, at least 1, whole lots; required unless quantity_reference is given.", "integer"
+            ),
             _field("disclosed_quantity", "Units, at most quantity.", "integer"),
-            _field("price", "Rupees; for LIMIT and SL, whole ticks.", "number"),
+            _field("price", "Rupees; for LIMIT and SL, whole ticks; not needed with price_reference.", "number"),
             _field("trigger_price", "Rupees; for SL and SL-M, whole ticks.", "number"),
+            _field(
+                "price_reference",
+                "In the place of a price, worked out from the live quote just before the order is built: `{kind, price, level, "
+                "buffer_percent, offset_percent, offset_ticks}`, kind absolute, last, mid, vwap, bid_level, offer_level or "
+                "marketable. Offsets are towards filling.",
+                "object",
+            ),
+            _field(
+                "quantity_reference",
+                "What the quantity is measured by: `{kind, product}`, kind absolute, add_to_position, reduce_position or "
+                "liquidate_position; the last two send the side that closes the position.",
+                "object",
+            ),
             _field("after_market", "Send outside market hours.", "boolean"),
             _field("dry_run", "Build the broker's request and send nothing.", "boolean"),
             _field("tag", "1 to 20 letters and digits; comes back in the order book."),
@@ -113,15 +261,26 @@ ROUTES = (
             ),
         ),
         answers=(
-            Answer(status=200, doc="Accepted by the broker, or a dry run."),
-            Answer(status=400, doc="A field is malformed; the sentence names it."),
+            Answer(
+                status=200,
+                doc="Accepted by the broker, or a dry run; a list: `{results: [{request_index, status, response}]}`, every status "
+                "200 or 202.",
+            ),
+            Answer(status=207, has_error=False, doc="A list of which an entry has another status."),
+            Answer(status=400, doc="A field is malformed, or the list as a whole; the sentence names it."),
+            Answer(status=403, doc="The day is down past the configured loss limit."),
             Answer(status=404, doc="No such instrument is mapped."),
-            Answer(status=409, doc="The pinned broker cannot take it, or the engine read it too late."),
+            Answer(
+                status=409,
+                doc="The pinned broker cannot take it; the engine read it too late; no position to close, or it lies at several "
+                "brokers (`holders`).",
+            ),
             Answer(status=422, has_error=False, doc="Rejected by the broker, or no connection to it could be opened."),
             Answer(status=429, doc="The broker's daily order cap has no room."),
             Answer(
                 status=503,
-                doc="Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room.",
+                doc="Nothing was placed: engine not running or too busy, catalogue not published, store away, no broker, no rate room, "
+                "no live quote, book level, tick size or readable positions for a reference.",
             ),
             Answer(
                 status=504,

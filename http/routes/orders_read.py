@@ -61,13 +61,18 @@ def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilt
         return None
     return BookFilter(
         order_ids=order_ids or None,
-        parent_id=texts["parent_id"],
-        intent_id=texts["intent_id"],
-        broker=texts["broker"],
+        parent_id=_lower(texts["parent_id"]),
+        intent_id=_lower(texts["intent_id"]),
+        broker=_lower(texts["broker"]),
         status=None if status is None else status.upper(),
         limit=limit,
         cursor=cursor or 0,
     )
+
+
+def _lower(text: str | None) -> str | None:
+    """UUIDs and broker codes are read in any case, as by the other routes."""
+    return None if text is None else text.lower()
 
 
 def _last(values: list[str]) -> str | None:

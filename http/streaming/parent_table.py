@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from onebroker.actors.engine.answers import parent_record
 from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.engine.shown_parent import parent_record
 from onebroker.http import render
 
 

@@ -15,13 +15,18 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.engine.actor import EngineActor
-from onebroker.actors.engine.desk import CancelOrder, DeskActor
+from onebroker.actors.engine.desk.actor import DeskActor
+from onebroker.actors.engine.desk.messages import CancelOrder, Flatten, ModifyHeld, ModifyOrder, StopParent
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.index import Legs
 from onebroker.actors.engine.messages import EngineStatus, Place, PlaceBody
+from onebroker.actors.engine.records import LegChange
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.quotes.actor import QuoteBookActor
+from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
@@ -118,8 +123,8 @@ class Day:
             nursery.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def service(self, *, log_in=True):
-        """Run sessions, engine and desk over whatever the store holds."""
+    async def service(self, *, log_in=True, quotes=False):
+        """Run sessions, engine and desk over whatever the store holds; with `quotes` the quote book too."""
         settings = self.settings()
         self.services = brokers_in_service(
             self.registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
@@ -153,12 +158,24 @@ class Day:
 
                 self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
                 await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
+            await self._start_quotes(supervisor, start=quotes)
             await self._start_engine(supervisor, settings)
             if log_in:
                 for code in self.codes:
                     await self.log_in(code)
                 await self.until(lambda: self.status.value.running and all(self.has_read(code) for code in self.codes))
             yield self
+
+    async def _start_quotes(self, supervisor, *, start):
+        """Make the reader of quotes, and start the book that it reads; without one there is never a quote."""
+        book = Published(QuoteBook(self.codes))
+        common = {"catalogue": self.catalogue, "calendar": self.calendar, "clock": self.clock}
+        self.quotes = Quotes(book=book, address=self.ticks.address, **common)
+        build = lambda: QuoteBookActor(  # noqa: E731
+            mailbox=self.ticks, published=book, sessions=self.sessions, store=self.store, **common
+        )
+        if start:
+            await supervisor.start(Child(name="quotes", build=build, policy=FOREVER, mailbox=self.ticks))
 
     async def _start_engine(self, supervisor, settings):
         self.legs = Legs()
@@ -170,6 +187,8 @@ class Day:
             settings=settings.engine,
             sessions=self.sessions,
             catalogue=self.catalogue,
+            calendar=self.calendar,
+            quotes=self.quotes,
             legs=self.legs,
             owner="owner",
         )
@@ -247,6 +266,28 @@ class Day:
             lambda reply: CancelOrder(order_id=order_id, broker=broker, dry_run=dry_run, routed=now, reply=reply), 15
         )
 
+    async def modify(self, order_id, *, broker=None, dry_run=False, **values):
+        """Change an order; prices as Decimal."""
+        return await self._ask_desk(
+            ModifyOrder, order_id=order_id, broker=broker, change=LegChange(**values), dry_run=dry_run
+        )
+
+    async def modify_held(self, parent_id, *, part=None, dry_run=False, **values):
+        return await self._ask_desk(
+            ModifyHeld, parent_id=parent_id, part=part, change=LegChange(**values), dry_run=dry_run
+        )
+
+    async def stop(self, parent_id, *, part=None, dry_run=False):
+        """Cancel a parent, or a part of it."""
+        return await self._ask_desk(StopParent, parent_id=parent_id, part=part, dry_run=dry_run)
+
+    async def flatten(self, *, dry_run=False):
+        return await self._ask_desk(Flatten, dry_run=dry_run, wait=180)
+
+    async def _ask_desk(self, message, *, wait=20, **fields):
+        now = self.clock.monotonic()
+        return await self.desk.ask(lambda reply: message(routed=now, reply=reply, **fields), wait)
+
     def ledger(self):
         return msgspec.to_builtins(ledger_document(self.simulator, 0))
 
@@ -258,3 +299,9 @@ class Day:
 async def day(autojump_clock):
     with trio.fail_after(86_400):
         yield Day()
+
+
+@pytest.fixture
+def day_kind():
+    """The class of a day, for a test that passes many of them."""
+    return Day

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from onebroker.actors.sessions.reads import codec_calls
-from onebroker.brokers.accounts import same_account
+from onebroker.brokers.accounts import heard_of_another, same_account
 from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.registry import BROKERS as REGISTERED
 from onebroker.brokers.requests import BadAnswer, WireResponse
@@ -103,6 +103,44 @@ def test_every_broker_is_either_checked_or_listed_as_naming_no_account():
     checked = {code for code, broker in BROKERS.items() if broker.account_field is not None}
     assert checked == {*NAMED, "kotakneo"}
     assert checked | set(UNNAMED) == set(BROKERS)
+
+
+EVENTS = {
+    "zerodha": lambda user: {"type": "order", "data": {"user_id": user, "placed_by": "DEALER", "order_id": "1"}},
+    "upstox": lambda user: {"update_type": "order", "user_id": user, "userId": user, "placed_by": "DEALER"},
+    "dhan": lambda user: {"Type": "order_alert", "Data": {"ClientId": user, "OrderNo": "1"}},
+    "angelone": lambda user: {"user-id": user, "status-code": "200", "order-status": "AB03", "orderData": {}},
+    "fyers": lambda user: {"s": "ok", "orders": {"client_id": user, "id": "1"}},
+    "fivepaisa": lambda user: [{"ReqType": "P", "ClientCode": user}],
+    "shoonya": lambda user: {"t": "om", "uid": "DEALER", "actid": user, "norenordno": "1"},
+}
+"""A message of the order stream. Groww's (protobuf) name no account; ICICI Direct's and Kotak Neo's name one of which it is documented
+nowhere that it is the login's."""
+
+
+def heard(code, user):
+    frame = msgspec.json.encode(EVENTS[code](user))
+    field, access = BROKERS[code].event_account_field, access_of(code)
+    told = {heard_of_another(form, field, access) for form in (frame, frame.decode())}
+    assert len(told) == 1
+    return told.pop()
+
+
+@pytest.mark.parametrize("code", EVENTS)
+def test_a_message_of_the_order_stream_about_another_account_is_told_from_ones_own(code):
+    assert heard(code, "ZZ999")
+    for own in ("AB123", "ab123", "", "A****"):
+        assert not heard(code, own)
+
+
+def test_what_is_no_text_names_no_account():
+    field, access = BROKERS["zerodha"].event_account_field, access_of("zerodha")
+    assert not heard_of_another(b'\x00\x01"user_id":"ZZ999"', field, access)
+    assert not heard_of_another("", field, access)
+
+
+def test_every_broker_whose_events_name_an_account_is_checked():
+    assert {code for code, broker in BROKERS.items() if broker.event_account_field is not None} == set(EVENTS)
 
 
 PROFILES = {

@@ -82,6 +82,7 @@ def test_nothing_given_means_the_documented_defaults() -> None:
         ("exit_share", 0.2),
         ("daily_loss_limit", None),
         ("excluded_brokers", ()),
+        ("freeze_quantities", {}),
         ("cancel_confirm_seconds", 5.0),
         ("parent_cancel_wait", 3.0),
         ("pre_open_send_window", (time(9, 0), time(9, 7))),
@@ -160,6 +161,11 @@ def test_a_broker_without_addresses_uses_its_own() -> None:
         ),
         ({"engine": {"excluded_brokers": ["alfa"]}}, "engine.excluded_brokers.alfa is not known; did you mean alpha?"),
         ({"engine": {"daily_loss_limit": -1}}, "engine.daily_loss_limit must be above zero"),
+        (
+            {"engine": {"freeze_quantities": {"NIFTY": 0}}},
+            "engine.freeze_quantities must be upper-case symbols with numbers of units above zero",
+        ),
+        ({"engine": {"freeze_quantities": {"NIFTY": "x"}}}, "engine.freeze_quantities.NIFTY must be a whole number"),
         ({"brokers": []}, "brokers must be an object"),
         ({"brokers": {"alfa": {}}}, "brokers.alfa is not known; did you mean alpha?"),
         ({"brokers": {"alpha": 1}}, "brokers.alpha must be an object"),
@@ -284,6 +290,7 @@ def test_environment_texts_take_the_type_of_their_key() -> None:
             "ONEBROKER_ENGINE_MARKETABLE_AFTER_SECONDS": "20",
             "ONEBROKER_ENGINE_DAILY_LOSS_LIMIT": "1000.10",
             "ONEBROKER_ENGINE_EXCLUDED_BROKERS": "alpha,beta",
+            "ONEBROKER_ENGINE_FREEZE_QUANTITIES": '{"NIFTY": 1800}',
             "ONEBROKER_ENGINE_PRE_OPEN_SEND_WINDOW": "09:00, 09:05",
             "ONEBROKER_ENGINE_SQUARE_OFF": '{"equity": "15:05"}',
             "ONEBROKER_BROKERS_BETA_ENABLED": "true",
@@ -301,6 +308,7 @@ def test_environment_texts_take_the_type_of_their_key() -> None:
     assert settings.engine.marketable_after_seconds == 20.0
     assert settings.engine.daily_loss_limit == Decimal("1000.10")
     assert settings.engine.excluded_brokers == ("alpha", "beta")
+    assert settings.engine.freeze_quantities == {"NIFTY": 1800}
     assert settings.engine.pre_open_send_window == (time(9, 0), time(9, 5))
     assert settings.engine.square_off.equity == time(15, 5)
     assert settings.brokers["beta"].daily_messages == 700

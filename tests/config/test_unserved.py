@@ -34,11 +34,7 @@ def test_defaults_say_nothing():
 @pytest.mark.parametrize(
     ("path", "sections"),
     [
-        ("engine.daily_loss_limit", {"engine": {"daily_loss_limit": 1000}}),
-        ("engine.check_funds", {"engine": {"check_funds": True}}),
         ("engine.marketable_limit_mode", {"engine": {"marketable_limit_mode": False}}),
-        ("service.place_list_maximum", {"service": {"place_list_maximum": 5}}),
-        ("charges.file", {"charges": {"file": "/tmp/charges"}}),
         ("brokers.zerodha.modifies_per_order", {"brokers": {"zerodha": {"modifies_per_order": 3}}}),
     ],
 )

@@ -126,11 +126,12 @@ def until(condition: Callable[[], Any], what: str | Callable[[], str], seconds: 
 
 class Demo:
     """One data directory and, while started, the process that serves it. Fewer instruments than the demo lists by itself
-    start it in two thirds of the time; tests/test_readme.py and test_newcomer.py have the whole list."""
+    start it in two thirds of the time; tests/test_readme.py and test_newcomer.py have the whole list. It has no past unless
+    that is asked for."""
 
-    def __init__(self, data_dir: Path, *options: str) -> None:
+    def __init__(self, data_dir: Path, *options: str, past: bool = False) -> None:
         few = () if "--instruments" in options else ("--instruments", "600")
-        self.data_dir, self.options = data_dir, (*few, *options)
+        self.data_dir, self.options = data_dir, (*few, *([] if past else ["--no-past"]), *options)
         self.port = free_port()
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None
@@ -395,11 +396,11 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def new_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Demo]]:
-    """Return `make(*options)`: a demo with a data directory of its own, not started; ended when the module is done."""
+    """Return `make(*options, past=False)`: a demo with a data directory of its own, not started; ended when the module is done."""
     made: list[Demo] = []
 
-    def make(*options: str) -> Demo:
-        made.append(Demo(tmp_path_factory.mktemp("demo") / "data", *options))
+    def make(*options: str, past: bool = False) -> Demo:
+        made.append(Demo(tmp_path_factory.mktemp("demo") / "data", *options, past=past))
         return made[-1]
 
     yield make

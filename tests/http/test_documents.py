@@ -119,3 +119,41 @@ async def test_the_page_lists_every_route_and_runs_nothing(client):
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in policy
+
+
+async def test_a_body_that_may_be_a_list_is_told_in_both_forms():
+    async def handler(request, services):
+        raise NotImplementedError
+
+    row = Route(
+        method="POST",
+        path="/api/thing",
+        handler=handler,
+        tag="test",
+        summary="A thing",
+        parameters=(
+            Parameter(name="size", place="body", kind="integer", required=True, doc="How much."),
+            Parameter(name="dry_run", place="body", kind="boolean", doc="Whether."),
+        ),
+        list_form=(
+            Parameter(name="orders", place="body", kind="array", required=True, doc="Which."),
+            Parameter(name="dry_run", place="body", kind="boolean", doc="Of all."),
+        ),
+        answers=(Answer(status=200, doc="Done"),),
+    )
+    body = openapi_document((row,))["paths"]["/api/thing"]["post"]["requestBody"]
+    size = {"type": "integer", "description": "How much."}
+    single, several = body["content"]["application/json"]["schema"]["oneOf"]
+    assert set(single["properties"]) == {"size", "dry_run"}
+    assert several == {
+        "type": "object",
+        "properties": {
+            "orders": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"size": size}, "required": ["size"]},
+                "description": "Which.",
+            },
+            "dry_run": {"type": "boolean", "description": "Of all."},
+        },
+        "required": ["orders"],
+    }

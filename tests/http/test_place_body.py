@@ -1,6 +1,6 @@
 """The place body, one test per sentence of spec 2 §8 in the order of its checks; nothing but Refusal ever comes out of it."""
 
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.synthetic import TYPES
+from onebroker.config.clock import IST
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Identity, Shape, option, security
 from onebroker.config.refusal import Refusal
 from onebroker.http.place_body import MOST_DEPTH, check_body, with_instrument
+from onebroker.http.today import Today
 
 BROKERS = ("upstox", "zerodha")
 SHARE = security("nse", "equities", "INFY")
@@ -24,6 +27,7 @@ GOOD = {
     "quantity": 10,
     "price": 100.05,
 }
+QUANTITY_WHOLE = "quantity must be a whole number of at least 1"
 NOT_NUMBERS = [True, False, "5", "", [], {}, [5]]
 
 
@@ -40,12 +44,24 @@ def instrument(identity: Identity = SHARE, tick_size: float | None = 0.05) -> In
     )
 
 
+class Nothing:
+    """A catalogue without instruments: parts of plans name none here."""
+
+    mapping_date = date(2026, 11, 23)
+
+    def instrument(self, instrument_id):
+        return None
+
+
+TODAY = Today(now=datetime(2026, 11, 23, 10, 0, tzinfo=IST), snapshot=Nothing(), brokers=BROKERS, freeze_table={})
+
+
 def checked(body, args=None):
     return check_body(body, args or {}, brokers=BROKERS)
 
 
 def placed(body, found=None):
-    return with_instrument(checked(body), body, found or instrument())
+    return with_instrument(checked(body), body, found or instrument(), TODAY)
 
 
 def attempt(body, found=None):
@@ -71,6 +87,10 @@ def changed(**fields):
 
 def without(*names):
     return {name: value for name, value in GOOD.items() if name not in names}
+
+
+def not_run(kind):
+    return f"the order engine does not run '{kind}' orders; it runs {', '.join(sorted(TYPES))}"
 
 
 def named(**fields):
@@ -346,7 +366,54 @@ def test_whole_ticks_are_judged_exactly_for_every_price(price, tick):
         assert "whole number of ticks" in tried.sentence
 
 
+# --- references --------------------------------------------------------------------------------------------------------
+
+MID = {"kind": " Mid "}
+
+
+@pytest.mark.parametrize(("order_type", "trigger"), [("LIMIT", {}), ("SL", {"trigger_price": 99})])
+def test_a_price_reference_stands_in_the_place_of_the_price(order_type, trigger):
+    order = placed({**without("price"), "order_type": order_type, "price_reference": MID, **trigger})
+    assert (order.price, order.references.price.kind, order.references.quantity) == (None, "mid", None)
+    assert placed(changed(price=0.01, price_reference=MID)).price is None  # it is the reference that counts
+
+
+@pytest.mark.parametrize(("order_type", "trigger"), [("MARKET", {}), ("SL-M", {"trigger_price": 99})])
+def test_an_order_without_a_price_takes_no_price_reference_either(order_type, trigger):
+    body = {**without("price"), "order_type": order_type, "price_reference": MID, **trigger}
+    assert refusal(body) == f"a {order_type} order takes no price"
+
+
+@pytest.mark.parametrize("kind", ["reduce_position", "liquidate_position"])
+def test_with_a_reference_to_a_position_the_quantity_may_be_left_out(kind):
+    order = placed({**without("quantity"), "quantity_reference": {"kind": kind}, "disclosed_quantity": 3})
+    assert (order.quantity, order.references.quantity.kind, order.references.typed_quantity) == (0, kind, None)
+    order = placed(changed(quantity_reference={"kind": kind}))
+    assert (order.quantity, order.references.typed_quantity) == (10, 10)
+    assert refusal(changed(quantity=11.5, quantity_reference={"kind": kind})) == QUANTITY_WHOLE
+    assert refusal(changed(quantity=0, quantity_reference={"kind": kind})) == QUANTITY_WHOLE
+
+
+@pytest.mark.parametrize("quantity", [None, 0, -5])
+def test_a_reference_that_takes_the_bodys_quantity_needs_one(quantity):
+    for kind in ("absolute", "add_to_position"):
+        sentence = f"a {kind} quantity_reference needs a quantity of at least 1"
+        assert refusal(changed(quantity=quantity, quantity_reference={"kind": kind})) == sentence
+
+
 # --- synthetic ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("bracket", "bracket"), (" Peg ", " Peg "), ("", ""), (5, "5"), ([], "[]")]
+)
+def test_a_type_that_the_engine_does_not_run_is_refused_with_those_it_runs(kind, shown):
+    assert refusal(changed(synthetic={"type": kind})) == not_run(shown)
+
+
+@pytest.mark.parametrize("synthetic", ["simple", 5, [], True])
+def test_synthetic_is_an_object(synthetic):
+    assert refusal(changed(synthetic=synthetic)) == "synthetic must be a JSON object"
 
 
 @pytest.mark.parametrize(
@@ -385,26 +452,28 @@ def test_a_simple_order_takes_no_other_setting(name):
 
 # --- the order of the checks -------------------------------------------------------------------------------------------
 
+NEEDS_QUANTITY = "a add_to_position quantity_reference needs a quantity of at least 1"
 STEPS = [
-    ({"orders": []}, "a list of orders is not served by this version, so nothing was sent"),
-    ({"price_reference": 5}, "price_reference must be a JSON object"),
-    ({"quantity_reference": {}}, "quantity_reference is not served by this version, so nothing was sent"),
-    ({"synthetic": {"type": "peg", "hold_limits": 5}}, "the order engine does not run 'peg' orders; it runs simple"),
     ({"transaction_type": "x"}, "transaction_type must be one of BUY, SELL"),
     ({"product": "x"}, "product must be one of CNC, MIS, NRML"),
     ({"order_type": "x"}, "order_type must be one of MARKET, LIMIT, SL, SL-M"),
     ({"validity": "x"}, "validity must be one of DAY, IOC"),
-    ({"quantity": 0}, "quantity must be a whole number of at least 1"),
+    ({"quantity": 0, "quantity_reference": None}, QUANTITY_WHOLE),
     ({"disclosed_quantity": -1}, "disclosed_quantity must be a whole number of at least 0"),
     ({"price": -1}, "price must be a number of at least 0"),
     ({"trigger_price": -1}, "trigger_price must be a number of at least 0"),
-    ({"price": None}, "a LIMIT order needs a price"),
+    ({"price": None, "price_reference": None}, "a LIMIT order needs a price"),
     ({"trigger_price": 5}, "a LIMIT order takes no trigger_price"),
+    ({"price_reference": 5}, "price_reference must be a JSON object"),
+    ({"quantity_reference": 5}, "quantity_reference must be a JSON object"),
+    ({"price_reference": {"kind": "mid", "offset_ticks": 0.5}}, "offset_ticks must be a whole number"),
+    ({"quantity_reference": {"kind": "add_to_position"}, "quantity": None}, NEEDS_QUANTITY),
     ({"after_market": 5}, "after_market must be true or false"),
     ({"dry_run": 5}, "dry_run must be true or false"),
     ({"tag": "-"}, "tag must be 1 to 20 letters and digits"),
     ({"instrument_id": "x"}, "instrument_id must be a UUID"),
     ({"broker": "x"}, "broker must be one of upstox, zerodha"),
+    ({"synthetic": {"type": "peg", "hold_limits": 5}}, not_run("peg")),
     ({"price": 0.01}, "price must be a whole number of ticks of 0.05"),
     ({"synthetic": {"hold_limits": 5, "watermark": 5}}, "hold_limits must be true or false"),
     ({"synthetic": {"watermark": 5, "x": 5}}, "watermark is worked out by the order engine, so it must not be sent"),
@@ -452,7 +521,11 @@ FIELDS = {
     | ANY_JSON,
     "dry_run": st.booleans() | ANY_JSON,
     "after_market": st.booleans() | ANY_JSON,
-    "price_reference": ANY_JSON,
+    "price_reference": st.fixed_dictionaries(
+        {"kind": st.sampled_from(["mid", "absolute"])}, optional={"price": ANY_JSON}
+    )
+    | ANY_JSON,
+    "quantity_reference": st.fixed_dictionaries({"kind": st.sampled_from(["absolute", "reduce_position"])}) | ANY_JSON,
 }
 
 
@@ -463,7 +536,8 @@ def test_no_json_object_raises_anything_but_a_refusal(body):
         assert tried.status == 400
         assert tried.sentence
     else:
-        assert 1 <= tried.quantity < 2**53
+        sized = tried.references is not None and tried.references.quantity is not None
+        assert (0 if sized else 1) <= tried.quantity < 2**53
 
 
 @given(st.data())

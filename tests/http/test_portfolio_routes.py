@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState, document_body, finish
 from onebroker.actors.portfolio.messages import Slice
@@ -30,11 +31,17 @@ BOOKS = {"orders": OrderBookAssembler, "trades": TradeBookAssembler}
 DETAILS, TRADES = PATHS["orders"], PATHS["trades"]
 
 
-class NoLegs:
+PARENT, INTENT = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+OWNER = LegOwner(parent_id=PARENT, leg_id="1", synthetic_type="plan", intent_id=INTENT, leg_role="root", tag=None)
+
+
+class OneLeg:
+    """Order 3 is the engine's."""
+
     version = 0
 
     def owner(self, broker, order_id, tag):
-        return None
+        return OWNER if order_id == "3" else None
 
 
 def order(order_id, status="OPEN"):
@@ -62,7 +69,7 @@ def state(services, resource, *, age=0.0, error=None):
     now = services.clock.epoch() - age
     book = resource if resource in BOOKS else "orders"
     catalogue = Published(CatalogueState(latest=None, published_today=False, reason=""))
-    assembler = BOOKS[book](catalogue, NoLegs())
+    assembler = BOOKS[book](catalogue, OneLeg())
     held = Slice(broker="dhan", resource=resource, rows=None if error else ROWS[book], received_at=now, error=error)
     reads = read_brokers(resource, ("dhan",), {"dhan": held}, now)
     usable = {read.broker: read.slice for read in reads if read.usable}
@@ -165,8 +172,11 @@ async def test_a_bad_limit_or_cursor_is_400(services, get, resource, query, sent
         ("status=complete", ["2"]),
         ("broker=dhan&limit=10000", ["1", "2", "3"]),
         ("broker=zerodha", []),
+        ("broker=DHAN", ["1", "2", "3"]),
         ("parent_id=p", []),
         ("intent_id=i", []),
+        (f"parent_id={PARENT.upper()}", ["3"]),
+        (f"intent_id={INTENT.upper()}&status=open", ["3"]),
         ("limit=1&cursor=1", ["2"]),
         ("cursor=99999999999999999999999", []),
     ],

@@ -1,1 +1,2 @@
-"""Choosing the broker of one leg: the hard checks in order, then the ranking (order-engine 4.1, 4.2)."""
+"""Choosing the broker of one leg: what refuses the order as a whole, the hard checks of each broker in order, the cost of each, then
+the ranking (order-engine 4)."""

@@ -6,12 +6,14 @@ from enum import StrEnum
 
 import attrs
 
-from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.choice.contract_size import ContractSize, differs
+from onebroker.actors.engine.choice.costs import Cost
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.protection import needs_stand_in
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Broker
 from onebroker.brokers.records import Listing
-from onebroker.config.instruments import bare_segment, calendar_of
+from onebroker.config.instruments import bare_segment
 from onebroker.config.messages import orders as texts
 from onebroker.config.money import is_multiple
 
@@ -24,6 +26,7 @@ class Why(StrEnum):
     FREEZE = "freeze"
     CAP = "cap"
     RATE = "rate"
+    PRICE = "price"
     OTHER = "other"
 
 
@@ -34,6 +37,8 @@ class Skipped:
     broker: str
     reason: str
     why: Why = Why.OTHER
+    limit: int | None = None
+    """Of FREEZE: the most units it would have taken in one order."""
 
 
 @attrs.frozen(kw_only=True)
@@ -42,17 +47,28 @@ class Candidate:
 
     broker: Broker
     view: SessionView
-    order: PlaceBody
-    excluded: bool
-    exit: bool
-    """Whether the order may use the rooms kept for exits."""
+    order: LegOrder
+    """As this broker would be sent it: a limit order where it takes no MARKET orders and the order has nowhere else to go."""
+    excluded: bool = False
     unanswered: int = 0
     """How many of the last orders it did not answer, while it is out for that."""
+    intraday_closed: bool = False
+    """Whether it already closes intraday positions for the day."""
+    size: ContractSize | None = None
+    """Of a currency or commodity contract."""
+    freeze: int | None = None
+    """Most units in one order here; None = not known."""
+    available: Decimal | None = None
+    """Free money in rupees; None = not known, or not looked at."""
+    needed: Decimal | None = None
+    """About how much money the order needs; likewise."""
+    cost: Cost | None = None
+    """None = a charge or the price is not known."""
 
     @property
     def only_way_out(self) -> bool:
         """Whether this is a close pinned to this broker: it has nowhere else to go."""
-        return self.exit and self.order.broker == self.broker.code
+        return self.order.closes and self.order.broker == self.broker.code
 
     @property
     def listing(self) -> Listing | None:
@@ -67,16 +83,6 @@ def first_failure(candidate: Candidate) -> Skipped | None:
     return next((failure for check in CHECKS if (failure := check(candidate)) is not None), None)
 
 
-def freeze_of(instrument: Instrument, code: str) -> int | None:
-    """Return the freeze quantity in units: of the broker's own file, else what the files agree on (order-engine 4.4).
-
-    None when no file knows one, which is then not checked.
-    """
-    listing = instrument.listings.get(code)
-    own = listing.freeze_quantity if listing is not None else None
-    return instrument.freeze_quantity if own is None else own
-
-
 def _skip(candidate: Candidate, reason: str, why: Why = Why.OTHER) -> Skipped:
     return Skipped(candidate.broker.code, reason, why)
 
@@ -84,6 +90,10 @@ def _skip(candidate: Candidate, reason: str, why: Why = Why.OTHER) -> Skipped:
 def _not_excluded(candidate: Candidate) -> Skipped | None:
     out = candidate.excluded and not candidate.only_way_out
     return _skip(candidate, texts.EXCLUDED_BY_CONFIGURATION) if out else None
+
+
+def _sends_orders(candidate: Candidate) -> Skipped | None:
+    return None if candidate.broker.capabilities.segments else _skip(candidate, texts.ORDERS_NOT_SENT)
 
 
 def _logged_in(candidate: Candidate) -> Skipped | None:
@@ -98,37 +108,56 @@ def _takes(candidate: Candidate) -> Skipped | None:
     """Segment, product, order type, validity, after-market and disclosed quantity, by the capability table."""
     can, order = candidate.broker.capabilities, candidate.order
     segment = order.instrument.identity.segment
-    calendar = calendar_of(segment)
     offered = (
         (segment in can.segments, order.product),
-        (order.product in can.products.get(calendar, ()), order.product),
-        (order.order_type in can.order_types.get(calendar, ()), order.order_type),
+        (order.product in can.products.get(order.calendar, ()), order.product),
+        (order.order_type in can.order_types_in(segment), order.order_type),
         (order.validity in can.validities, order.validity),
         (can.after_market or not order.after_market, "after_market"),
         (can.disclosed_quantity or not order.disclosed_quantity, "disclosed_quantity"),
     )
     refused = next((word for is_offered, word in offered if not is_offered), None)
-    return None if refused is None else _skip(candidate, texts.does_not_take(refused, bare_segment(segment)))
+    if refused is None:
+        return None
+    if refused == order.order_type and candidate.only_way_out and needs_stand_in(order, can.order_types_in(segment)):
+        return _skip(candidate, texts.NO_PRICE_KNOWN, Why.PRICE)
+    return _skip(candidate, texts.does_not_take(refused, bare_segment(segment)))
 
 
 def _whole_lots(candidate: Candidate) -> Skipped | None:
-    lot = candidate.listing.lot_size if candidate.listing else None
+    """By this broker's own lots; a contract's trusted size was compared before (`choose`)."""
+    lot = candidate.listing.lot_size if candidate.listing and candidate.size is None else None
     if lot is None or is_multiple(Decimal(candidate.order.quantity), Decimal(lot)):
         return None
     return _skip(candidate, texts.not_whole_lots(lot), Why.LOT)
 
 
+def _intraday_open(candidate: Candidate) -> Skipped | None:
+    return _skip(candidate, texts.INTRADAY_CLOSED) if candidate.intraday_closed else None
+
+
 def _contract_size(candidate: Candidate) -> Skipped | None:
-    if candidate.listing is None or candidate.listing.contract_units is not None:
+    listing, size = candidate.listing, candidate.size
+    if listing is None:
         return None
-    return _skip(candidate, texts.contract_size("unknown"), Why.CONTRACT_SIZE)
+    if listing.contract_units is None:
+        return _skip(candidate, texts.contract_size("unknown"), Why.CONTRACT_SIZE)
+    if size is not None and size.trusted is not None and differs(listing, size.trusted):
+        return _skip(candidate, texts.contract_size("differs"), Why.CONTRACT_SIZE)
+    return None
 
 
 def _under_freeze(candidate: Candidate) -> Skipped | None:
-    freeze = freeze_of(candidate.order.instrument, candidate.broker.code)
-    if freeze is None or candidate.order.quantity <= freeze:
+    if candidate.freeze is None or candidate.order.quantity <= candidate.freeze:
         return None
-    return _skip(candidate, texts.above_freeze(freeze), Why.FREEZE)
+    return Skipped(candidate.broker.code, texts.above_freeze(candidate.freeze), Why.FREEZE, candidate.freeze)
+
+
+def _has_money(candidate: Candidate) -> Skipped | None:
+    available, needed = candidate.available, candidate.needed
+    if available is None or needed is None or available >= needed or candidate.only_way_out:
+        return None
+    return _skip(candidate, texts.not_enough_money(available, needed))
 
 
 def _answers(candidate: Candidate) -> Skipped | None:
@@ -141,7 +170,7 @@ def _cap_left(candidate: Candidate) -> Skipped | None:
     room = candidate.view.room
     if room is None or room.daily_cap is None:
         return None
-    kept = 0 if candidate.exit else room.exit_reserve
+    kept = 0 if candidate.order.closes else room.exit_reserve
     if room.order_messages_today < room.daily_cap - kept:
         return None
     sentence = texts.daily_cap(candidate.broker.code, room.order_messages_today, room.daily_cap, kept)
@@ -150,12 +179,15 @@ def _cap_left(candidate: Candidate) -> Skipped | None:
 
 CHECKS: tuple[Check, ...] = (
     _not_excluded,
+    _sends_orders,
     _logged_in,
     _carries,
     _takes,
     _whole_lots,
+    _intraday_open,
     _contract_size,
     _under_freeze,
+    _has_money,
     _answers,
     _cap_left,
 )

@@ -1,75 +1,212 @@
-"""The choice as a whole: candidates in order, those skipped, and the answer when nobody is left (order-engine 4.1). Pure."""
+"""The choice as a whole: what refuses the order outright, candidates in order, those skipped, and the answer when nobody is left
+(order-engine 4, 4.1)."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure, freeze_of
-from onebroker.actors.engine.choice.ranking import ranked
-from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.messages import EngineAnswer, PlaceBody
+from onebroker.actors.engine.choice import funds
+from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure
+from onebroker.actors.engine.choice.contract_size import ContractSize, SizeStatus, contract_size
+from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
+from onebroker.actors.engine.choice.cutoffs import intraday_closed
+from onebroker.actors.engine.choice.freeze import freeze_of
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.pricing import expected_price, market_price, row_price
+from onebroker.actors.engine.choice.protection import needs_stand_in, stand_in, tick_of
+from onebroker.actors.engine.choice.ranking import ranked, reduces, sold_out_today
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.config.messages import orders as texts
+from onebroker.config.money import is_multiple
+from onebroker.config.sections import IntradayCutoff
+
+_log = logging.getLogger("onebroker.choice")
+
+_NO_CUTOFF = IntradayCutoff()
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class Choice:
-    candidates: tuple[Candidate, ...]
+    order: LegOrder
+    candidates: tuple[Candidate, ...] = ()
     """Best first."""
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[Skipped, ...] = ()
     """By code."""
+    cost_order: tuple[str, ...] = ()
+    """Codes of the candidates and of those only the daily cap stopped, the cheapest first."""
+    refusal: EngineAnswer | None = None
+    """Why nobody gets it, whatever brokers there are: the day's loss, the contract's size."""
 
 
-def choose(order: PlaceBody, doors: EngineDoors) -> Choice:
-    """Check every broker (or the pinned one alone) as it stands now."""
-    passed, skipped = [], []
-    for code, door in doors.sessions.items():
-        if order.broker not in (None, code):
-            continue
-        candidate = Candidate(
-            broker=door.broker,
-            view=door.view.value,
-            order=order,
-            excluded=code in doors.excluded_brokers,
-            exit=order.closes_position,
-            unanswered=doors.failures.unanswered(code, doors.clock.monotonic()),
-        )
-        failure = first_failure(candidate)
-        if failure is None:
-            passed.append(candidate)
-        else:
+@attrs.frozen(kw_only=True)
+class _Facts:
+    """What is the same for every broker."""
+
+    order: LegOrder
+    now: datetime
+    price: Decimal | None
+    """Rupees, for cost and margin."""
+    levies: Levies | None
+    size: ContractSize | None
+
+
+def choose(order: LegOrder, doors: EngineDoors) -> Choice:
+    """Check every broker (or the pinned one alone) as it stands now: first what refuses the order as a whole, then broker by broker.
+
+    While the day is locked only those are left whose position the whole order reduces (order-engine 4.7).
+    """
+    size = contract_size(order.instrument)
+    now, price = doors.clock.now(), expected_price(order, doors.quotes)
+    levies = levies_of(order, price, doors.charges, now.date())
+    facts = _Facts(order=order, now=now, price=price, levies=levies, size=size)
+    candidates = list(_candidates(facts, doors))
+    locked = None if order.exit else doors.loss.value.refusal(doors.clock.monotonic())
+    if locked is not None and not any(map(reduces, candidates)):
+        return Choice(order=order, refusal=locked)
+    if (refusal := _size_refusal(order, size)) is not None:
+        return Choice(order=order, refusal=refusal)
+    able, skipped = [], []
+    for candidate in candidates:
+        failure = _locked_out(candidate, locked) or first_failure(_with_money(candidate, facts, doors))
+        if failure is not None:
             skipped.append(failure)
-    return Choice(tuple(ranked(passed)), tuple(sorted(skipped, key=lambda skip: skip.broker)))
+        if failure is None or failure.why is Why.CAP:
+            able.append(attrs.evolve(candidate, cost=_cost(candidate, facts, doors)))
+    in_order, capped = ranked(able), {failure.broker for failure in skipped}
+    return Choice(
+        order=order,
+        candidates=tuple(candidate for candidate in in_order if candidate.broker.code not in capped),
+        skipped=by_code(skipped),
+        cost_order=tuple(candidate.broker.code for candidate in in_order),
+    )
 
 
-def none_left(order: PlaceBody, skipped: tuple[Skipped, ...]) -> EngineAnswer:
-    """Return the refusal when no broker can take the order: one status for the whole."""
+def by_code(skipped: Iterable[Skipped]) -> tuple[Skipped, ...]:
+    """Return them as answers show them."""
+    return tuple(sorted(skipped, key=lambda skip: skip.broker))
+
+
+def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
+    """Return the refusal when no broker can take the order: one status for the whole. `skipped` are all that were passed over."""
+    order, rows = choice.order, by_code(skipped)
     extra: dict[str, object] = {
-        "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in skipped],
+        "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in rows],
         "instrument_id": order.instrument.instrument_id,
     }
-    whys = {skip.why for skip in skipped}
-    if order.broker is not None and len(skipped) == 1 and not whys & {Why.CAP, Why.RATE}:
-        return _refused(409, texts.pinned_cannot(order.broker, skipped[0].reason), extra)
+    if choice.refusal is not None:
+        return attrs.evolve(choice.refusal, body={**choice.refusal.body, **extra})
+    whys = {skip.why for skip in rows}
+    if whys == {Why.PRICE}:
+        return _refused(409, rows[0].reason, extra)
+    if order.broker is not None and len(rows) == 1 and not whys & {Why.CAP, Why.RATE}:
+        return _refused(409, texts.pinned_cannot(order.broker, rows[0].reason), extra)
     if whys == {Why.CAP}:
-        return _refused(429, skipped[0].reason, extra)
+        return _refused(429, _first_in_cost_order(choice, rows).reason, extra)
     if whys == {Why.RATE}:
         return _refused(503, texts.RATE_BUDGET_FULL, extra)
     if whys == {Why.LOT}:
         return _refused(400, texts.whole_lots("quantity", _smallest_lot(order)), extra)
     if whys == {Why.FREEZE}:
-        return _refused(400, texts.send_sliced(_largest_freeze(order, skipped)), extra)
+        return _refused(400, texts.send_sliced(max(skip.limit or 0 for skip in rows)), extra)
     if whys == {Why.CONTRACT_SIZE}:
-        return _refused(503, texts.CONTRACT_SIZE_NOT_AGREED, {**extra, "contract_size_status": "unknown"})
+        size = contract_size(order.instrument)
+        status = SizeStatus.UNKNOWN if size is None else size.status
+        return _refused(503, texts.CONTRACT_SIZE_NOT_AGREED, {**extra, "contract_size_status": status.value})
     return _refused(503, texts.NO_BROKER, extra)
 
 
-def _smallest_lot(order: PlaceBody) -> int:
+# --- one broker ---------------------------------------------------------------------------------------------------------
+
+
+def _candidates(facts: _Facts, doors: EngineDoors) -> Iterator[Candidate]:
+    order = facts.order
+    for code, door in doors.sessions.items():
+        if order.broker in (None, code):
+            cutoff = doors.intraday_cutoffs.get(code, _NO_CUTOFF)
+            yield Candidate(
+                broker=door.broker,
+                view=door.view.value,
+                order=_as_sent(order, door, doors),
+                excluded=code in doors.excluded_brokers,
+                unanswered=doors.failures.unanswered(code, doors.clock.monotonic()),
+                intraday_closed=intraday_closed(order, cutoff, facts.now),
+                size=facts.size,
+                freeze=freeze_of(order.instrument, code, doors.settings.freeze_quantities),
+            )
+
+
+def _as_sent(order: LegOrder, door: SessionDoor, doors: EngineDoors) -> LegOrder:
+    """Return the order as this broker would get it: a close that has nowhere else to go, with a limit where it takes no MARKET
+    (order-engine 4.9); unchanged without a price."""
+    code, segment = door.broker.code, order.instrument.identity.segment
+    taken = door.broker.capabilities.order_types_in(segment)
+    if not order.closes or order.broker != code or not needs_stand_in(order, taken):
+        return order
+    market = market_price(order, doors.quotes) or row_price(order, code, door.view.value)
+    return stand_in(order, market, doors.settings.protection_bands, tick_of(order, code)) or order
+
+
+def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | None:
+    if locked is None or reduces(candidate):
+        return None
+    return Skipped(candidate.broker.code, str(locked.body["error"]))
+
+
+def _with_money(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Candidate:
+    if not doors.settings.check_funds or reduces(candidate):
+        return candidate
+    return attrs.evolve(
+        candidate,
+        available=funds.available(facts.order, candidate.broker.code, doors.funds.value),
+        needed=funds.needed(facts.order, facts.price, _cost(candidate, facts, doors)),
+    )
+
+
+def _cost(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Cost | None:
+    cost = cost_of(
+        facts.order,
+        candidate.broker.code,
+        facts.levies,
+        doors.charges,
+        facts.now.date(),
+        lot=lot_of(facts.order, candidate.listing),
+        dp_paid=sold_out_today(candidate),
+    )
+    if cost is None and facts.levies is not None:
+        order = facts.order
+        _log.info(
+            "%s has no brokerage for %s %s, so it comes last", candidate.broker.code, order.product, order.segment
+        )
+    return cost
+
+
+# --- the order as a whole -----------------------------------------------------------------------------------------------
+
+
+def _size_refusal(order: LegOrder, size: ContractSize | None) -> EngineAnswer | None:
+    """Refuse a contract whose size brokers do not agree on, and quantities that are not whole lots of it (order-engine 4.3)."""
+    if size is None:
+        return None
+    if size.trusted is None:
+        return _refused(503, texts.CONTRACT_SIZE_NOT_AGREED, {"contract_size_status": size.status.value})
+    for name, quantity in (("quantity", order.quantity), ("disclosed_quantity", order.disclosed_quantity)):
+        if not is_multiple(Decimal(quantity), Decimal(size.trusted)):
+            return _refused(400, texts.whole_lots(name, size.trusted), {})
+    return None
+
+
+def _first_in_cost_order(choice: Choice, skipped: tuple[Skipped, ...]) -> Skipped:
+    places = {code: place for place, code in enumerate(choice.cost_order)}
+    return min(skipped, key=lambda skip: places.get(skip.broker, len(places)))
+
+
+def _smallest_lot(order: LegOrder) -> int:
     lots = [listing.lot_size for listing in order.instrument.listings.values() if listing.lot_size]
     return min(lots, default=1)
-
-
-def _largest_freeze(order: PlaceBody, skipped: tuple[Skipped, ...]) -> int:
-    """Return the most units that one of those passed over would have taken in one order."""
-    known = (freeze_of(order.instrument, skip.broker) for skip in skipped)
-    return max((freeze for freeze in known if freeze is not None), default=0)
 
 
 def _refused(status: int, sentence: str, extra: dict[str, object]) -> EngineAnswer:

@@ -94,6 +94,17 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
     assert [child.name for child in folder.iterdir()] == ["x.arrow"]
 
 
+async def test_a_kept_file_that_is_gone_when_the_worker_reads_it_is_said(market, tmp_path):
+    builder = ProcessBuilder(tmp_path)
+    with trio.fail_after(60):
+        files = await kept(builder, market.bodies)
+        (gone,) = files["upstox"].bodies
+        gone.unlink()
+        report = await builder.build(Downloads(files=files, lost={}, day=market.DAY), tmp_path / "x.arrow")
+    assert report.lost == {"upstox": "its file is empty"}
+    assert report.brokers["zerodha"].rows == len(market.names["zerodha"])
+
+
 async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
     with trio.fail_after(60):

@@ -229,6 +229,16 @@ def test_a_lot_of_unknown_size_is_the_size_on_which_all_who_say_agree(market):
     }  # fmt: skip
 
 
+def test_a_broker_that_takes_the_size_from_the_others_does_not_tell_one(market):
+    frames = {
+        "a": market.frame(CRUDE | {"broker_token": "1", "lot_size": 100, "contract_units": 1}),
+        "c": market.frame(CRUDE | {"broker_token": "2", "lot_size": 1, "contract_units": None}),
+    }
+    row = only(merge(frames)[0])
+    assert [(one["lot_size"], one["contract_units"]) for one in row["listings"]] == [(100, 1), (None, 100)]
+    assert row["lot_size"] == 100
+
+
 @pytest.mark.parametrize(
     "others",
     [

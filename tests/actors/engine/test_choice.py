@@ -1,24 +1,33 @@
 """Which broker gets an order, who is passed over and why, and the refusal when nobody is left (order-engine 4.1, 4.3-4.6)."""
 
+from datetime import date
+from decimal import Decimal
+
 import attrs
 import msgspec
 import pytest
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.checks import CHECKS, Candidate, Skipped, Why, first_failure
-from onebroker.actors.engine.choice.choose import none_left
-from onebroker.actors.engine.choice.ranking import ranked
-from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.choice.choose import Choice, none_left
+from onebroker.actors.engine.choice.contract_size import ContractSize, SizeStatus
+from onebroker.actors.engine.choice.costs import Cost
+from onebroker.actors.engine.choice.freeze import freeze_of, most_per_order
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.choice.ranking import ranked, sold_out_today
 from onebroker.actors.sessions.view import LoginState, SessionView
-from onebroker.brokers.records import HoldingRow, Listing, PositionRow
+from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.transport.budget import BudgetRoom
-from onebroker.config.instruments import identity_from_fields
+from onebroker.config.instruments import identity_from_fields, option
 
 BROKERS = build_registry()
 LISTING = Listing(
     broker_token="1", tradingsymbol="A", exchange="NSE", lot_size=5, tick_size=0.05, freeze_quantity=100, contract_units=1
 )  # fmt: skip
+
+
+OPTION = option("nse", "equity_index_options", "NIFTY", date(2026, 11, 24), 25000, "CE")
 
 
 def instrument(segment="nse_equities", listings=None):
@@ -31,15 +40,16 @@ def instrument(segment="nse_equities", listings=None):
 
 def order(**changes):
     fields = {
-        "instrument": instrument(), "transaction_type": "BUY", "product": "CNC", "order_type": "MARKET",
-        "validity": "DAY", "quantity": 10, "disclosed_quantity": 0, "price": None, "trigger_price": None,
-        "after_market": False, "tag": None, "broker": None, "closes_position": False, "sent": {}, **changes,
+        "instrument": instrument(), "transaction_type": "BUY", "product": "CNC", "order_type": "MARKET", "quantity": 10,
+        **changes,
     }  # fmt: skip
-    return PlaceBody(**fields)
+    return LegOrder(**fields)
 
 
 def room(**changes):
-    known = {"entry_room": 8, "order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, **changes}
+    second = changes.pop("second", 8)
+    known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, **changes}
+    known["order_windows"] = {"second": second, "minute": 3}
     fields = {field.name: None for field in attrs.fields(BudgetRoom)}
     return BudgetRoom(**{**fields, **known})
 
@@ -48,23 +58,27 @@ def candidate(code="zerodha", **changes):
     view = changes.pop("view", {})
     body = changes.pop("order", order())
     shown = SessionView(broker=code, **{"login": LoginState.LIVE, "room": room(), **view})
-    return Candidate(
-        broker=BROKERS[code], view=shown, order=body, **{"excluded": False, "exit": body.closes_position, **changes}
-    )
+    return Candidate(**{"broker": BROKERS[code], "view": shown, "order": body, "freeze": 100, **changes})
 
 
 WITHOUT_SIZE = {"zerodha": msgspec.structs.replace(LISTING, contract_units=None)}
 CURRENCY = instrument("nse_currency_futures")
+ORDERLESS = attrs.evolve(
+    BROKERS["zerodha"], capabilities=attrs.evolve(BROKERS["zerodha"].capabilities, segments=frozenset())
+)
 NEARLY_SPENT = {"room": room(order_messages_today=90, daily_cap=100, exit_reserve=10)}
 
 FAILING = (
     ("excluded by configuration", {"excluded": True}),
+    ("orders are not sent to this broker", {"broker": ORDERLESS}),
     ("zerodha has no login in Redis", {"view": {"login": LoginState.NEEDED}}),
     ("does not carry this instrument", {"order": order(instrument=instrument(listings={"upstox": LISTING}))}),
     ("does not take CNC orders in currency_futures", {"order": order(instrument=CURRENCY)}),
     ("quantity is not a whole number of lots of 5", {"order": order(quantity=7)}),
+    ("intraday orders are closed for today", {"intraday_closed": True}),
     ("contract size unknown", {"order": order(instrument=instrument(listings=WITHOUT_SIZE))}),
     ("quantity is above the freeze quantity of 100", {"order": order(quantity=105)}),
+    ("has 99.50 available and the order needs about 100.00", {"available": Decimal("99.5"), "needed": Decimal(100)}),
     ("did not answer its last 3 orders", {"unanswered": 3}),
     (
         "zerodha has been sent 90 order messages today, and the last 10 of its 100 are kept for orders that close a position",
@@ -109,35 +123,49 @@ def with_freeze(zerodha, upstox, agreed=100):
     return attrs.evolve(instrument(listings=listings), freeze_quantity=agreed)
 
 
-@pytest.mark.parametrize(("own", "agreed", "most"), [(None, 100, 100), (200, 100, 200), (50, 100, 50)])
-def test_the_freeze_quantity_is_the_brokers_own_or_else_what_the_files_agree_on(own, agreed, most):
-    found = with_freeze(own, None, agreed)
-    assert first_failure(candidate(order=order(instrument=found, quantity=most))) is None
-    failure = first_failure(candidate(order=order(instrument=found, quantity=most + 5)))
-    assert (failure.reason, failure.why) == (f"quantity is above the freeze quantity of {most}", Why.FREEZE)
+@pytest.mark.parametrize(
+    ("own", "agreed", "most"), [(None, 100, 100), (200, 100, 100), (50, 100, 50), (3, 100, 100), (100, None, 100)]
+)
+def test_the_freeze_quantity_is_what_most_files_say_and_never_more_than_the_brokers_own(own, agreed, most):
+    assert freeze_of(with_freeze(own, None, agreed), "zerodha", {}) == most
 
 
 def test_a_freeze_quantity_no_file_knows_is_not_checked():
-    assert first_failure(candidate(order=order(instrument=with_freeze(None, None, None), quantity=10**9))) is None
+    assert freeze_of(with_freeze(None, None, None), "zerodha", {}) is None
+    assert first_failure(candidate(order=order(quantity=10**9), freeze=None)) is None
+
+
+def test_the_operators_freeze_quantity_of_an_underlying_decides():
+    found = attrs.evolve(with_freeze(50, None), identity=OPTION)
+    assert freeze_of(found, "zerodha", {"NIFTY": 1800}) == 1800
+    assert freeze_of(found, "zerodha", {"BANKNIFTY": 600}) == 50
+    assert freeze_of(found, "zerodha", {"NIFTY": 4}) == 50  # less than a lot is no value
+
+
+def test_what_fits_into_one_order_is_whole_lots():
+    assert most_per_order(with_freeze(None, None, 103), "zerodha", {}) == 100
+    assert most_per_order(with_freeze(None, None, None), "zerodha", {}) is None
 
 
 def test_above_every_freeze_quantity_the_answer_names_the_largest_that_was_possible():
-    skipped = tuple(Skipped(code, "above", Why.FREEZE) for code in ("upstox", "zerodha"))
-    answer = none_left(order(instrument=with_freeze(150, None), quantity=500), skipped)
+    skipped = tuple(first_failure(candidate(code, order=order(quantity=500), freeze=limit)) for code, limit in
+                    (("upstox", 100), ("zerodha", 150)))  # fmt: skip
+    assert [skip.reason for skip in skipped] == [f"quantity is above the freeze quantity of {n}" for n in (100, 150)]
+    answer = none_left(Choice(order=order(quantity=500)), skipped)
     assert answer.status == 400
     assert answer.body["error"] == "quantity is above the freeze quantity of 150, so send it as a freeze_slicer"
 
 
 def test_a_close_pinned_to_a_broker_is_stopped_neither_by_the_exclusion_list_nor_by_unanswered_orders():
-    close = order(broker="zerodha", closes_position=True)
+    close = order(broker="zerodha", closes=True)
     assert first_failure(candidate(order=close, excluded=True, unanswered=3)) is None
     assert first_failure(candidate(order=order(broker="zerodha"), excluded=True)) is not None
 
 
 def test_a_close_may_use_the_whole_daily_cap():
-    assert first_failure(candidate(order=order(closes_position=True), view=NEARLY_SPENT)) is None
+    assert first_failure(candidate(order=order(closes=True), view=NEARLY_SPENT)) is None
     spent = {"room": room(order_messages_today=100, daily_cap=100, exit_reserve=10)}
-    failure = first_failure(candidate(order=order(closes_position=True), view=spent))
+    failure = first_failure(candidate(order=order(closes=True), view=spent))
     assert failure.reason == "zerodha has been sent 100 order messages today, which is all of its 100"
 
 
@@ -145,11 +173,60 @@ def codes(*candidates):
     return [one.broker.code for one in ranked(candidates)]
 
 
-def test_the_broker_with_most_room_comes_first_then_fewest_messages_then_the_code():
-    zerodha, upstox = candidate(), candidate("upstox")
+def cost(rupees):
+    lines = dict.fromkeys(("exchange", "regulator", "stamp", "transaction_tax", "gst", "dp"), 0)
+    return Cost(brokerage=round(rupees * 100), **lines)
+
+
+def test_the_cheapest_broker_comes_first_and_one_whose_cost_is_not_known_last():
+    cheap, dear = candidate(cost=cost(7.5)), candidate("upstox", cost=cost(20))
+    assert codes(dear, cheap) == ["zerodha", "upstox"]
+    assert codes(candidate("upstox", cost=cost(1), view={"room": room(second=0)}), cheap) == ["upstox", "zerodha"]
+    assert codes(candidate("angelone"), dear) == ["upstox", "angelone"]
+
+
+def test_of_equal_cost_the_one_with_most_room_a_second_comes_first_then_fewest_messages_then_the_code():
+    zerodha, upstox = candidate(cost=cost(5)), candidate("upstox", cost=cost(5))
     assert codes(zerodha, upstox) == ["upstox", "zerodha"]
-    assert codes(candidate("upstox", view={"room": room(entry_room=3)}), zerodha) == ["zerodha", "upstox"]
-    assert codes(candidate("upstox", view={"room": room(order_messages_today=4)}), zerodha) == ["zerodha", "upstox"]
+    assert codes(attrs.evolve(upstox, view=with_room(second=3)), zerodha) == ["zerodha", "upstox"]
+    assert codes(attrs.evolve(upstox, view=with_room(order_messages_today=4)), zerodha) == ["zerodha", "upstox"]
+    assert codes(attrs.evolve(upstox, view=with_room(closed_seconds=0.4)), zerodha) == ["zerodha", "upstox"]
+
+
+def with_room(**changes):
+    return SessionView(broker="upstox", login=LoginState.LIVE, room=room(**changes))
+
+
+def test_holders_come_before_cheaper_brokers():
+    sell = order(transaction_type="SELL")
+    holder = candidate(order=sell, view={"holdings": (holding(10),)}, cost=cost(20))
+    assert codes(candidate("upstox", order=sell, cost=cost(0)), holder) == ["zerodha", "upstox"]
+
+
+def test_the_broker_of_earlier_pieces_comes_before_all_others():
+    piece = order(transaction_type="SELL", prefer="upstox")
+    holder = candidate(order=piece, view={"holdings": (holding(10),)}, cost=cost(0))
+    assert codes(holder, candidate("upstox", order=piece, cost=cost(20))) == ["upstox", "zerodha"]
+
+
+def test_what_could_not_be_read_last_makes_nobody_a_holder():
+    sell = order(transaction_type="SELL")
+    view = {"holdings": (holding(10),), "read_errors": {"holdings": "no answer"}}
+    assert codes(candidate(order=sell, view=view), candidate("upstox", order=sell)) == ["upstox", "zerodha"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sold"),
+    [({}, True), ({"filled_quantity": 0}, False), ({"product": "MIS"}, False), ({"transaction_type": "BUY"}, False),
+     ({"instrument_token": "2"}, False)],
+)  # fmt: skip
+def test_the_depository_is_paid_once_an_instrument_and_day(changes, sold):
+    fields = {
+        "order_id": "1", "status": "OPEN", "transaction_type": "SELL", "product": "CNC", "order_type": "LIMIT",
+        "validity": "DAY", "instrument_token": "1", "tradingsymbol": "A", "exchange": "NSE", "quantity": 9,
+        "filled_quantity": 4, **changes,
+    }  # fmt: skip
+    assert sold_out_today(candidate(view={"orders": {"1": OrderRow(**fields)}})) is sold
 
 
 def holding(quantity, **changes):
@@ -196,8 +273,9 @@ def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces
         ),
         (
             (Why.FREEZE, Why.FREEZE), 400,
-            "quantity is above the freeze quantity of 100, so send it as a freeze_slicer",
+            "quantity is above the freeze quantity of 0, so send it as a freeze_slicer",
         ),
+        ((Why.PRICE,), 409, "reason 0"),
         ((Why.FREEZE, Why.OTHER), 503, "no broker can take this order now"),
         ((Why.OTHER, Why.CAP), 503, "no broker can take this order now"),
         ((), 503, "no broker can take this order now"),
@@ -205,11 +283,37 @@ def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces
 )  # fmt: skip
 def test_when_nobody_is_left_the_answer_says_what_they_share(whys, status, error):
     skipped = tuple(Skipped(f"broker {n}", f"reason {n}", why) for n, why in enumerate(whys))
-    answer = none_left(order(), skipped)
+    answer = none_left(Choice(order=order()), skipped)
     assert (answer.status, answer.body["error"]) == (status, error)
     assert answer.body["skipped"] == [{"broker": one.broker, "reason": one.reason} for one in skipped]
 
 
 @pytest.mark.parametrize(("why", "status"), [(Why.OTHER, 409), (Why.LOT, 409), (Why.CAP, 429), (Why.RATE, 503)])
 def test_a_pinned_broker_that_cannot_is_a_409_except_for_cap_and_rate(why, status):
-    assert none_left(order(broker="zerodha"), (Skipped("zerodha", "reason", why),)).status == status
+    assert none_left(Choice(order=order(broker="zerodha")), (Skipped("zerodha", "reason", why),)).status == status
+
+
+def test_of_several_capped_brokers_the_sentence_is_that_of_the_cheapest():
+    skipped = tuple(Skipped(code, f"{code} is spent", Why.CAP) for code in ("angelone", "upstox", "zerodha"))
+    answer = none_left(Choice(order=order(), cost_order=("zerodha", "angelone", "upstox")), skipped)
+    assert (answer.status, answer.body["error"]) == (429, "zerodha is spent")
+    assert [one["broker"] for one in answer.body["skipped"]] == ["angelone", "upstox", "zerodha"]
+
+
+@pytest.mark.parametrize(
+    ("listing", "reason"),
+    [
+        ({"lot_size": 100, "contract_units": 100}, None),
+        ({"lot_size": 100, "contract_units": 1}, None),
+        ({"lot_size": None, "contract_units": 100}, None),
+        ({"lot_size": 10, "contract_units": 10}, "contract size differs"),
+        ({"lot_size": 10, "contract_units": 1}, "contract size differs"),
+        ({"lot_size": None, "contract_units": 10}, "contract size differs"),
+        ({"lot_size": None, "contract_units": None}, "contract size unknown"),
+    ],
+)
+def test_a_broker_outside_the_majority_gets_no_order_of_a_contract(listing, reason):
+    listed = instrument("mcx_commodity_futures", {"zerodha": msgspec.structs.replace(LISTING, **listing)})
+    size = ContractSize(SizeStatus.MAJORITY, 100)
+    failure = first_failure(candidate(order=order(instrument=listed, product="NRML", quantity=100), size=size))
+    assert (failure.reason if failure else None) == reason

@@ -1,10 +1,15 @@
 """What a dry run shows of a broker's request: everything but what is secret (order-engine 5.4)."""
 
+from decimal import Decimal
+
 import msgspec
 import pytest
+import trio
 
 from onebroker.actors.engine.dry_run import shown_request
+from onebroker.actors.engine.reading import stored_parent
 from onebroker.brokers.requests import CallKind, WireRequest
+from tests.actors.conftest import Day
 
 URL = "https://broker.test/orders/regular"
 
@@ -41,3 +46,66 @@ def test_a_secret_is_shown_neither_in_the_url_nor_in_a_body_at_any_depth(name):
 @pytest.mark.parametrize("name", ["instrument_token", "symboltoken"])
 def test_the_brokers_name_of_the_instrument_is_no_secret(name):
     assert shown(body=f"{name}=NSE_EQ|1".encode())["body"] == {name: "NSE_EQ|1"}
+
+
+def price_near(day, share, factor):
+    tick = Decimal(repr(share.tick_size))
+    return (day.exchange.market(share.instrument_id).last_price * Decimal(factor) / tick).quantize(Decimal(1)) * tick
+
+
+async def test_the_cost_shown_is_that_of_the_broker_chosen_and_the_order_goes_there(autojump_clock):
+    with trio.fail_after(86_400):
+        day = Day(brokers=("fivepaisa", "zerodha"))
+        async with day.market(), day.service():
+            share = day.equity()
+            price = price_near(day, share, "0.98")
+            body = day.body(share, price=price, product="MIS", quantity=20)
+            answer = await day.place(body, dry_run=True, intent_id="dry")
+            assert list(answer.body) == [
+                "dry_run", "broker", "instrument_id", "tag", "request", "order", "estimated_cost", "skipped", "timing_ms",
+                "intent_id",
+            ]  # fmt: skip
+            shown, value = answer.body["estimated_cost"], float(20 * price)
+            assert answer.body["broker"] == "zerodha"
+            assert list(shown) == [
+                "total", "brokerage", "exchange", "regulator", "stamp", "transaction_tax", "gst", "dp"
+            ]  # fmt: skip
+            assert shown["brokerage"] == pytest.approx(min(20, value * 0.0003), abs=0.006)
+            assert shown["stamp"] == pytest.approx(value * 0.00003, abs=0.006)
+            assert shown["total"] == pytest.approx(sum(shown.values()) - shown["total"])
+            placed = await day.place(body)
+            assert (placed.status, placed.body["broker"]) == (200, "zerodha")
+            assert [one["broker"] for one in day.messages("place")] == ["zerodha"]
+
+
+async def test_a_close_at_a_broker_that_takes_no_market_orders_is_shown_and_sent_as_a_protected_limit(autojump_clock):
+    with trio.fail_after(86_400):
+        day = Day(brokers=("shoonya",))
+        async with day.market(), day.service():
+            share = day.equity()
+            bought = await day.place(day.body(share, price=price_near(day, share, "1.02"), product="MIS"))
+            assert bought.status == 200, bought.body
+            view = day.sessions["shoonya"].view
+            token = share.listings["shoonya"].broker_token
+
+            def held():
+                return [row for row in view.value.positions if row.instrument_token == token and row.quantity == 10]
+
+            await day.until(held, 120)
+            close = day.body(
+                share, transaction_type="SELL", product="MIS", broker="shoonya", closes_position=True, price=None
+            )
+            assert close.order_type == "MARKET"
+            shown = (await day.place(close, dry_run=True, intent_id="dry")).body["order"]
+            assert shown["order_type"] == "LIMIT"
+            last = Decimal(repr(held()[0].last_price))
+            assert last * Decimal("0.975") <= shown["price"] < last
+            sold = await day.place(close, intent_id="i-2")
+            assert sold.status == 200, sold.body
+            record = await stored_parent(day.store, sold.body["parent_id"])
+            assert (record["legs"][0]["order_type"], record["body"]) == ("LIMIT", {})
+            assert len(day.messages("place")) == 2
+            unpinned = day.body(share, transaction_type="SELL", product="MIS", price=None)
+            assert (await day.place(unpinned, intent_id="i-3")).body["skipped"] == [
+                {"broker": "shoonya", "reason": "does not take MARKET orders in equities"}
+            ]

@@ -2,9 +2,11 @@
 
 import attrs
 import msgspec
+import trio
 
+from onebroker.actors.engine.intents import Intent, IntentKind, answered, taken_up
 from onebroker.actors.engine.messages import Place
-from onebroker.actors.engine.reading import KeptAnswer, kept_answer
+from onebroker.actors.engine.reading import KeptAnswer, Waiting, kept_answer
 from onebroker.actors.store import keys
 
 INTENT = "i-1"
@@ -61,3 +63,20 @@ async def test_a_dry_run_keeps_nothing(day, autojump_clock):
         await day.place(day.body(day.equity()), intent_id=INTENT, dry_run=True)
         found = await kept_answer(day.store, INTENT, now=day.clock.epoch(), keep_seconds=300)
         assert found is None
+
+
+async def test_a_change_waits_until_it_is_answered_and_then_its_answer_is_kept_as_long_as_an_orders(
+    day, autojump_clock
+):
+    async with day.market(), day.service():
+        placed = await day.place(day.body(day.equity()), intent_id=INTENT)
+        change = Intent(intent_id="c-1", kind=IntentKind.MODIFY, body={"quantity": 5})
+        await day.store.commit(*taken_up(change, placed.body["parent_id"]))
+        keep = {"now": day.clock.epoch(), "keep_seconds": 300}
+        assert await kept_answer(day.store, "c-1", **keep) == Waiting()
+        await day.store.commit(*answered(change, b'{"status": 200, "response": {}}', 300))
+        found = await kept_answer(day.store, "c-1", **keep)
+        assert isinstance(found, KeptAnswer)
+        assert found.status == 200
+        await trio.sleep(301)
+        assert await kept_answer(day.store, "c-1", **keep) is None

@@ -15,6 +15,8 @@ from onebroker.actors.history.memory import MemoryHistory
 from onebroker.config.instruments import security
 
 _TEST_SECONDS = 60
+_MOCKED_SECONDS = 60 * 24 * 3600
+"""Under a mocked clock, where weeks pass in a second."""
 SHARE = security("nse", "equities", "ONE").instrument_id
 OTHER = security("nse", "equities", "OTHER").instrument_id
 
@@ -24,10 +26,11 @@ def pytest_itemcollected(item):
     test = getattr(item, "obj", None)
     if not inspect.iscoroutinefunction(test):
         return
+    seconds = _MOCKED_SECONDS if "autojump_clock" in item.fixturenames else _TEST_SECONDS
 
     @functools.wraps(test)
     async def with_deadline(**fixtures):
-        with trio.fail_after(_TEST_SECONDS):
+        with trio.fail_after(seconds):
             await test(**fixtures)
 
     item.obj = with_deadline

@@ -297,3 +297,12 @@ def collect(nursery: trio.Nursery, mailbox: Mailbox[Message], count: int = 1) ->
     for _ in range(count):
         nursery.start_soon(ask)
     return outcomes
+
+
+async def test_it_can_be_looked_up_whether_a_message_waits() -> None:
+    mailbox = running_mailbox()
+    await mailbox.address.tell("first")
+    assert mailbox.holds(lambda message: message == "first")
+    assert not mailbox.holds(lambda message: message == "second")
+    await take(mailbox, 1)
+    assert not mailbox.holds(lambda message: message == "first")

@@ -4,13 +4,13 @@ still and the documents, read over HTTP, must agree with the exchange's ledger t
 import contextlib
 import json
 import random
-from collections import Counter, defaultdict
-from decimal import Decimal
+from collections import Counter
 from pathlib import Path
 
 import attrs
 import msgspec
 import trio
+from ledger_judge import NO_RESULT, TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
 
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -23,33 +23,17 @@ from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.token.state import connected, hold
 from onebroker.brokers.records import Tick
-from onebroker.brokers.registry import build_registry
+from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.simulator.model import NewOrder, SimRefusal
-from onebroker.config.money import paise, rupees
 from onebroker.config.sections import ServiceSettings
-from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.app import build_app
 from onebroker.http.composition import broker_health
 from onebroker.http.services import Services
 
-TEN = tuple(build_registry())
 ORDERS = 300
 SETTLED_SECONDS = 62
 """By then every broker has been read again since the market stood still, but for holdings."""
-STATUSES = {
-    "open": "OPEN", "complete": "COMPLETE", "cancelled": "CANCELLED", "rejected": "REJECTED", "expired": "EXPIRED",
-}  # fmt: skip
-PER_ORDER = frozenset({"icicidirect"})
-"""Brokers whose trade book has one averaged row for each order instead of its fills."""
-NO_RESULT = frozenset({"groww", "icicidirect"})
-"""Brokers whose positions do not say what is realized or unrealized, or no last price."""
-
-
-FROM_CLOSE = frozenset({"kotakneo", "shoonya"})
-"""Brokers whose results of carried contracts count from the previous close."""
-FROM_AVERAGES = {"dhan": Decimal("0.0001")}
-"""Brokers that work results out from averages: rupees by which the rounding of these moves a result, for each unit."""
-PAISA = Decimal("0.01")
 
 
 class NoQuotes:
@@ -213,121 +197,11 @@ async def judge(day, documents, traders):
     assert min(traders.placed[way] for way in ("engine", "elsewhere")) > ORDERS / 6
     # Only the engine puts a token of its own into a broker's tag field.
     ours = {(order.broker, order.order_id) for order in day.exchange.all_orders() if order.new.tag is not None}
-    judge_orders(day, book, ours)
-    judge_trades(day, trades, ours)
-    judge_positions(day, positions)
-    judge_funds(day, funds)
-    judge_holdings(day, holdings)
-
-
-def judge_orders(day, book, ours):
-    """As many orders as the ledger has, each as the exchange has it; the engine's columns on the engine's orders."""
-    exact = {(order.broker, order.order_id): order for order in day.exchange.all_orders()}
-    shown = {(row["broker"], row["order_id"]): row for row in book["orders"]}
-    assert shown.keys() == exact.keys()
-    assert book["summary"]["count"] == len(exact)
-    assert book["summary"]["by_status"] == Counter(STATUSES[order.status.value] for order in exact.values())
-    filled = 0
-    for key, order in exact.items():
-        row = shown[key]
-        assert (row["status"], row["instrument_id"]) == (STATUSES[order.status.value], order.new.instrument_id)
-        assert (row["quantity"], row["filled_quantity"]) == (order.quantity, order.filled_quantity)
-        assert (row["transaction_type"], row["product"]) == (order.new.side.value, order.new.product.value)
-        columns = [row[name] for name in ("engine_parent_id", "synthetic_type", "intent_id", "leg_role")]
-        assert all(columns) if key in ours else columns == [None] * 4
-        filled += paise(float(Decimal(row["filled_quantity"]) * Decimal(str(row["average_price"]))))
-    assert paise(book["summary"]["filled_value"]) == filled
-
-
-def judge_trades(day, book, ours):
-    """Every unit and every rupee of the ledger's fills, order by order."""
-    quantities, values, counts = Counter(), Counter(), Counter()
-    for fill in day.exchange.ledger.fills():
-        quantities[fill.broker, fill.order_id] += fill.quantity
-        values[fill.broker, fill.order_id] += fill.quantity * fill.price
-        counts[fill.broker] += 1
-    told, told_values, told_counts = Counter(), Counter(), Counter()
-    for row in book["trades"]:
-        told[row["broker"], row["order_id"]] += row["quantity"]
-        told_values[row["broker"], row["order_id"]] += Decimal(str(row["value"]))
-        told_counts[row["broker"]] += 1
-        assert (row["engine_parent_id"] is not None) == ((row["broker"], row["order_id"]) in ours)
-    assert told == quantities
-    for key, value in values.items():
-        if key[0] not in PER_ORDER:
-            assert told_values[key] == value
-    for code in TEN:
-        if code not in PER_ORDER:
-            assert told_counts[code] == counts[code]
-    assert paise(book["summary"]["total_value"]) == sum(paise(float(value)) for value in told_values.values())
-
-
-def judge_positions(day, document):
-    """Positions are carried units and fills; realized and unrealized together are cash moved and what is held at its mark."""
-    shown = {}
-    for row in document["net"]:
-        for own in row["by_broker"]:
-            shown[own["broker"], row["instrument_id"], row["product"]] = own
-        assert row["quantity"] == sum(own["quantity"] for own in row["by_broker"])
-    units = defaultdict(int)
-    for fill in day.exchange.ledger.fills():
-        product = POSITION_PRODUCTS[fill.product]
-        units[fill.broker, fill.instrument_id, product] += Side(fill.side).sign * fill.quantity
-    judged = Counter()
-    for code in TEN:
-        for position in day.exchange.account(code).positions():
-            key = (code, position.instrument_id, POSITION_PRODUCTS[position.product])
-            assert position.quantity == units[key] + position.overnight_quantity
-            if position.quantity or key in shown:
-                assert shown[key]["quantity"] == position.quantity, key
-            if key in shown and code not in NO_RESULT and shown[key]["pnl"]["total"] is not None:
-                units_traded = position.day_buy_quantity + position.day_sell_quantity
-                spared = FROM_AVERAGES.get(code, Decimal(0)) * units_traded
-                assert abs(Decimal(str(shown[key]["pnl"]["total"])) - worth(day, code, position)) <= PAISA + spared, key
-                judged[code] += 1
-    assert set(judged) == set(TEN) - NO_RESULT
-    whole = sum(paise(row["pnl"]["realized"] or 0) for row in document["net"])
-    assert paise(document["summary"]["realized"]) == whole
-
-
-def worth(day, code, position):
-    """Return what a position has brought in since it was carried in, at its mark now."""
-    market = day.exchange.account(code).market(position.instrument_id)
-    carried_at = market.previous_close if code in FROM_CLOSE else position.overnight_price
-    cash = position.day_sell_value - position.day_buy_value
-    return cash + position.quantity * market.last_price - position.overnight_quantity * carried_at
-
-
-def judge_funds(day, document):
-    """The document is the sum of the brokers' own figures, and its identity holds."""
-    summary = document["summary"]
-    own = sum(paise(one["available_balance"]) for one in document["brokers"])
-    assert paise(summary["available_balance"]) == own
-    assert summary["total_balance"] == rupees(paise(summary["available_balance"]) + paise(summary["margin_utilized"]))
-    exact = sum((day.exchange.account(code).funds().available for code in TEN), Decimal(0))
-    assert abs(Decimal(own) / 100 - exact) <= len(TEN) * PAISA
-
-
-def judge_holdings(day, document):
-    """Every unit that the accounts hold, in one row a company; what was sold today stands in positions too, so it is left out."""
-    isins = lambda instrument_id: day.exchange.contract(instrument_id).isin  # noqa: E731
-    sold = {
-        isins(fill.instrument_id)
-        for fill in day.exchange.ledger.fills()
-        if (fill.product, fill.side) == (Product.CNC, Side.SELL)
-    }
-    held = [(isins(one.instrument_id), one) for code in TEN for one in day.exchange.account(code).holdings()]
-    units, pledged = Counter(), Counter()
-    for isin, holding in held:
-        units[isin] += holding.total_quantity
-        pledged[isin] += holding.collateral_quantity
-    shown = {row["isin"]: row for row in document["holdings"]}
-    assert shown.keys() == units.keys()
-    for isin in units.keys() - sold:
-        assert shown[isin]["quantity"] == units[isin]
-        assert shown[isin]["collateral_quantity"] <= pledged[isin]  # 5paisa and Kotak Neo do not tell pledged units apart
-    assert len(units.keys() - sold) > 10
-    assert paise(document["summary"]["total_investment"]) == sum(paise(row["invested_value"]) for row in shown.values())
+    judge_orders(day.exchange, book, ours)
+    judge_trades(day.exchange, trades, ours)
+    assert set(judge_positions(day.exchange, positions)) == set(TEN) - NO_RESULT
+    judge_funds(day.exchange, funds)
+    assert judge_holdings(day.exchange, holdings) > 10
 
 
 class TurnsBack:
@@ -382,3 +256,31 @@ async def test_a_broker_that_reopens_a_finished_order_is_not_believed_and_health
         health = await documents.get("/api/health")
         assert health["brokers"]["zerodha"]["contradictions"] > 0
         assert health["brokers"]["upstox"]["contradictions"] == 0
+
+
+PATHS = {
+    "funds": "/api/portfolio/funds", "holdings": "/api/portfolio/holdings", "positions": "/api/portfolio/positions",
+    "orders": "/api/orders/details", "trades": "/api/orders/trades",
+}  # fmt: skip
+
+
+async def test_when_every_broker_refuses_inside_a_200_each_document_is_a_502_with_its_brokers(day, autojump_clock):
+    day.__init__(brokers=TEN)
+    async with day.service(), kept(day) as documents:
+        await day.until(lambda: all(usable(documents, resource) == set(TEN) for resource in PATHS), 600)
+        for path in PATHS.values():
+            await documents.get(path)  # asserts a 200
+        day.simulator.fault("all", FaultKind.REFUSAL_IN_200)
+        await day.until(lambda: not any(usable(documents, resource) for resource in PATHS), 600)
+        for resource, path in PATHS.items():
+            answer = await documents.client.get(path, headers={"access-token": "day-token"})
+            body = json.loads(await answer.get_data())
+            assert (answer.status_code, body["error"]) == (502, f"Unable to retrieve {resource} information")
+            assert {one["broker"]: one["status"] for one in body["brokers"]} == dict.fromkeys(TEN, "unreadable")
+            assert all(one.get("error") for one in body["brokers"] if resource == "funds")
+
+
+def usable(documents, resource):
+    """The brokers that are in a document now."""
+    state = documents.published[resource].value
+    return set() if state is None else {read.broker for read in state.reads if read.usable}

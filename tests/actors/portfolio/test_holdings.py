@@ -3,12 +3,18 @@
 import json
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
+from onebroker.actors.history.memory import MemoryHistory
+from onebroker.actors.portfolio.day_closes import AGAIN_SECONDS, StoredDayCloses
 from onebroker.actors.portfolio.holdings import Held, HoldingsAssembler, join
 from onebroker.brokers.records import HoldingRow
+from onebroker.config.clock import Clock, from_epoch
 from onebroker.config.instruments import Exchange, Identity, Shape, security
 from onebroker.config.money import paise, value_paise
 
@@ -83,7 +89,7 @@ def test_the_price_is_the_live_quote_then_the_last_broker_read_then_the_day_cand
 ) -> None:
     quotes = world.Quotes()
     closes: dict[str, float] = {}
-    assembler = HoldingsAssembler(world.catalogue(snapshot), quotes, closes.get)
+    assembler = HoldingsAssembler(world.catalogue(snapshot), quotes, SimpleNamespace(close=closes.get))
 
     def held(broker: str, token: str, price: float | None, age: float) -> object:
         return world.slice_of(
@@ -239,3 +245,38 @@ def test_units_and_money_are_conserved_to_the_paisa(world: SimpleNamespace, book
         )
         assert paise(shown["summary"]["total_investment"]) == cost
     assert document(world, assembler, *reversed(slices)) == shown
+
+
+async def put_closes(history, tmp_path, instrument_id, closes, now):
+    """Store day candles of the last days, the newest last."""
+    times = [int(now * MICROSECONDS) - (len(closes) - place) * 86_400 * MICROSECONDS for place in range(len(closes))]
+    rows = {"instrument_id": instrument_id, "minutes": 1440, "time": times, "volume": 1, "oi": None}
+    rows |= dict.fromkeys(("open", "high", "low"), 1.0)
+    file = tmp_path / "candles.parquet"
+    pl.DataFrame({**rows, "close": closes}).select(pl.col(name).cast(kind) for name, kind in CANDLE_SCHEMA.items()).write_parquet(file)  # fmt: skip
+    await history.put_candles(file)
+
+
+@pytest.mark.parametrize("token", ["408065", ""])
+async def test_a_holding_without_any_price_is_worth_its_last_stored_day_close(
+    world, snapshot, tmp_path, token, autojump_clock
+):
+    """Also one that its broker names by ISIN alone."""
+    clock, history = Clock.following_trio(from_epoch(world.NOW)), MemoryHistory()
+    assembler = HoldingsAssembler(world.catalogue(snapshot), world.Quotes(), StoredDayCloses(history, clock))
+    held = world.slice_of("zerodha", "holdings", world.holding(ISIN, instrument_token=token, average_price=90.0))
+
+    async def row():
+        await assembler.prepare(world.by_broker(held), None)
+        (only,) = document(world, assembler, held)["holdings"]
+        return only["last_price"], only["current_value"]
+
+    history.fail_with(HistoryError("away"))
+    assert await row() == (None, None)
+    history.come_back()
+    await put_closes(history, tmp_path, INFY_NSE.instrument_id, [98.0, 99.5], clock.epoch())
+    assert await row() == (99.5, 995.0)
+    await put_closes(history, tmp_path, INFY_NSE.instrument_id, [98.0, 99.5, 100.25], clock.epoch())
+    assert await row() == (99.5, 995.0)  # what was asked is not asked again at every build
+    await trio.sleep(AGAIN_SECONDS)
+    assert await row() == (100.25, 1002.5)

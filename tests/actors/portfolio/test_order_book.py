@@ -1,6 +1,7 @@
 """The order book (spec 2 §2.2, 2.4, 3.1)."""
 
 import json
+from fractions import Fraction
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -11,7 +12,6 @@ from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.brokers.records import OrderRow
 from onebroker.config.instruments import security
-from onebroker.config.money import paise, value_paise
 from onebroker.config.vocabulary import is_finished
 
 OWNER = LegOwner(parent_id="p", leg_id="l", synthetic_type="plan", intent_id="i", leg_role="root", tag="mine")
@@ -93,17 +93,13 @@ def test_a_leg_that_becomes_known_later_shows_without_a_new_read(world: SimpleNa
     assert document(world, assembler, held)["orders"][0]["engine_parent_id"] == "p"
 
 
-def test_a_finished_order_stays_finished_and_the_contradiction_is_counted(world: SimpleNamespace) -> None:
+def test_a_finished_order_stays_finished_whatever_is_told_of_it_later(world: SimpleNamespace) -> None:
     assembler = fresh(world)
-    done = world.order("1", status="COMPLETE", filled_quantity=10)
-    content = world.finish(assembler.assemble(world.by_broker(world.slice_of("a", "orders", done))))
-    assert content.contradictions == 0
+    document(world, assembler, world.slice_of("a", "orders", world.order("1", status="COMPLETE", filled_quantity=10)))
     for word in ("OPEN", "CANCELLED"):
         again = world.slice_of("a", "orders", world.order("1", status=word))
         (row,) = document(world, assembler, again)["orders"]
         assert (row["status"], row["filled_quantity"]) == ("COMPLETE", 10)
-    content = world.finish(assembler.assemble(world.by_broker(again)))
-    assert content.contradictions == 2
 
 
 def test_late_figures_of_a_finished_order_are_taken(world: SimpleNamespace) -> None:
@@ -150,8 +146,8 @@ def test_the_summary_counts_every_order_once_and_sums_to_the_paisa(
     every = [row for rows in books.values() for row in rows]
     assert shown["summary"]["count"] == len(shown["orders"]) == len(every)
     assert sum(shown["summary"]["by_status"].values()) == len(every)
-    value = sum(value_paise(row.filled_quantity, row.average_price) for row in every)
-    assert paise(shown["summary"]["filled_value"]) == value
+    value = sum(Fraction(str(row.average_price)) * row.filled_quantity for row in every)
+    assert abs(Fraction(str(shown["summary"]["filled_value"])) - value) <= Fraction(1, 200)  # rounded once, at the end
     keys = [(row["broker"], row["order_timestamp"] or "", row["order_id"]) for row in shown["orders"]]
     assert keys == sorted(keys)
     turned = [world.slice_of(broker, "orders", *reversed(rows)) for broker, rows in reversed(books.items())]

@@ -197,7 +197,9 @@ def test_units_and_money_are_conserved_to_the_paisa(
 def test_a_row_in_contracts_of_unknown_size_has_no_units_and_costs_no_other_row_its_own(world):
     snapshot = world.Snapshot()
     gold = snapshot.add(security("nse", "equities", "GOLD"), tokens={"a": "G", "b": "G"})
-    known = world.position("k", instrument_token="G", quantity=100, buy_quantity=100, buy_value=1000.0, average_price=10.0)
+    known = world.position(
+        "k", instrument_token="G", quantity=100, buy_quantity=100, buy_value=1000.0, average_price=10.0
+    )
     unknown = in_contracts(
         world.position("k", instrument_token="G", quantity=-2, sell_quantity=2, sell_value=20.0, unrealized=-3.5)
     )

@@ -12,7 +12,7 @@ TWICE = 2
 
 
 class Loop:
-    """A clock that moves with the work done: a step of the build, and each turn of somebody else."""
+    """A processor clock that moves with the work done: a step of the build, and each turn of somebody else."""
 
     def __init__(self, others_seconds):
         self.seconds, self.others_seconds = 0.0, others_seconds
@@ -36,7 +36,7 @@ class Loop:
             nursery.start_soon(self.others)
             await trio.lowlevel.checkpoint()
             began = self.seconds
-            assert await run_steps(self.steps(), SimpleNamespace(monotonic=lambda: self.seconds)) == "built"
+            assert await run_steps(self.steps(), SimpleNamespace(thread_seconds=lambda: self.seconds)) == "built"
             nursery.cancel_scope.cancel()
         return self.seconds - began
 

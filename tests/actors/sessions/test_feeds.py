@@ -8,12 +8,15 @@ import trio
 
 from onebroker.actors.sessions.messages import Watch
 from onebroker.actors.sessions.view import FeedView, joined
+from onebroker.brokers.registry import BROKERS
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 
 CODES = ["zerodha", "upstox"]
+NAMING = [broker.code for broker in BROKERS if broker.event_account_field is not None]
+"""Brokers whose order stream names the account."""
 REAL = calendar_from_documents(exchange_documents())
 
 
@@ -269,3 +272,62 @@ async def test_ticks_do_not_publish_the_view_again_and_again(day, world, nursery
             await trio.sleep(0.05)
         # Twelve reads and five signs of life in five seconds, each published once.
         assert published.version - before <= 30 * 4
+
+
+class Misrouted:
+    """A transport whose text frames, once `account` is set, name another account than that one."""
+
+    def __init__(self, inner):
+        self._inner, self.account, self.renamed = inner, None, 0
+
+    async def __aenter__(self):
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised):
+        return await self._inner.__aexit__(*raised)
+
+    async def send(self, request, timeout_seconds):
+        return await self._inner.send(request, timeout_seconds)
+
+    async def connect(self, address, timeout_seconds):
+        return _Renamed(await self._inner.connect(address, timeout_seconds), self)
+
+
+class _Renamed:
+    def __init__(self, inner, over):
+        self._inner, self._over = inner, over
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    async def receive(self):
+        frame = await self._inner.receive()
+        account = self._over.account
+        if account is None or not isinstance(frame, str) or f'"{account}"' not in frame:
+            return frame
+        self._over.renamed += 1
+        return frame.replace(f'"{account}"', '"ZZ999999"')
+
+
+@pytest.mark.parametrize("code", NAMING)
+async def test_a_message_about_another_account_is_counted_as_corrupt_and_is_no_order_of_ours(
+    day, world, code, autojump_clock
+):
+    day.__init__(brokers=(code,))
+    transport = Misrouted(day.open_transport())
+    day.open_transport = lambda: transport
+    async with day.market(), day.service():
+        await day.until(lambda: order_feed(day, code).connected)
+        share, order_id = await rested(day, world, code)
+        before = order_feed(day, code).corrupt_frames
+        gateway = day.simulator.gateways[code]
+        transport.account = day.exchange.account(code).client_id
+        gateway.dialect.handle, handle = _deaf(gateway), gateway.dialect.handle
+        day.simulator.set_price(share.instrument_id, world.low(share) - 5)
+        await trio.sleep(5)
+        assert transport.renamed
+        assert order_feed(day, code).corrupt_frames > before
+        assert day.sessions[code].view.value.orders[order_id].filled_quantity == 0
+        gateway.dialect.handle = handle
+        await day.until(lambda: day.sessions[code].view.value.orders[order_id].filled_quantity == 10, 120)

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from onebroker.actors.store.durable import Durable, MemoryDurable, SqliteDurable
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import DailyLoad, Factor
 from onebroker.actors.store.merged import Merged
 from onebroker.config.instruments import option, security
 
@@ -53,3 +53,26 @@ async def test_an_instrument_entered_by_hand_keeps_its_identity(durable: Durable
     assert await durable.history_instrument(expired.instrument_id) == expired
     assert await durable.history_instrument(SHARE.instrument_id) == SHARE
     assert await durable.history_instrument(OTHER.instrument_id) is None
+
+
+async def test_how_far_the_daily_load_has_come_stands_by_market(durable: Durable) -> None:
+    assert await durable.daily_loads() == ()
+    equity = DailyLoad(market="nse equity", last_day=date(2026, 11, 20), loaded_at=1.5, instruments=3, failed=1)
+    commodity = attrs.evolve(equity, market="mcx commodity", failed=0)
+    for load in (equity, commodity, later := attrs.evolve(equity, last_day=date(2026, 11, 23), failed=0)):
+        await durable.put_daily_load(load)
+    assert await durable.daily_loads() == (commodity, later)
+
+
+async def test_what_a_backfill_has_done_stands_in_order_until_it_is_forgotten_or_grows_old(durable: Durable) -> None:
+    for name, at, body in (
+        ("a", 10.0, b"1"),
+        ("b", 11.0, b"x"),
+        ("a", 12.0, b"2"),
+        ("a", 12.0, b"2"),
+        ("c", 5.0, b"old"),
+    ):
+        await durable.add_backfill_part(name, at, body)
+    assert await durable.backfill_parts("a") == (b"1", b"2", b"2")
+    await durable.forget_backfill("a", 6.0)
+    assert [await durable.backfill_parts(name) for name in "abc"] == [(), (b"x",), ()]

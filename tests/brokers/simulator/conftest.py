@@ -23,13 +23,17 @@ class Floor:
     """An exchange of 300 contracts whose wall clock stands still until it is told to move."""
 
     def __init__(
-        self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, journal=None, seed=1, number=300
-    ):
+        self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, journal=None, seed=1, number=300,
+        past_calendar=None,
+    ):  # fmt: skip
         self.moment = start.timestamp()
         self.clock = Clock(wall=lambda: self.moment)
         self.faults = Faults(self.clock)
         self.journal = journal or MemoryJournal()
-        self._made = {"brokers": brokers, "number": number, "seed": seed, "calendar": calendar or always_open()}
+        self._made = {
+            "brokers": brokers, "number": number, "seed": seed, "calendar": calendar or always_open(),
+            "past_calendar": past_calendar,
+        }  # fmt: skip
         self.exchange = self._open()
 
     def _open(self):

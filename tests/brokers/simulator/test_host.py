@@ -81,7 +81,7 @@ async def test_every_broker_is_announced_and_then_the_control_address(running):
     assert line["stream_url"].startswith("ws://127.0.0.1:")
     assert line["credentials"] == {"api_key": "key-1"}
     assert line["session"]["access_token"].startswith("minted-")
-    assert list(running.lines[-1]) == ["control_url"]
+    assert list(running.lines[-1]) == ["control_url", "made"]
 
 
 async def test_a_price_set_over_http_moves_the_market_and_fills_what_it_crosses(running):

@@ -343,10 +343,26 @@ def test_calls_of_the_day_are_capped_until_7_in_the_morning():
     assert budget.room(READ, Priority.READ, at(8 * 3600, evening))
 
 
+def test_candles_of_the_past_leave_half_of_every_window_of_calls_to_others():
+    budget = Budget(Windows(), Windows(second=10, minute=100, day=40))
+    sent = 0
+    while budget.room(HISTORY, Priority.BULK, at(float(sent // 100))):
+        budget.take(HISTORY, Priority.BULK, at(float(sent // 100)))
+        sent += 1
+    assert sent == 3  # of a second's ten two are kept for exits, five for everybody else
+    assert [budget.room(READ, Priority.READ, at(0.5)), budget.room(HISTORY, Priority.BULK, at(0.5))] == [True, False]
+    for second in range(1, 30):
+        while budget.room(HISTORY, Priority.BULK, at(float(second * 2))):
+            budget.take(HISTORY, Priority.BULK, at(float(second * 2)))
+            sent += 1
+    assert sent == 12  # of a day's forty eight are kept for exits, twenty for everybody else
+    assert budget.room(READ, Priority.READ, at(60.0))
+
+
 def test_the_daily_cap_of_order_messages_keeps_a_tenth_for_exits_and_never_stops_a_cancel():
     budget = Budget(Windows(day=20), Windows())
     take(budget, 18, 0.0, priority=Priority.ENTRY)
-    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 2, 0, 0, 0]
+    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 2, 0, 0, 0, 0]
     with pytest.raises(DailyCapReached) as caught:
         budget.take(ORDER, Priority.ENTRY, at(0.0))
     assert (caught.value.sent, caught.value.cap, caught.value.reserve) == (18, 20, 2)

@@ -55,6 +55,33 @@ async def test_waiters_are_served_by_priority_and_then_in_order_of_arrival(autoj
     assert served == [priority.name + turn for priority in sorted(names) for turn in "ab"]
 
 
+async def test_candles_of_the_past_come_after_whoever_waits_and_leave_room_for_who_comes(autojump_clock, clock):
+    gate = BudgetGate(Budget(Windows(), Windows(second=4, minute=40)), clock, most_waiting=500)
+    served = []
+
+    async def wait(kind, priority):
+        await gate.acquire(kind, priority, trio.current_time() + 600)
+        served.append((trio.current_time(), priority))
+
+    with trio.fail_after(600):
+        began = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            for _ in range(30):
+                nursery.start_soon(wait, CallKind.HISTORY, Priority.BULK)
+            await trio.sleep(20.5)
+            asked = trio.current_time()
+            async with trio.open_nursery() as others:
+                others.start_soon(wait, READ, Priority.READ)
+                others.start_soon(wait, ORDER, Priority.ENTRY)
+            assert trio.current_time() == asked
+            await trio.sleep(30)
+            nursery.cancel_scope.cancel()
+    bulk = [at for at, priority in served if priority is Priority.BULK]
+    # Of forty calls a minute eight are kept for exits and twenty for everybody else.
+    assert max(sum(at <= other < at + 60 for other in bulk) for at in bulk) == 12
+    assert bulk[0] == began
+
+
 async def test_at_the_deadline_the_wait_ends_and_nothing_is_counted(autojump_clock, clock):
     gate = gate_of(clock, order_windows=Windows(minute=2))
     began = trio.current_time()
@@ -189,3 +216,60 @@ def test_however_many_wait_the_windows_hold_and_nobody_with_time_is_forgotten(ar
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     assert len(times) == len(arrivals)
     assert all(sum(start <= time < start + 1.0 for time in times) <= limit for start in times)
+
+
+async def test_hundreds_that_wait_do_not_all_look_at_the_budget_whenever_room_appears(
+    autojump_clock, clock, monkeypatch
+):
+    """What a message costs does not grow with the number of those that wait behind it."""
+    gate, count, served = gate_of(clock, order_windows=Windows(second=10), most_waiting=1000), 400, []
+    looks, wait_seconds = [], Budget.wait_seconds
+    monkeypatch.setattr(Budget, "wait_seconds", lambda *asked: looks.append(1) or wait_seconds(*asked))
+
+    async def one(number):
+        place = await gate.acquire(ORDER, Priority.ENTRY, trio.current_time() + 120)
+        served.append(number)
+        await trio.sleep(0.2)
+        gate.landed(place)
+
+    with trio.fail_after(120):
+        async with trio.open_nursery() as nursery:
+            for number in range(count):
+                nursery.start_soon(one, number)
+                await trio.lowlevel.checkpoint()
+    assert sorted(served) == list(range(count))
+    assert all(abs(number - turn) < 10 for turn, number in enumerate(served))  # those of one moment in any order
+    assert len(looks) < 20 * count
+
+
+@pytest.mark.parametrize("leaves", ["at its deadline", "by itself"])
+async def test_when_the_first_in_line_leaves_the_next_keeps_its_time(autojump_clock, clock, leaves):
+    gate = gate_of(clock, order_windows=Windows(second=1, minute=3))
+    for _ in range(2):  # one of three is kept for exits
+        await gate.acquire(ORDER, Priority.ENTRY, trio.current_time() + 5)
+    began, got = trio.current_time(), []
+
+    async def first():
+        scope.deadline = trio.current_time() + (1 if leaves == "by itself" else 1000)
+        with scope:
+            await gate.acquire(ORDER, Priority.ENTRY, trio.current_time() + 2)
+
+    async def second():
+        await gate.acquire(ORDER, Priority.ENTRY, trio.current_time() + 100)
+        got.append(trio.current_time() - began)
+
+    scope = trio.CancelScope()
+    with trio.fail_after(100):
+        async with trio.open_nursery() as nursery:
+            if leaves == "at its deadline":
+                nursery.start_soon(refused, first)
+            else:
+                nursery.start_soon(first)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(second)
+    assert 55 < got[0] < 61  # the minute's window, of which two seconds had passed
+
+
+async def refused(wait):
+    with pytest.raises(BudgetFull):
+        await wait()

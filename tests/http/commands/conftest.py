@@ -14,9 +14,15 @@ _NOT_SETTINGS = {"broker", "credentials", "session"}
 
 
 @pytest.fixture
-def simulator(tmp_path):
+def codes():
+    """The brokers; a module may have others."""
+    return CODES
+
+
+@pytest.fixture
+def simulator(tmp_path, codes):
     """The lines of the simulated brokers and the control URL, by code and as `control`; the process as `process`."""
-    command = [sys.executable, "-m", "onebroker.brokers.simulator", "--brokers", ",".join(CODES), "--instruments", "100",
+    command = [sys.executable, "-m", "onebroker.brokers.simulator", "--brokers", ",".join(codes), "--instruments", "100",
                "--data-dir", str(tmp_path / "simulator"), "--until-stdin-closes"]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         said = {"process": process}
@@ -29,14 +35,14 @@ def simulator(tmp_path):
 
 
 @pytest.fixture
-def config(tmp_path, simulator):
+def config(tmp_path, simulator, codes):
     """A settings file over those brokers, its secrets for its owner only; and the port of its service."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "s"']
     lines.append('calendar = "always_open"')
-    for code in CODES:
+    for code in codes:
         said = simulator[code]
         own = {name: value for name, value in said.items() if name not in _NOT_SETTINGS}
         own.setdefault("login_url", said["rest_url"])

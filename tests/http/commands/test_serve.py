@@ -1,8 +1,12 @@
-"""`onebroker serve` that cannot start: one sentence and its exit code."""
+"""`onebroker serve`: one that cannot start says why in one sentence with its exit code; one that runs has settled."""
 
+import json
 import socket
 import subprocess
 import sys
+from urllib.request import Request, urlopen
+
+KEYS = {"api-key": "k", "api-secret": "s"}
 
 
 def test_a_redis_that_is_not_there_is_said_in_a_sentence(tmp_path):
@@ -22,3 +26,24 @@ def test_a_redis_that_is_not_there_is_said_in_a_sentence(tmp_path):
     assert done.returncode == 4
     assert done.stderr.startswith("Redis could not be reached: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_charges_file_that_cannot_be_used_is_refused_at_the_start_with_its_key(tmp_path):
+    charges = tmp_path / "charges.toml"
+    charges.write_text('[[dp]]\nbroker = "zerodha"\namount = "much"\n')
+    path = tmp_path / "onebroker.toml"
+    path.write_text(f'[service]\ndata_dir = "{tmp_path / "data"}"\n[charges]\nfile = "{charges}"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "onebroker.http", "serve", "--config", str(path)],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, f"{charges}: dp[0].amount must be a number\n")
+
+
+def test_what_stands_when_the_service_has_started_is_no_longer_looked_through_by_the_collector(service):
+    with urlopen(Request(f"http://127.0.0.1:{service}/api/session/connect", method="POST", headers=KEYS)) as answer:
+        token = json.load(answer)["access-token"]
+    with urlopen(Request(f"http://127.0.0.1:{service}/metrics", headers={"access-token": token})) as answer:
+        figures = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
+    assert float(figures["onebroker_objects_put_aside"]) > 100_000
+    assert 'onebroker_collections_total{generation="2"}' in figures

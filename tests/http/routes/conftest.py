@@ -15,7 +15,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
-from onebroker.actors.engine.desk import CancelOrder, DeskMessage
+from onebroker.actors.engine.desk.messages import CancelOrder, DeskMessage
 from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus, Place
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -87,6 +87,8 @@ class OrderHouse:
     settings: EngineSettings
     catalogue: Published[CatalogueState]
     engine_status: Published[EngineStatus]
+    waiting: set[str]
+    """Intents that the engine has not taken up yet."""
     engine: Mailbox[EngineMessage]
     desk: Mailbox[DeskMessage]
     respond: Respond = lambda message: EngineAnswer(status=200, body={"outcome": "accepted"})
@@ -121,13 +123,21 @@ class OrderHouse:
 
 
 @pytest.fixture
-async def orders(house, token: str, nursery: trio.Nursery) -> OrderHouse:
+def place_list_maximum() -> int:
+    """A test that wants another one parametrizes it."""
+    return 500
+
+
+@pytest.fixture
+async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: int) -> OrderHouse:
     catalogue, engine_status = Published(PUBLISHED), Published(EngineStatus(running=True, reason=""))
     engine: Mailbox[EngineMessage] = open_mailbox("the order engine", capacity=1)
     desk: Mailbox[DeskMessage] = open_mailbox("the order desk", capacity=1)
     settings = EngineSettings()
+    waiting: set[str] = set()
     services = attrs.evolve(
         house.services,
+        settings=attrs.evolve(house.services.settings, place_list_maximum=place_list_maximum),
         orders=OrderServices(
             brokers=BROKERS,
             settings=settings,
@@ -136,6 +146,7 @@ async def orders(house, token: str, nursery: trio.Nursery) -> OrderHouse:
             engine=engine.address,
             desk=desk.address,
             store=house.store,
+            intent_waits=waiting.__contains__,
         ),
     )
     orders = OrderHouse(
@@ -148,6 +159,7 @@ async def orders(house, token: str, nursery: trio.Nursery) -> OrderHouse:
         engine_status=engine_status,
         engine=engine,
         desk=desk,
+        waiting=waiting,
     )
     nursery.start_soon(orders.keep_answering, engine, orders.placed)
     nursery.start_soon(orders.keep_answering, desk, orders.cancelled)

@@ -4,9 +4,12 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from onebroker.actors.engine.desk.messages import CancelOrder, StopParent
 from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.store.interface import StoreError
 
 PATH = "/api/orders/cancel"
+PARENT = "00000000-0000-0000-0000-00000000000a"
 CANCELLED = {"broker": "upstox", "order_id": "77-A_b", "outcome": "accepted"}
 
 
@@ -92,14 +95,29 @@ async def test_an_order_id_may_be_a_json_integer(desk, number):
         ("?order_id=7&broker=upstox&broker=zerodha", None, "broker must be given once"),
         ("?order_id=7&dry_run=true&dry_run=false", None, "dry_run must be given once"),
         ("?order_id=7&broker=nobody&dry_run=perhaps", None, "broker must be one of upstox, zerodha"),
-        ("", {"orders": [{"order_id": "7"}]}, "a cancel by orders is not served by this version, so nothing was sent"),
-        ("", {"parent_id": "x"}, "a cancel by parent_id is not served by this version, so nothing was sent"),
-        (
-            "?order_id=7",
-            {"parent_id": "x"},
-            "a cancel by parent_id is not served by this version, so nothing was sent",
+        ("", {"parent_id": "x"}, "parent_id must name a parent"),
+        ("", {"parent_id": 7}, "parent_id must name a parent"),
+        ("?order_id=7", {"parent_id": PARENT}, "name the order either by parent_id or by order_id, not both"),
+        ("", {"parent_id": PARENT, "order_id": 7}, "name the order either by parent_id or by order_id, not both"),
+        ("", {"parent_id": PARENT, "broker": "upstox"}, "broker cannot be given with parent_id"),
+        ("?broker=upstox", {"parent_id": PARENT}, "broker cannot be given with parent_id"),
+        *(
+            ("", {"parent_id": PARENT, "part": wrong}, "part must name a part of the plan, such as root.first")
+            for wrong in ("", 7, True, [], "root.", "root..first", "root first", "r" * 201)
         ),
-        ("", {"order_id": "7", "part": "root"}, "a cancel by part is not served by this version, so nothing was sent"),
+        ("", {"order_id": "7", "part": "root"}, "part names a part of an engine order, so give parent_id with it"),
+        *(("", {"orders": wrong}, "orders must be a non-empty list") for wrong in ([], {}, "7", 7, False)),
+        (
+            "",
+            {"orders": [{}], "order_id": "7"},
+            "a list takes only orders and dry_run, so give order_id inside each order",
+        ),
+        ("", {"orders": [{}], "dry_run": "yes"}, "dry_run must be true or false"),
+        (
+            "",
+            {"orders": [{"order_id": "7", "dry_run": True}]},
+            "dry_run applies to the whole list, so give it beside orders rather than inside an order",
+        ),
     ],
 )
 async def test_what_is_wrong_is_refused_and_nothing_is_sent(desk, query, body, sentence):
@@ -151,3 +169,68 @@ async def test_a_cancel_that_found_no_room_in_the_desks_mailbox_was_not_sent(des
     sentence = "the order desk is too busy to take this up, so nothing was done; try again in a moment"
     assert await cancel(desk, "?order_id=7") == (503, {"error": sentence})
     assert "7" not in [asked.order_id for asked in desk.cancelled]
+
+
+# --- parents and parts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [None, "root", "root.each_fill.children.0"])
+async def test_a_parent_or_a_part_of_it_is_handed_to_the_desk(desk, part):
+    status, _ = await cancel(desk, json={"parent_id": PARENT.upper(), "part": part, "dry_run": True})
+    assert status == 200
+    (asked,) = desk.cancelled
+    assert isinstance(asked, StopParent)
+    assert (asked.parent_id, asked.part, asked.dry_run) == (PARENT, part, True)
+
+
+async def test_a_desk_that_dies_over_a_parents_cancel_leaves_its_outcome_unknown(desk, autojump_clock):
+    desk.respond = lambda message: desk.desk.stopped()
+    sentence = "the order desk stopped before it answered, so this may still have happened"
+    answer = await cancel(desk, json={"parent_id": PARENT, "part": "root"})
+    assert answer == (504, {"error": sentence, "parent_id": PARENT, "part": "root", "outcome": "unknown"})
+
+
+# --- lists ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_list_is_answered_in_its_order_each_entry_with_its_own_status(desk):
+    def respond(message):
+        if isinstance(message, StopParent):
+            return EngineAnswer(status=207, body={"state": "cancelling"})
+        return EngineAnswer(status=422 if message.order_id == "2" else 200, body={"order_id": message.order_id})
+
+    desk.respond = respond
+    orders = [{"order_id": "1"}, 7, {"order_id": 2, "broker": "UPSTOX"}, {"parent_id": PARENT}, {}, {"parent_id": "x"}]
+    status, body = await cancel(desk, json={"orders": orders, "dry_run": False})
+    assert status == 200
+    assert body == {
+        "results": [
+            {"request_index": 0, "status": 200, "response": {"order_id": "1"}},
+            {"request_index": 1, "status": 400, "response": {"error": "each entry of orders must be an object"}},
+            {"request_index": 2, "status": 422, "response": {"order_id": "2"}},
+            {"request_index": 3, "status": 207, "response": {"state": "cancelling"}},
+            {"request_index": 4, "status": 400, "response": {"error": "order_id is required"}},
+            {"request_index": 5, "status": 400, "response": {"error": "parent_id must name a parent"}},
+        ]
+    }
+
+
+@pytest.mark.parametrize(("query", "beside"), [("?dry_run=true", {}), ("", {"dry_run": True})])
+async def test_dry_run_of_a_list_is_that_of_each_entry(desk, query, beside):
+    await cancel(desk, query, json={"orders": [{"order_id": "1"}, {"parent_id": PARENT}], **beside})
+    assert [asked.dry_run for asked in desk.cancelled] == [True, True]
+
+
+async def test_a_long_list_is_handed_over_in_its_order(desk):
+    ids = [str(number) for number in range(200)]
+    status, body = await cancel(desk, json={"orders": [{"order_id": each} for each in ids]})
+    assert (status, len(body["results"])) == (200, 200)
+    assert [asked.order_id for asked in desk.cancelled if isinstance(asked, CancelOrder)] == ids
+
+
+async def test_a_list_while_redis_is_away_is_a_503_as_a_whole(desk):
+    desk.store.fail_with(StoreError("connection refused"))
+    status, body = await cancel(desk, json={"orders": [{"order_id": "1"}]})
+    assert status == 503
+    assert body["error"].startswith("Redis could not be read: ")
+    assert desk.asked == 0

@@ -120,3 +120,16 @@ async def test_a_parent_that_cannot_be_read_is_a_503_and_no_500(orders):
     await take_up(orders)
     await orders.store.write(Set(keys.parent(PARENT), b"{"))
     assert await read(orders) == (503, {"error": "the answer kept for this intent_id cannot be read"})
+
+
+async def test_an_intent_that_the_engine_has_not_taken_up_waits(orders):
+    orders.waiting.add(INTENT)
+    assert await read(orders) == WAITING
+    orders.waiting.clear()
+    assert await read(orders) == NOT_KEPT
+
+
+async def test_an_answer_is_told_as_soon_as_it_is_kept_whoever_says_that_it_waits(orders):
+    orders.waiting.add(INTENT)
+    await keep_answer(orders)
+    assert await read(orders) == (200, {"intent_id": INTENT, "status": 422, "response": RESPONSE})

@@ -1,4 +1,5 @@
-"""`GET /api/orders/parents`: read from the store alone, so that it works without an engine (spec 2 §4.6; order-engine 5.5)."""
+"""`/api/orders/parents`: GET is read from the store alone, so that it works without an engine (spec 2 §4.6; order-engine 5.5);
+DELETE is handed to the desk."""
 
 import uuid
 from decimal import Decimal
@@ -6,7 +7,8 @@ from decimal import Decimal
 import attrs
 import pytest
 
-from onebroker.actors.engine.messages import EngineStatus
+from onebroker.actors.engine.desk.messages import StopParent
+from onebroker.actors.engine.messages import EngineAnswer, EngineStatus
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd, StoreError
@@ -175,3 +177,65 @@ async def test_a_record_that_cannot_be_read_hides_no_other_and_is_named_beside_t
     assert status == 200
     assert [one["parent_order_id"] for one in body["parents"]] == [str(uuid.UUID(int=1))]
     assert body["unreadable_parents"] == unreadable
+
+
+# --- DELETE --------------------------------------------------------------------------------------------------------------
+
+ID = str(uuid.UUID(int=1))
+
+
+@pytest.fixture
+def desk(orders):
+    orders.respond = lambda message: EngineAnswer(
+        status=200, body={"parent_id": message.parent_id, "state": "cancelled"}
+    )
+    return orders
+
+
+async def test_a_parents_cancel_is_handed_to_the_desk_and_answered_as_it_answers(desk):
+    for query, body in (("?dry_run=true", {"parent_id": ID}), ("", {"parent_id": ID, "dry_run": True})):
+        answer = await desk.request("DELETE", PATH + query, json=body)
+        assert answer == (200, {"parent_id": ID, "state": "cancelled"})
+    for asked in desk.cancelled:
+        assert isinstance(asked, StopParent)
+        assert (asked.parent_id, asked.part, asked.dry_run) == (ID, None, True)
+    desk.respond = lambda message: EngineAnswer(status=207, body={"state": "cancelling"})
+    assert await desk.request("DELETE", PATH, json={"parent_id": ID}) == (207, {"state": "cancelling"})
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (None, "parent_id must name a parent"),
+        *(({"parent_id": wrong}, "parent_id must name a parent") for wrong in (None, "", "x", 7, True, [], {})),
+        *(({"parents": wrong}, "parents must be a non-empty list") for wrong in ([], {}, ID, 7, False)),
+        (
+            {"parents": [{"parent_id": ID}], "parent_id": ID},
+            "a list takes only parents and dry_run, so give parent_id inside each entry",
+        ),
+        (
+            {"parents": [{"parent_id": ID, "dry_run": True}]},
+            "dry_run applies to the whole list, so give it beside parents rather than inside an entry",
+        ),
+        ({"parent_id": ID, "dry_run": 1}, "dry_run must be true or false"),
+    ],
+)
+async def test_what_is_wrong_with_a_delete_is_refused_and_nothing_is_asked(desk, body, sentence):
+    given = {} if body is None else {"json": body}
+    assert await desk.request("DELETE", PATH, **given) == (400, {"error": sentence})
+    assert desk.asked == 0
+
+
+async def test_a_list_of_parents_is_answered_entry_by_entry(desk):
+    other = str(uuid.UUID(int=2))
+    desk.respond = lambda message: EngineAnswer(status=200 if message.parent_id == ID else 404, body={})
+    parents = [{"parent_id": ID}, "x", {}, {"parent_id": "x"}, {"parent_id": other}]
+    status, body = await desk.request("DELETE", PATH, json={"parents": parents})
+    assert status == 200
+    assert [(one["request_index"], one["status"], one["response"]) for one in body["results"]] == [
+        (0, 200, {}),
+        (1, 400, {"error": "each entry of parents must name a parent_id"}),
+        (2, 400, {"error": "each entry of parents must name a parent_id"}),
+        (3, 400, {"error": "parent_id must name a parent"}),
+        (4, 404, {}),
+    ]

@@ -122,31 +122,14 @@ async def test_a_body_of_another_content_type_is_refused(orders):
     assert answer == (400, {"error": "the request body must be a JSON object"})
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ({"orders": [LIMIT]}, "a list of orders is not served by this version, so nothing was sent"),
-        ({**LIMIT, "orders": None}, "a list of orders is not served by this version, so nothing was sent"),
-        (
-            {**LIMIT, "price_reference": {"kind": "mid"}},
-            "price_reference is not served by this version, so nothing was sent",
-        ),
-        ({**LIMIT, "price_reference": "mid"}, "price_reference must be a JSON object"),
-        (
-            {"quantity_reference": {"kind": "x"}},
-            "quantity_reference is not served by this version, so nothing was sent",
-        ),
-        ({"quantity_reference": []}, "quantity_reference must be a JSON object"),
-        ({"synthetic": {"type": "bracket"}}, "the order engine does not run 'bracket' orders; it runs simple"),
-        ({"synthetic": {"type": 5}}, "the order engine does not run '5' orders; it runs simple"),
-        ({"synthetic": "simple"}, "synthetic must be a JSON object"),
-    ],
-)
-async def test_what_is_not_served_is_refused_before_anything_else_is_looked_at(orders, body, sentence):
-    orders.engine_status.set(EngineStatus(running=False, reason="x"))
-    orders.catalogue.set(NOT_MAPPED)
-    assert await orders.place(body) == (400, {"error": sentence})
-    assert orders.asked == 0
+async def test_references_go_to_the_engine_as_they_are_to_be_worked_out(orders):
+    body = {**without("price", "quantity"), "price_reference": {"kind": "LAST", "offset_ticks": 2}}
+    status, _ = await orders.place({**body, "quantity_reference": {"kind": "reduce_position", "product": "Delivery"}})
+    assert status == 200
+    order = orders.placed[0].order
+    assert (order.references.price.kind, order.references.price.offset_ticks) == ("last", 2)
+    assert (order.references.quantity.kind, order.references.quantity.product) == ("reduce_position", "delivery")
+    assert (order.price, order.quantity) == (None, 0)
 
 
 # --- dry runs ----------------------------------------------------------------------------------------------------------

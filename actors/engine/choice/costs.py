@@ -1,0 +1,135 @@
+"""What one order costs at one broker, line by line in paise (order-engine 4.2). Pure.
+
+Each line is rounded half up; the tax on services is worked out from the rounded lines it is taken of.
+"""
+
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+
+import attrs
+
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.brokers.records import Listing
+from onebroker.config.charges.rows import BrokerageRow, Charges, Group, StatutoryRow
+from onebroker.config.instruments import ADJUSTABLE_SEGMENTS
+from onebroker.config.money import rupees
+from onebroker.config.vocabulary import Product, Side
+
+_PERCENT = Decimal(100)
+_HEADS = {"equity": "equity", "equity_index": "equity", "currency": "currency", "currency_index": "currency",
+          "commodity": "commodity", "commodity_index": "commodity"}  # fmt: skip
+"""What a derivative's segment is called before `_futures` or `_options` -> how its group begins."""
+
+
+@attrs.frozen(kw_only=True)
+class Cost:
+    """Paise."""
+
+    brokerage: int
+    exchange: int
+    regulator: int
+    stamp: int
+    transaction_tax: int
+    gst: int
+    dp: int
+    """Depository charge, its tax included."""
+
+    @property
+    def total(self) -> int:
+        return self.brokerage + self.exchange + self.regulator + self.stamp + self.transaction_tax + self.gst + self.dp
+
+    def shown(self) -> dict[str, float]:
+        """Return `estimated_cost` of a dry run, in rupees (order-engine 5.4)."""
+        lines = attrs.asdict(self)
+        return {"total": rupees(self.total), **{name: rupees(amount) for name, amount in lines.items()}}
+
+
+def group_of(segment: str, product: str) -> Group:
+    """Return the group of a bare segment; of shares and what is traded like them, by product."""
+    if segment in ADJUSTABLE_SEGMENTS:
+        return Group.EQUITY_INTRADAY if product == Product.MIS else Group.EQUITY_DELIVERY
+    head, _, shape = segment.rpartition("_")
+    return Group(f"{_HEADS[head]}_{shape}") if head in _HEADS else Group.OTHER
+
+
+@attrs.frozen(kw_only=True)
+class Levies:
+    """What state, exchange and regulator take of an order: the same at every broker. Paise."""
+
+    value: Decimal
+    """Of the order, in rupees."""
+    exchange: int
+    regulator: int
+    stamp: int
+    transaction_tax: int
+
+
+def levies_of(order: LegOrder, price: Decimal | None, charges: Charges, day: date) -> Levies | None:
+    """Return the levies at `price`; None when it is not known, or what is charged is not."""
+    group = group_of(order.segment, order.product)
+    row = charges.statutory_row(order.instrument.identity.exchange, group, day)
+    if price is None or row is None:
+        return None
+    value, buys = order.quantity * price, Side(order.transaction_type) is Side.BUY
+    return Levies(
+        value=value,
+        exchange=_share(value, row.exchange_percent),
+        regulator=_share(value, row.regulator_percent),
+        stamp=_share(value, row.stamp_percent) if buys else 0,
+        transaction_tax=_share(value, _tax_percent(order, row, charges, buys=buys)),
+    )
+
+
+def cost_of(
+    order: LegOrder, broker: str, levies: Levies | None, charges: Charges, day: date, *, lot: int, dp_paid: bool
+) -> Cost | None:
+    """Return the cost at a broker; None when the levies or its brokerage are not known.
+
+    `lot` is in units; `dp_paid`: this instrument was sold out of the account there earlier today, so the depository is paid.
+    """
+    group = group_of(order.segment, order.product)
+    own = charges.brokerage_row(broker, group, order.product, day)
+    if levies is None or own is None:
+        return None
+    brokerage = _paise(_brokerage(own, levies.value, -(-order.quantity // lot)))
+    taxed = Decimal(brokerage + levies.exchange + levies.regulator) / 100
+    sold_out = group is Group.EQUITY_DELIVERY and order.product == Product.CNC and order.transaction_type == Side.SELL
+    return Cost(
+        brokerage=brokerage,
+        exchange=levies.exchange,
+        regulator=levies.regulator,
+        stamp=levies.stamp,
+        transaction_tax=levies.transaction_tax,
+        gst=_share(taxed, charges.gst_percent),
+        dp=_paise(charges.dp_amount(broker, day)) if sold_out and not dp_paid else 0,
+    )
+
+
+def lot_of(order: LegOrder, listing: Listing | None) -> int:
+    """Return the units of one lot by which a brokerage per lot is counted."""
+    own = listing.lot_size if listing is not None else None
+    return own or order.instrument.lot_size or 1
+
+
+def _tax_percent(order: LegOrder, statutory: StatutoryRow, charges: Charges, *, buys: bool) -> Decimal:
+    underlying = order.instrument.identity.underlying_symbol
+    if order.calendar == "commodity" and underlying is not None and charges.is_farm_good(underlying):
+        return Decimal(0)
+    return statutory.tax_buy_percent if buys else statutory.tax_sell_percent
+
+
+def _brokerage(row: BrokerageRow, value: Decimal, lots: int) -> Decimal:
+    if row.per_lot is not None:
+        return row.per_lot * lots
+    if row.percent is None:
+        return row.flat or Decimal(0)
+    amount = max(value * row.percent / _PERCENT, row.minimum or Decimal(0))
+    return amount if row.cap is None else min(amount, row.cap)
+
+
+def _share(value: Decimal, percent: Decimal) -> int:
+    return _paise(value * percent / _PERCENT)
+
+
+def _paise(amount: Decimal) -> int:
+    return int(amount.scaleb(2).quantize(Decimal(1), ROUND_HALF_UP))

@@ -1,0 +1,63 @@
+"""One broker order for which a broker is looked for: of a place request, or a leg of a plan (order-engine 4)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.messages import PlaceBody
+from onebroker.config.instruments import bare_segment, calendar_of
+
+
+@attrs.frozen(kw_only=True)
+class LegOrder:
+    """Quantities in units, prices in rupees, every word in the API's own spelling."""
+
+    instrument: Instrument
+    transaction_type: str
+    product: str
+    order_type: str
+    validity: str = "DAY"
+    quantity: int
+    disclosed_quantity: int = 0
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+    after_market: bool = False
+    broker: str | None = None
+    """The pinned broker: the only one that is looked at."""
+    prefer: str | None = None
+    """The broker that the earlier pieces of a split order went to: it comes first as long as it fails no check (4.2)."""
+    closes: bool = False
+    """Whether it may use the rooms kept for exits: `closes_position`, an exit, a position close, flatten. Pinned it has nowhere
+    else to go, so that neither the exclusion list nor unanswered orders hold it up (4.1, 4.9)."""
+    exit: bool = False
+    """An exit of a running plan, a position close or flatten: what the engine itself knows to close. Not a caller's flag; the loss
+    lockout lets it through (4.7)."""
+
+    @property
+    def segment(self) -> str:
+        """The bare segment."""
+        return bare_segment(self.instrument.identity.segment)
+
+    @property
+    def calendar(self) -> str:
+        return calendar_of(self.instrument.identity.segment)
+
+
+def placed_order(body: PlaceBody) -> LegOrder:
+    """Return the order of a simple place request."""
+    return LegOrder(
+        instrument=body.instrument,
+        transaction_type=body.transaction_type,
+        product=body.product,
+        order_type=body.order_type,
+        validity=body.validity,
+        quantity=body.quantity,
+        disclosed_quantity=body.disclosed_quantity,
+        price=body.price,
+        trigger_price=body.trigger_price,
+        after_market=body.after_market,
+        broker=body.broker,
+        closes=body.closes_position or body.position_close,
+        exit=body.position_close,
+    )

@@ -1,0 +1,50 @@
+"""A close at a broker that takes no MARKET or SL-M orders: the limit order that stands in for it (order-engine 4.9). Pure."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.config.instruments import Shape, price_places
+from onebroker.config.money import exact, snap
+from onebroker.config.sections import ProtectionBands
+from onebroker.config.vocabulary import OrderType, Side
+
+_STANDS_IN = {OrderType.MARKET: OrderType.LIMIT, OrderType.SL_M: OrderType.SL}
+
+
+def needs_stand_in(order: LegOrder, taken: frozenset[str]) -> bool:
+    """Tell whether a broker refuses the order's type, `taken` being those it takes, and takes the one that stands in for it."""
+    instead = _STANDS_IN.get(OrderType(order.order_type))
+    return order.order_type not in taken and instead is not None and instead in taken
+
+
+def stand_in(order: LegOrder, market: Decimal | None, bands: ProtectionBands, tick: Decimal) -> LegOrder | None:
+    """Return the order with a limit in place: MARKET as LIMIT past `market` (the opposite touch, or the last price known), SL-M as
+    SL past its trigger. None when no price is known."""
+    start = order.trigger_price if order.order_type == OrderType.SL_M else market
+    if start is None or start <= 0:
+        return None
+    price = protected_price(order, start, bands, tick)
+    return attrs.evolve(order, order_type=_STANDS_IN[OrderType(order.order_type)].value, price=price)
+
+
+def protected_price(order: LegOrder, start: Decimal, bands: ProtectionBands, tick: Decimal) -> Decimal:
+    """Return `start` moved towards filling by its band, at least so many ticks, and snapped to a tick that way; at least one tick."""
+    distance = max(start * _percent(order, start, bands) / 100, bands.least_ticks * tick)
+    if Side(order.transaction_type) is Side.BUY:
+        return snap(start + distance, tick, "up")
+    return max(snap(start - distance, tick, "down"), tick)
+
+
+def tick_of(order: LegOrder, broker: str) -> Decimal:
+    """Return the tick brokers agree on, or else the broker's own, or else the smallest a price of the segment can have."""
+    listing = order.instrument.listings.get(broker)
+    own = listing.tick_size if listing is not None else None
+    size = order.instrument.tick_size or own
+    return exact(size) if size else Decimal(1).scaleb(-price_places(order.instrument.identity.segment))
+
+
+def _percent(order: LegOrder, price: Decimal, bands: ProtectionBands) -> Decimal:
+    steps = bands.options if order.instrument.identity.shape is Shape.OPTION else bands.shares
+    return next(step.percent for step in steps if step.below is None or price < step.below)

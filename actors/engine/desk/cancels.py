@@ -1,0 +1,94 @@
+"""Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself
+(spec 2 §4.5)."""
+
+from onebroker.actors.engine.desk.messages import CancelOrder
+from onebroker.actors.engine.desk.room import DeskRoom, Held
+from onebroker.actors.engine.dry_run import shown_url
+from onebroker.actors.engine.intents import IntentKind
+from onebroker.actors.engine.messages import CancelLeg, EngineAnswer, NotOurs
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
+from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.messages import orders as texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
+
+
+async def cancel_order(room: DeskRoom, message: CancelOrder) -> EngineAnswer:
+    """Find the order, cancel it, answer. Raises Refusal: then nothing was sent."""
+    held = room.find(message.order_id, message.broker)
+    if is_finished(held.row.status):
+        raise Refusal(409, texts.already(held.row.status), held.named())
+    access = room.door(held.broker).view.value.access
+    if access is None:
+        raise Refusal(503, texts.no_login(held.broker), held.named())
+    room.check_store(held.named())
+    try:
+        request = room.door(held.broker).broker.orders.cancel_request(access, held.row, room.doors.clock.now())
+        if message.dry_run:
+            return _dry_run(room, message, held, request)
+        return _answer(room, message, held, await _send(room, held, request))
+    except NotSendable as error:
+        raise Refusal(503, texts.cancel_not_built(str(error)), held.named()) from error
+    except LoginNeeded as error:
+        raise Refusal(503, texts.no_login(held.broker), held.named()) from error
+    except RoomFull as error:
+        raise Refusal(503, texts.CANCEL_RATE_BUDGET_FULL, held.named()) from error
+    except StoreError as error:
+        raise Refusal(503, texts.redis_unreadable(str(error)), held.named()) from error
+
+
+async def _send(room: DeskRoom, held: Held, request: WireRequest) -> Sent:
+    parent_id = room.parent_of(held)
+    if parent_id is not None and room.engine_runs:
+        try:
+            return await _through_parent(room, held, parent_id)
+        except NotOurs:
+            pass  # a finished parent's order: nobody else acts on it
+        except ActorNotRunning as error:
+            if error.taken:  # the message may have left
+                return result(Outcome.UNKNOWN, "the order engine stopped while it cancelled this order", reached=True)
+    return await room.send(held.broker, request, Priority.CANCEL)
+
+
+async def _through_parent(room: DeskRoom, held: Held, parent_id: str) -> Sent:
+    deadline = room.room_deadline()
+    intent = room.intent(IntentKind.CANCEL, held.named())
+
+    def ask(reply: Reply[Sent]) -> CancelLeg:
+        return CancelLeg(
+            parent_id=parent_id, row=held.row, broker=held.broker, deadline=deadline, intent=intent, reply=reply
+        )
+
+    try:
+        return await room.ask_engine(ask)
+    except AskTimedOut as error:
+        if not error.queued:
+            raise RoomFull from error
+        return result(Outcome.UNKNOWN, str(error), reached=True)
+
+
+def _dry_run(room: DeskRoom, message: CancelOrder, held: Held, request: WireRequest) -> EngineAnswer:
+    body = {
+        **held.named(),
+        "status_before_cancel": held.row.status,
+        "dry_run": True,
+        "request": {"method": request.method, "url": shown_url(request.url)},
+        "timing_ms": room.timing(message.routed, None),
+    }
+    return EngineAnswer(status=200, body=body)
+
+
+def _answer(room: DeskRoom, message: CancelOrder, held: Held, sent: Sent) -> EngineAnswer:
+    answer = sent.answer
+    body = {
+        **held.named(),
+        "status_before_cancel": held.row.status,
+        "outcome": answer.outcome.value,
+        "status_message": answer.status_message,
+        "broker_response": answer.broker_response,
+        "timing_ms": room.timing(message.routed, sent),
+    }
+    return EngineAnswer(status=OUTCOME_STATUS[answer.outcome], body=body)

@@ -1,0 +1,272 @@
+"""Flatten: halt every parent, cancel every order, close every position, and look whether it is done (spec 2 §4.7; order-engine 5.7).
+
+One at a time: a second one waits for the first to end and then does what is left, so that a repeated request closes no position
+twice. What keeps one step from being whole stands in the answer, and the next step is taken all the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import trio
+
+from onebroker.actors.engine.desk.closes import Close, Closed, close_all, closes_of
+from onebroker.actors.engine.desk.messages import Flatten
+from onebroker.actors.engine.desk.reads import Read, began, is_ok, read_after, read_soon
+from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
+from onebroker.actors.engine.intents import IntentKind
+from onebroker.actors.engine.messages import EngineAnswer, HaltParents
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.messages import shared
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome, is_finished
+
+WAIT_SECONDS = 5.0
+"""For the cancels to show, for fresh positions, and for closed ones to show zero, each."""
+POLL_SECONDS = 0.25
+
+OrderName = tuple[str, str]
+"""Broker and order id."""
+
+
+@attrs.frozen(kw_only=True)
+class Cancelled:
+    """What became of the cancel of one order."""
+
+    broker: str
+    order_id: str
+    sent: bool
+    outcome: Outcome | None
+    """None when it was not sent."""
+    status_message: str | None
+
+    def shown(self) -> dict[str, Any]:
+        outcome = None if self.outcome is None else self.outcome.value
+        return {**attrs.asdict(self), "outcome": outcome}
+
+
+class Flattening:
+    """The flatten of a desk."""
+
+    def __init__(self, room: DeskRoom) -> None:
+        self._room = room
+        self._clock = room.doors.clock
+        self._turn = trio.Lock()
+
+    async def flatten(self, message: Flatten) -> EngineAnswer:
+        """Flatten, or say what would be done. Raises Refusal 503: then nothing was sent."""
+        if message.dry_run:
+            await self._check_store()
+            return self._dry_run(message)
+        async with self._turn:
+            await self._check_store()
+            return await self._flatten(message)
+
+    async def _check_store(self) -> None:
+        try:
+            await self._room.doors.store.members(keys.OPEN_PARENTS)
+        except StoreError as error:
+            raise Refusal(503, shared.redis_unreadable(str(error))) from error
+        self._room.check_store({})
+
+    def _dry_run(self, message: Flatten) -> EngineAnswer:
+        orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
+        now = self._clock.monotonic()
+        read = [code for code, door in self._room.doors.sessions.items() if is_ok(door.view.value, "positions", now)]
+        closes = [close.shown() for close in closes_of(self._room.doors, read)]
+        body = {
+            "dry_run": True,
+            "would_cancel": orders,
+            "would_close": closes,
+            "brokers_not_read": self._not_read(),
+            "timing_ms": self._room.timing(message.routed, None),
+        }
+        return EngineAnswer(status=200, body=body)
+
+    async def _flatten(self, message: Flatten) -> EngineAnswer:
+        halted = await self._halt()
+        timing = self._room.timing(message.routed, None)
+        cancelled, not_read = await self._cancel_all()
+        still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
+        closed, unread, open_positions = await self._close_all()
+        not_read = sorted({*not_read, *unread})
+        flat = (
+            "error" not in halted
+            and all(one.sent for one in cancelled)
+            and not still_open
+            and all(one.accepted for one in closed)
+            and not open_positions
+            and not not_read
+        )
+        body = {
+            "halted": halted,
+            "cancelled": [one.shown() for one in cancelled],
+            "still_open_after_waiting": still_open,
+            "closed": [one.shown() for one in closed],
+            "positions_still_open_after_waiting": open_positions,
+            "brokers_not_read": not_read,
+            "flat": flat,
+            "timing_ms": timing,
+        }
+        return EngineAnswer(status=200 if flat else 207, body=body)
+
+    # --- step 1: the parents ----------------------------------------------------------------------------------------
+
+    async def _halt(self) -> dict[str, Any]:
+        """Halt every open parent; return `halted` of the answer."""
+        room = self._room
+        if not room.engine_runs:
+            return {"error": order_texts.ENGINE_NOT_RUNNING}
+        intent = room.intent(IntentKind.HALT, {})
+        wait_seconds = room.doors.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
+        try:
+            halted: int = await room.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
+        except ActorNotRunning:
+            return {"error": order_texts.ENGINE_NOT_RUNNING}
+        except AskTimedOut:
+            return {"error": texts.close_not_answered(wait_seconds), "intent_id": intent.intent_id}
+        except StoreError as error:
+            return {"error": shared.redis_unreadable(str(error))}
+        answer = {"halted_parents": halted}
+        room.keep(intent, EngineAnswer(status=200, body=answer))
+        return answer
+
+    # --- steps 2 and 3: the orders ----------------------------------------------------------------------------------
+
+    async def _cancel_all(self) -> tuple[list[Cancelled], list[str]]:
+        """Cancel every open order, those too that only then appear, until the fresh books show none or the wait ends.
+
+        Returns what became of each cancel, and the brokers whose book is not known.
+        """
+        done: dict[OrderName, Cancelled] = {}
+        await self._cancel_new(done)
+        after = self._clock.monotonic()
+        with trio.move_on_after(WAIT_SECONDS):
+            while True:
+                await self._cancel_new(done)
+                if not self._open_orders() and self._all_read("orders", after):
+                    break
+                for door in self._room.doors.sessions.values():
+                    read_soon(door, "orders")
+                await trio.sleep(POLL_SECONDS)
+        now = self._clock.monotonic()
+        sessions = self._room.doors.sessions
+        not_read = [code for code, door in sessions.items() if not is_ok(door.view.value, "orders", now)]
+        return [done[name] for name in sorted(done)], not_read
+
+    async def _cancel_new(self, done: dict[OrderName, Cancelled]) -> None:
+        """Cancel the open orders whose cancel was not tried yet, all at once. A cancel under way is not cut short by a wait."""
+        new = [(code, row) for code, row in self._open_orders() if (code, row.order_id) not in done]
+        if not new:
+            return
+
+        def note(one: Cancelled) -> None:
+            done[one.broker, one.order_id] = one
+
+        with trio.CancelScope(shield=True):  # each is bounded: room, and the broker's time
+            async with trio.open_nursery() as nursery:
+                for code, row in new:
+                    nursery.start_soon(self._cancel, code, row, note)
+
+    async def _cancel(self, code: str, row: OrderRow, note: Callable[[Cancelled], None]) -> None:
+        door = self._room.door(code)
+        access = door.view.value.access
+
+        def unsent(why: str) -> None:
+            note(Cancelled(broker=code, order_id=row.order_id, sent=False, outcome=None, status_message=why))
+
+        if access is None:
+            unsent(order_texts.no_login(code))
+            return
+        try:
+            request = door.broker.orders.cancel_request(access, row, self._clock.now())
+            sent = await self._room.send(code, request, Priority.CANCEL)
+        except NotSendable as error:
+            unsent(order_texts.cancel_not_built(str(error)))
+        except LoginNeeded:
+            unsent(order_texts.no_login(code))
+        except (RoomFull, CapReached):
+            unsent(order_texts.CANCEL_RATE_BUDGET_FULL)
+        except StoreError as error:
+            unsent(texts.cancel_not_sent(str(error)))
+        else:
+            answer, why = sent.answer, sent.answer.status_message
+            message = why if sent.reached else texts.cancel_not_sent(why or "")
+            note(
+                Cancelled(
+                    broker=code,
+                    order_id=row.order_id,
+                    sent=sent.reached,
+                    outcome=answer.outcome,
+                    status_message=message,
+                )
+            )
+
+    def _open_orders(self) -> list[tuple[str, OrderRow]]:
+        """Return every order that has not finished, by broker and id; a status that maps to nothing counts as open."""
+        return sorted(
+            (
+                (code, row)
+                for code, door in self._room.doors.sessions.items()
+                for row in door.view.value.orders.values()
+                if not is_finished(row.status)
+            ),
+            key=lambda one: (one[0], one[1].order_id),
+        )
+
+    def _all_read(self, resource: Read, after: float) -> bool:
+        """Whether every broker with a login has been read since."""
+        views = [door.view.value for door in self._room.doors.sessions.values() if door.view.value.live]
+        return all((started := began(view, resource)) is not None and started >= after for view in views)
+
+    def _not_read(self) -> list[str]:
+        now = self._clock.monotonic()
+        return sorted(
+            code
+            for code, door in self._room.doors.sessions.items()
+            if not (is_ok(door.view.value, "orders", now) and is_ok(door.view.value, "positions", now))
+        )
+
+    # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
+
+    async def _close_all(self) -> tuple[list[Closed], list[str], list[str]]:
+        """Close what fresh rows show; return what became of each close, the brokers whose positions are not known, and what is
+        still open after the wait."""
+        sessions = self._room.doors.sessions
+        after = self._clock.monotonic()
+        async with trio.open_nursery() as nursery:
+            for door in sessions.values():
+                if door.view.value.live:
+                    nursery.start_soon(read_after, door, "positions", after, WAIT_SECONDS)
+        now = self._clock.monotonic()
+        read = [code for code, door in sessions.items() if is_ok(door.view.value, "positions", now)]
+        not_read = [code for code in sessions if code not in read]
+        closes = closes_of(self._room.doors, read)
+        closed = await close_all(self._room, closes)
+        return closed, not_read, await self._wait_for_zero(closes)
+
+    async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
+        """Read again until all that were closed show zero, or the wait ends; return `broker:position_key` of the others."""
+        names = sorted({(close.broker, close.row.position_key) for close in closes})
+        after = self._clock.monotonic()
+        with trio.move_on_after(WAIT_SECONDS):
+            while any(not self._shows_zero(code, key, after) for code, key in names):
+                for code in {code for code, _ in names}:
+                    read_soon(self._room.door(code), "positions")
+                await trio.sleep(POLL_SECONDS)
+        return [f"{code}:{key}" for code, key in names if not self._shows_zero(code, key, after)]
+
+    def _shows_zero(self, code: str, key: str, after: float) -> bool:
+        """Whether a read begun since shows no open position of this key."""
+        view = self._room.door(code).view.value
+        if view.positions_read_started is None or view.positions_read_started < after:
+            return False
+        return all(row.quantity == 0 for row in view.positions if row.view != "day" and row.position_key == key)

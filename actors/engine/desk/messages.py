@@ -1,0 +1,77 @@
+"""What the desk is asked by routes; every one is answered with a status and its body, and never refused."""
+
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.records import LegChange
+from onebroker.actors.kernel.mailbox import Reply
+
+
+@attrs.frozen(kw_only=True)
+class CancelOrder:
+    """Cancel one order by the broker's own id (spec 2 §4.5)."""
+
+    order_id: str
+    broker: str | None
+    dry_run: bool
+    routed: float
+    """Monotonic seconds at which the request was read."""
+    reply: Reply[EngineAnswer]
+
+
+@attrs.frozen(kw_only=True)
+class StopParent:
+    """Cancel a whole parent, or one part of its plan (spec 2 §4.5, 4.6)."""
+
+    parent_id: str
+    part: str | None
+    dry_run: bool
+    routed: float
+    reply: Reply[EngineAnswer]
+
+
+@attrs.frozen(kw_only=True)
+class ModifyOrder:
+    """Change one order by the broker's own id (spec 2 §4.4)."""
+
+    order_id: str
+    broker: str | None
+    change: LegChange
+    dry_run: bool
+    routed: float
+    reply: Reply[EngineAnswer]
+
+    @property
+    def turn(self) -> str:
+        """What is changed one request after the other."""
+        return self.order_id
+
+
+@attrs.frozen(kw_only=True)
+class ModifyHeld:
+    """Change a held order, or a part that has sent nothing (spec 2 §4.4)."""
+
+    parent_id: str
+    part: str | None
+    change: LegChange
+    dry_run: bool
+    routed: float
+    reply: Reply[EngineAnswer]
+
+    @property
+    def turn(self) -> str:
+        return self.parent_id
+
+
+@attrs.frozen(kw_only=True)
+class Flatten:
+    """Cancel every order and close every position everywhere (spec 2 §4.7)."""
+
+    dry_run: bool
+    routed: float
+    reply: Reply[EngineAnswer]
+
+
+DeskMessage: TypeAlias = CancelOrder | StopParent | ModifyOrder | ModifyHeld | Flatten

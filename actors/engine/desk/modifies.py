@@ -1,0 +1,188 @@
+"""Modify by order id: through the parent when the order is a leg of an open parent, else by the desk itself (spec 2 §4.4;
+order-engine 5.6)."""
+
+from typing import Any
+
+from onebroker.actors.engine.changing import FREE_SECONDS, priority_of, refusal_of
+from onebroker.actors.engine.desk.messages import ModifyOrder
+from onebroker.actors.engine.desk.reads import orders_read_after
+from onebroker.actors.engine.desk.room import DeskRoom, Held, refused
+from onebroker.actors.engine.dry_run import shown_request
+from onebroker.actors.engine.growth import check_growth
+from onebroker.actors.engine.intents import Intent, IntentKind
+from onebroker.actors.engine.messages import EngineAnswer, LegChanged, ModifyLeg, NotOurs
+from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.standing import AcceptedChanges, Target, check, instrument_of, shown_changes
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result
+from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
+
+_NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
+
+
+class Modifies:
+    """Changes of orders. Keeps what brokers accepted and their books may not show yet, for orders that no parent follows."""
+
+    def __init__(self, room: DeskRoom) -> None:
+        self._room = room
+        self._clock = room.doors.clock
+        self._accepted = AcceptedChanges()
+        self._unknown_since: dict[tuple[str, str], float] = {}
+        """(broker, order id) -> monotonic seconds at which a change ended as unknown; a book begun later decides."""
+
+    async def modify(self, message: ModifyOrder) -> EngineAnswer:
+        """Find the order, change it, answer. Raises Refusal: then nothing was sent."""
+        room = self._room
+        held = room.find(message.order_id, message.broker)
+        if is_finished(held.row.status):
+            raise Refusal(409, order_texts.already(held.row.status), held.named())
+        room.check_store(held.named())
+        parent_id = room.parent_of(held)
+        try:
+            if parent_id is not None:
+                return await self._of_parent(message, held, parent_id)
+            return self._answer(message, held, await self._by_ourselves(message, held))
+        except Refusal as refusal:
+            raise Refusal(refusal.status, refusal.sentence, {**held.named(), **refusal.extra}) from refusal
+
+    # --- through the parent -----------------------------------------------------------------------------------------
+
+    async def _of_parent(self, message: ModifyOrder, held: Held, parent_id: str) -> EngineAnswer:
+        """Hand the change to the parent as an intent, whose answer is kept."""
+        room = self._room
+        intent = room.intent(IntentKind.MODIFY, {**held.named(), "parent_id": parent_id, **message.change.given()})
+        try:
+            done = await self._through_parent(message, held, parent_id, intent)
+            answer = self._answer(message, held, done, {"parent_id": parent_id, "part": done.part}, intent)
+        except NotOurs:  # a finished parent's order: nobody else acts on it
+            return self._answer(message, held, await self._by_ourselves(message, held))
+        except Refusal as refusal:
+            answer = refused(Refusal(refusal.status, refusal.sentence, {**held.named(), **refusal.extra}))
+        if not message.dry_run:
+            room.keep(intent, answer)
+        return answer
+
+    async def _through_parent(self, message: ModifyOrder, held: Held, parent_id: str, intent: Intent) -> LegChanged:
+        room = self._room
+        if not room.engine_runs:
+            raise Refusal(503, texts.ENGINE_NOT_RUNNING)
+        deadline = room.room_deadline()
+
+        def ask(reply: Reply[LegChanged]) -> ModifyLeg:
+            return ModifyLeg(
+                parent_id=parent_id, row=held.row, broker=held.broker, change=message.change, dry_run=message.dry_run,
+                deadline=deadline, intent=intent, reply=reply,
+            )  # fmt: skip
+
+        try:
+            return await room.ask_engine(ask)
+        except ActorNotRunning as error:
+            if not error.taken:
+                raise Refusal(503, texts.ENGINE_NOT_RUNNING) from error
+            why = texts.ENGINE_STOPPED
+        except AskTimedOut as error:
+            if not error.queued:
+                raise Refusal(503, texts.RATE_BUDGET_FULL) from error
+            why = str(error)
+        changes = check(self._target(held), message.change)
+        sent = result(Outcome.UNKNOWN, why, reached=True)
+        owner = room.doors.legs.owner(held.broker, held.row.order_id, held.row.tag)
+        return LegChanged(part=owner.leg_role if owner else "", row=held.row, changes=changes, sent=sent)
+
+    # --- by ourselves -----------------------------------------------------------------------------------------------
+
+    async def _by_ourselves(self, message: ModifyOrder, held: Held) -> LegChanged:
+        await self._decided(held)
+        held = self._room.find(message.order_id, held.broker)
+        if is_finished(held.row.status):
+            raise Refusal(409, order_texts.already(held.row.status))
+        target = self._target(held)
+        changes = check(target, message.change)
+        done = LegChanged(part="", row=target.row, changes=changes)
+        if not changes.given():
+            return done
+        check_growth(self._room.doors, target, changes)
+        try:
+            request = self._request(target, changes)
+            if message.dry_run:
+                return LegChanged(part="", row=target.row, changes=changes, request=request)
+            sent = await self._room.send(held.broker, request, priority_of(target.row, changes, closes=False))
+        except _NOT_SENT as error:
+            raise refusal_of(error, held.broker) from error
+        self._note(held, target, changes, sent)
+        return LegChanged(part="", row=target.row, changes=changes, sent=sent)
+
+    async def _decided(self, held: Held) -> None:
+        """Wait until a book begun after a change of unknown outcome is in (row 23). Raises Refusal 409."""
+        key = (held.broker, held.row.order_id)
+        since = self._unknown_since.get(key)
+        if since is None:
+            return
+        if not await orders_read_after(self._room.door(held.broker), since, FREE_SECONDS):
+            raise Refusal(409, texts.STILL_ANSWERED)
+        self._unknown_since.pop(key, None)
+
+    def _target(self, held: Held) -> Target:
+        door = self._room.door(held.broker)
+        key = (held.broker, held.row.order_id)
+        return Target(
+            broker=held.broker,
+            capabilities=door.broker.capabilities,
+            row=self._accepted.standing(key, held.row, door.view.value.orders_read_started),
+            instrument=instrument_of(self._room.doors.catalogue.value.latest, held.broker, held.row.instrument_token),
+        )
+
+    def _request(self, target: Target, changes: LegChange) -> WireRequest:
+        door = self._room.door(target.broker)
+        access = door.view.value.access
+        if access is None:
+            raise LoginNeeded(target.broker)
+        return door.broker.orders.modify_request(access, target.order_change(changes), self._clock.now())
+
+    def _note(self, held: Held, target: Target, changes: LegChange, sent: Sent) -> None:
+        key, now = (held.broker, held.row.order_id), self._clock.monotonic()
+        if sent.answer.outcome is Outcome.ACCEPTED:
+            self._accepted.note(key, target.row, changes, now)
+        elif sent.answer.outcome is Outcome.UNKNOWN:
+            self._unknown_since[key] = now
+
+    # --- answering --------------------------------------------------------------------------------------------------
+
+    def _answer(
+        self,
+        message: ModifyOrder,
+        held: Held,
+        done: LegChanged,
+        of_parent: dict[str, Any] | None = None,
+        intent: Intent | None = None,
+    ) -> EngineAnswer:
+        """Render what became of a change: of an engine's leg with its parent and part."""
+        room = self._room
+        target = self._target(held)
+        begins = {
+            **held.named(),
+            "instrument": None if target.instrument is None else target.instrument.identity.fields(),
+            "status_before_modify": held.row.status,
+            "changes": shown_changes(done.row, done.changes),
+        }
+        ids = {**(of_parent or {}), **({} if intent is None else {"intent_id": intent.intent_id})}
+        timing = {"timing_ms": room.timing(message.routed, done.sent)}
+        if message.dry_run:
+            request = {} if done.request is None else {"request": shown_request(done.request)}
+            said = {} if done.request is not None else {"status_message": texts.SAME_VALUES}
+            return EngineAnswer(status=200, body={**begins, "dry_run": True, **request, **said, **timing, **ids})
+        if done.sent is None:
+            same = {"outcome": Outcome.ACCEPTED.value, "status_message": texts.SAME_VALUES, "broker_response": None}
+            return EngineAnswer(status=200, body={**begins, **same, **timing, **ids})
+        answer: dict[str, Any] = {
+            "outcome": done.sent.answer.outcome.value,
+            "status_message": done.sent.answer.status_message,
+            "broker_response": done.sent.answer.broker_response,
+        }
+        status = OUTCOME_STATUS[done.sent.answer.outcome]
+        return EngineAnswer(status=status, body={**begins, **answer, **timing, **ids})

@@ -1,0 +1,143 @@
+"""What every request at the desk is given, and what all of them need: finding the holder of an order, sending a message that is
+nobody else's, and asking the engine."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from onebroker.actors.engine import answers
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.intents import Intent, IntentKind, answered
+from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus
+from onebroker.actors.engine.sending import ask_room, send_once
+from onebroker.actors.kernel.mailbox import Address, Reply
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import WireRequest
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.messages import orders as texts
+from onebroker.config.refusal import Refusal
+
+ROOM_SECONDS = 5.0
+"""How long a cancel, a change or a flatten waits for room (order-engine 4.5)."""
+MARGIN_SECONDS = 1.0
+
+R = TypeVar("R")
+
+
+@attrs.frozen(kw_only=True)
+class Held:
+    """An order, and the broker that holds it."""
+
+    broker: str
+    row: OrderRow
+
+    def named(self) -> dict[str, Any]:
+        return {"broker": self.broker, "order_id": self.row.order_id}
+
+
+@attrs.frozen(kw_only=True)
+class DeskRoom:
+    """The desk's doors."""
+
+    doors: EngineDoors
+    engine: Address[EngineMessage]
+    status: Published[EngineStatus]
+
+    # --- finding ----------------------------------------------------------------------------------------------------
+
+    def find(self, order_id: str, broker: str | None) -> Held:
+        """Return the order; exactly one broker must hold it. Raises Refusal 404 and 409."""
+        holders = [
+            Held(broker=code, row=row)
+            for code, door in self.doors.sessions.items()
+            if broker in (None, code) and (row := door.view.value.orders.get(order_id)) is not None
+        ]
+        if not holders:
+            sentence = f"{texts.ORDER_NOT_FOUND} ({keys.DOCUMENT_KEYS['orders']})"
+            raise Refusal(404, sentence, {"order_id": order_id})
+        if len(holders) > 1:
+            brokers = [held.broker for held in holders]
+            raise Refusal(409, texts.SEVERAL_BROKERS, {"order_id": order_id, "brokers": brokers})
+        return holders[0]
+
+    def parent_of(self, held: Held) -> str | None:
+        """Return the engine parent an order belongs to."""
+        owner = self.doors.legs.owner(held.broker, held.row.order_id, held.row.tag)
+        return None if owner is None else owner.parent_id
+
+    # --- sending ----------------------------------------------------------------------------------------------------
+
+    def room_deadline(self) -> float:
+        """Return until when (monotonic seconds) a message waits for room."""
+        return self.doors.clock.monotonic() + ROOM_SECONDS
+
+    async def send(self, broker: str, request: WireRequest, priority: Priority) -> Sent:
+        """Send one order message that no parent has to know of. Raises LoginNeeded, RoomFull, CapReached, StoreError: then
+        nothing was sent."""
+        door, clock = self.doors.sessions[broker], self.doors.clock
+        permit = await ask_room(door, priority, self.room_deadline(), clock)
+        try:
+            await self.doors.store.write(Set(keys.rate(broker), permit.counts))
+        except StoreError:
+            await door.address.tell(ReturnRoom(permit=permit))
+            raise
+        return await send_once(
+            door,
+            request,
+            permit,
+            leave_before=float("inf"),
+            timeout_seconds=self.doors.settings.broker_timeout_seconds,
+            clock=clock,
+        )
+
+    def door(self, broker: str) -> SessionDoor:
+        return self.doors.sessions[broker]
+
+    # --- the engine -------------------------------------------------------------------------------------------------
+
+    @property
+    def engine_runs(self) -> bool:
+        return self.status.value.running
+
+    def ask_seconds(self) -> float:
+        """Return how long a message to a parent may take: room, a just-placed order's appearing, and the broker."""
+        settings = self.doors.settings
+        return ROOM_SECONDS + settings.parent_cancel_wait + settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
+
+    async def ask_engine(self, make: Callable[[Reply[R]], EngineMessage]) -> R:
+        """Ask a parent through the engine. Raises NotOurs, ActorNotRunning, AskTimedOut, and what it refuses with."""
+        return await self.engine.ask(make, self.ask_seconds())
+
+    def intent(self, kind: IntentKind, body: Mapping[str, Any]) -> Intent:
+        return Intent(intent_id=str(uuid.uuid4()), kind=kind, body=body)
+
+    def keep(self, intent: Intent, answer: EngineAnswer) -> None:
+        """Keep the answer of an intent for a caller who has stopped waiting (order-engine 5.3)."""
+        keep_seconds = self.doors.settings.answer_keep_seconds
+        self.doors.store.post(*answered(intent, answers.encode(answer), keep_seconds))
+
+    # --- the store --------------------------------------------------------------------------------------------------
+
+    def check_store(self, named: Mapping[str, Any]) -> None:
+        """Raise Refusal 503 while Redis is away: then the desk sends nothing."""
+        if not self.doors.store.reachable:
+            raise Refusal(503, texts.redis_unreadable("the store is away"), named)
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def timing(self, routed: float, sent: Sent | None) -> dict[str, float]:
+        """Return `timing_ms`: preparation is everything but the broker, room, write-ahead and hand-over included (lesson 36)."""
+        broker_seconds = sent.broker_seconds if sent is not None else 0.0
+        spent = self.doors.clock.monotonic() - routed
+        timing = {"preparation": answers.milliseconds(spent - broker_seconds)}
+        return timing if sent is None else {**timing, "broker": answers.milliseconds(broker_seconds)}
+
+
+def refused(refusal: Refusal) -> EngineAnswer:
+    return EngineAnswer(status=refusal.status, body=refusal.body())

@@ -1,0 +1,32 @@
+"""A change that makes an order larger is a new order as far as the day's loss goes (order-engine 4.7); one that reduces never is."""
+
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.standing import Target
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Side
+
+
+def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None:
+    """Raise Refusal 403 or 503 when the day's loss keeps an order from growing, unless all of it would only reduce a position."""
+    quantity = changes.quantity
+    if quantity is None or quantity <= target.row.quantity or _only_reduces(doors, target, quantity):
+        return
+    refused = doors.loss.value.refusal(doors.clock.monotonic())
+    if refused is not None:
+        raise Refusal(refused.status, str(refused.body["error"]))
+
+
+def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
+    """Whether the order, as large as it shall be, is against the net position at its broker and not above it."""
+    row = target.row
+    if row.transaction_type not in tuple(Side):
+        return False
+    net = sum(
+        position.quantity or 0
+        for position in doors.sessions[target.broker].view.value.positions
+        if position.view != "day"
+        and position.instrument_token == row.instrument_token
+        and position.product == row.product
+    )
+    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity

@@ -1,0 +1,105 @@
+"""Watches the day's loss: follows the funds document, keeps the day's lock in the store, publishes what new orders are refused by
+(order-engine 4.7). The rules are in `lockout.py`."""
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+import trio
+
+from onebroker.actors.engine.lockout import DayLoss, Locked, LossFold
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, Store, StoreError
+from onebroker.config.calendars import CALENDARS, Calendar
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
+from onebroker.config.instruments import TRADING_EXCHANGES
+
+LOCK_KEPT_SECONDS = 2 * 86_400
+RETRY_SECONDS = 1.0
+
+
+class LossWatch:
+    """Runs where there is a limit."""
+
+    def __init__(
+        self,
+        *,
+        limit: Decimal,
+        funds: Published[DocumentState | None],
+        published: Published[DayLoss],
+        store: Store,
+        clock: Clock,
+        calendar: Calendar,
+    ) -> None:
+        self._limit = limit
+        self._funds = funds
+        self._published = published
+        self._store = store
+        self._clock = clock
+        self._calendar = calendar
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        self._published.set(DayLoss(limit=self._limit))
+        task_status.started()
+        fold, day, version = LossFold(self._limit), None, -1
+        while True:
+            if version == self._funds.version:
+                await self._funds.wait_newer(version)
+            version, document = self._funds.version, self._funds.value
+            if document is None:
+                continue
+            moment = from_epoch(document.as_of_epoch)
+            today = latest_boundary(moment).date()
+            if today != day:
+                fold.begin_day(today, await self._stored_lock(today))
+                day = today
+            await self._follow(fold, document, moment)
+
+    async def _follow(self, fold: LossFold, document: DocumentState, moment: datetime) -> None:
+        """Fold one document and publish; the lock is refused by at once, and on its way to disk before the next document."""
+        was_locked = fold.locked is not None
+        loss = fold.fold(document.reads, moment, opened=self._opened(moment))
+        known = loss if document.usable_brokers else None
+        self._published.set(
+            DayLoss(limit=self._limit, loss=known, figure_at=document.published_monotonic, locked=fold.locked)
+        )
+        if fold.locked is not None and not was_locked:
+            await self._store_lock(latest_boundary(moment).date(), fold.locked)
+
+    def _opened(self, moment: datetime) -> bool:
+        """Tell whether any market has opened on the broking day of `moment`."""
+        day = latest_boundary(moment).date()
+        return any(
+            session.opens <= moment
+            for exchange in TRADING_EXCHANGES
+            for calendar in CALENDARS
+            for session in self._calendar.sessions(exchange, calendar, day)
+        )
+
+    async def _stored_lock(self, day: date) -> Locked | None:
+        """Read the day's lock; until the store tells, no figure is published, so that new orders wait for it."""
+        while True:
+            try:
+                body = await self._store.get(keys.lockout(day.isoformat()))
+                return None if body is None else _decode(body)
+            except StoreError:
+                self._published.set(DayLoss(limit=self._limit))
+                await trio.sleep(RETRY_SECONDS)
+
+    async def _store_lock(self, day: date, locked: Locked) -> None:
+        write = Set(keys.lockout(day.isoformat()), _encode(locked, self._clock.now()), LOCK_KEPT_SECONDS)
+        try:
+            await self._store.write(write)
+        except StoreError:
+            self._store.post(write)  # waits in memory until the store is back
+
+
+def _encode(locked: Locked, now: datetime) -> bytes:
+    return msgspec.json.encode({"loss": str(locked.loss), "limit": str(locked.limit), "locked_at": now.isoformat()})
+
+
+def _decode(body: bytes) -> Locked:
+    stored = msgspec.json.decode(body)
+    return Locked(loss=Decimal(stored["loss"]), limit=Decimal(stored["limit"]))

@@ -1,0 +1,112 @@
+"""The words of the plan grammar for its kinds, in the order of its tables (order-engine 1.2 to 1.6): word -> class."""
+
+from collections.abc import Mapping
+
+from onebroker.actors.engine.plan.executions import (
+    AllAtOnce,
+    BookDepth,
+    Daily,
+    FreezeLimit,
+    FrontLoaded,
+    Iceberg,
+    Ladder,
+    Participation,
+    TopUp,
+    Twap,
+    Vwap,
+)
+from onebroker.actors.engine.plan.parts import (
+    AccountAt,
+    AllOf,
+    AnyOf,
+    BarClosed,
+    FromExposure,
+    FromFill,
+    FromPosition,
+    JointPnl,
+    OneCancelsOthersPart,
+    OrderPart,
+    PriceAt,
+    SequencePart,
+    Share,
+    TimeOfDay,
+    TogetherPart,
+    Units,
+)
+from onebroker.actors.engine.plan.prices import (
+    Cap,
+    Chase,
+    Discretion,
+    Fixed,
+    FollowInstrument,
+    FromFillPrice,
+    FromParentFill,
+    Marketable,
+    NativeStop,
+    OptionModel,
+    Peg,
+    Stages,
+    Trail,
+)
+
+PARTS: Mapping[str, type] = {
+    "order": OrderPart,
+    "sequence": SequencePart,
+    "together": TogetherPart,
+    "one_cancels_others": OneCancelsOthersPart,
+}
+"""A `preset` is none: once read it is what it was expanded to."""
+
+QUANTITIES: Mapping[str, type] = {
+    "units": Units,
+    "share": Share,
+    "from_fill": FromFill,
+    "position": FromPosition,
+    "exposure": FromExposure,
+}
+"""`units` is a bare number in the grammar."""
+
+PRICES: Mapping[str, type] = {
+    "fixed": Fixed,
+    "marketable": Marketable,
+    "native_stop": NativeStop,
+    "trail": Trail,
+    "stages": Stages,
+    "peg": Peg,
+    "chase": Chase,
+    "follow_instrument": FollowInstrument,
+    "option_model": OptionModel,
+    "from_parent_fill": FromParentFill,
+    "from_fill": FromFillPrice,
+    "discretion": Discretion,
+    "cap": Cap,
+}
+
+EXECUTIONS: Mapping[str, type] = {
+    "all_at_once": AllAtOnce,
+    "iceberg": Iceberg,
+    "twap": Twap,
+    "vwap": Vwap,
+    "front_loaded": FrontLoaded,
+    "participation": Participation,
+    "book_depth": BookDepth,
+    "top_up": TopUp,
+    "daily": Daily,
+    "ladder": Ladder,
+    "freeze_limit": FreezeLimit,
+}
+
+CONDITIONS: Mapping[str, type] = {
+    "price": PriceAt,
+    "bar_close": BarClosed,
+    "time": TimeOfDay,
+    "account": AccountAt,
+    "pnl": JointPnl,
+    "all": AllOf,
+    "any": AnyOf,
+}
+
+WORDS: Mapping[type, str] = {
+    cls: word for table in (PARTS, QUANTITIES, PRICES, EXECUTIONS, CONDITIONS) for word, cls in table.items()
+}
+"""Class -> its word."""

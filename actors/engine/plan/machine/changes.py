@@ -1,0 +1,198 @@
+"""What a caller changes in a running plan: a part's numbers or its end, a resting leg's numbers (order-engine 2.6, rows 24-28).
+
+All functions are pure: they return the parts' records as they are then, or raise Refusal. What follows from a change is found
+at the next look.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TypeAlias
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import AllAtOnce
+from onebroker.actors.engine.plan.machine.legs import Leg
+from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
+from onebroker.actors.engine.plan.machine.wanted import price_of
+from onebroker.actors.engine.plan.parts import (
+    FromFill,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Rule,
+    Units,
+    children_of,
+    walk,
+)
+from onebroker.actors.engine.plan.prices import Cap, Chase, Discretion, Fixed, NativeStop, Price, Stages, Trail
+from onebroker.actors.engine.plan.pricing.stops import continue_from, distance
+from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
+from onebroker.actors.engine.records import LegChange
+from onebroker.config.messages import order_changes as shared
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.refusal import Refusal
+
+Parts: TypeAlias = Mapping[str, PartRecord]
+
+
+# --- parts ---------------------------------------------------------------------------------------------------------------
+
+
+def find(root: Part, inputs: Inputs, path: str, doing: str) -> Part:
+    """Return the part at a path that a caller may act on; `doing` is `cancelled` or `changed`.
+
+    Refused: 404 no such part; 409 one that is kept whole until it starts, or is over.
+    """
+    part = next((one for one in walk(root) if one.path == path), None)
+    if part is None:
+        raise Refusal(404, shared.no_order_at(path))
+    for above in _line(root, path):
+        if above.preset is not None and above.path != root.path and inputs.parts[above.path].due_at is None:
+            raise Refusal(409, texts.kept_whole(path, doing))
+    state = inputs.parts[path].state
+    if state.final:
+        raise Refusal(409, texts.part_already(path, state.value))
+    return part
+
+
+def _line(root: Part, path: str) -> list[Part]:
+    """Return the parts from the root down to a path."""
+    line = [root]
+    while line[-1].path != path:
+        below = (one for one in children_of(line[-1]) if path == one.path or path.startswith(f"{one.path}."))
+        line.append(next(below))
+    return line
+
+
+def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
+    """End a part as cancelled: at once where nothing of it was sent, else once its brokers confirm (rows 26-28)."""
+    part = find(root, inputs, path, "cancelled")
+    record = inputs.parts[path]
+    return {**inputs.parts, part.path: attrs.evolve(record, ending=Ending(state=PartState.CANCELLED))}
+
+
+def the_held_part(root: Part, inputs: Inputs) -> OrderPart:
+    """Return the one part that is held; 409 when it is none or more than one (5.6)."""
+    held = [
+        part for part in walk(root) if isinstance(part, OrderPart) and inputs.parts[part.path].state is PartState.HELD
+    ]
+    if not held:
+        raise Refusal(409, shared.NONE_HELD)
+    if len(held) > 1:
+        raise Refusal(409, shared.SEVERAL_HELD)
+    return held[0]
+
+
+def modify_part(root: Part, inputs: Inputs, path: str | None, change: LegChange) -> tuple[OrderPart, Parts]:
+    """Give a part that has sent nothing other numbers (row 25)."""
+    part = the_held_part(root, inputs) if path is None else find(root, inputs, path, "changed")
+    if not isinstance(part, OrderPart):
+        raise Refusal(404, shared.no_order_at(part.path))
+    if any(leg.part == part.path for leg in inputs.legs):
+        raise Refusal(409, shared.PART_HAS_SENT)
+    record = inputs.parts[part.path]
+    if change.quantity is not None:
+        _check_reduces(part, Look(root, inputs), change.quantity)
+        record = attrs.evolve(record, quantity=change.quantity)
+    if change.price is not None:
+        if not isinstance(part.price, Fixed | NativeStop):
+            raise Refusal(409, texts.no_price_of_its_own(part.path))
+        record = attrs.evolve(record, price=change.price)
+    if change.trigger_price is not None:
+        if not isinstance(part.price, NativeStop):
+            raise Refusal(409, texts.no_trigger_of_its_own(part.path))
+        record = attrs.evolve(record, trigger_price=change.trigger_price)
+    return part, {**inputs.parts, part.path: record}
+
+
+def _check_reduces(part: OrderPart, look: Look, quantity: int) -> None:
+    """An exit can only be made smaller (1.7)."""
+    if not isinstance(part.quantity, FromFill):
+        return
+    base = next((one for one in walk(look.root) if isinstance(one, OrderPart) and _hangs_on(one, part)), None)
+    now = 0 if base is None else look.filled(base)
+    if quantity > now:
+        raise Refusal(409, texts.only_reduced(now))
+
+
+def _hangs_on(base: OrderPart, part: OrderPart) -> bool:
+    return base.each_fill is not None and part.path.startswith(f"{base.path}.each_fill")
+
+
+# --- legs ----------------------------------------------------------------------------------------------------------------
+
+
+def check_leg_change(root: Part, leg: Leg, change: LegChange) -> None:
+    """Refuse what a caller may not do to a leg: change anything but three numbers, or make an exit larger."""
+    if set(change.given()) - {"price", "trigger_price", "quantity"}:
+        raise Refusal(409, shared.ONLY_THREE)
+    if change.quantity is None or change.quantity <= leg.quantity:
+        return
+    part = next(one for one in walk(root) if one.path == leg.part)
+    assert isinstance(part, OrderPart)
+    if isinstance(part.quantity, FromFill) or _group_of(root, part) is not None:
+        raise Refusal(409, texts.only_reduced(leg.quantity))
+
+
+def leg_changed(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Parts:
+    """Return the records after a broker accepted a caller's change of a leg: the rule goes on from it (2.6)."""
+    look = Look(root, inputs)
+    part = look.by_path[leg.part]
+    assert isinstance(part, OrderPart)
+    if change.quantity is not None:
+        _new_quantity(look, root, part, leg, change.quantity)
+    if change.price is not None or change.trigger_price is not None:
+        _new_price(look, part, leg, change)
+    return look.parts
+
+
+def _group_of(root: Part, part: OrderPart) -> OneCancelsOthersPart | None:
+    """Return the group that guards the part's quantity, if one does."""
+    line = _line(root, part.path)
+    above = line[-2] if len(line) > 1 else None
+    return above if isinstance(above, OneCancelsOthersPart) and above.rule is Rule.SHRINK else None
+
+
+def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: int) -> None:
+    """An exit brings its group down with it; a plain order has that much more or less to do; a split one keeps its total."""
+    group = _group_of(root, part)
+    if group is not None:
+        filled = sum(look.filled(child) for child in group.children)
+        look.note(group, quantity=filled + max(0, quantity - leg.filled))
+    elif isinstance(part.quantity, FromFill) or (
+        isinstance(part.quantity, Units) and isinstance(part.execution, AllAtOnce)
+    ):
+        look.note(part, quantity=look.committed(part) - leg.committed + quantity)
+
+
+def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None:
+    record, price = look.record(part), _inner(price_of(look, part))
+    memory, side = record.memory, side_of(part)
+    match price:
+        case Trail() if change.trigger_price is not None:
+            mark = memory.watermark if memory.watermark is not None else change.trigger_price
+            away = distance(price, memory, mark)
+            look.remember(part, continue_from(memory, change.trigger_price, away, side))
+        case Stages() if change.trigger_price is not None:
+            look.remember(part, attrs.evolve(memory, stop=change.trigger_price))
+        case Chase() if change.price is not None:
+            look.remember(part, attrs.evolve(memory, base=change.price, since=look.now))
+        case Fixed() | NativeStop() | Discretion():
+            if isinstance(part.execution, AllAtOnce):
+                look.note(
+                    part,
+                    price=record.price if change.price is None else change.price,
+                    trigger_price=record.trigger_price if change.trigger_price is None else change.trigger_price,
+                )
+        case _:
+            look.remember(part, attrs.evolve(memory, shift=memory.shift + _moved_by(leg, change)))
+
+
+def _inner(price: Price) -> Price:
+    return price.of if isinstance(price, Cap) else price
+
+
+def _moved_by(leg: Leg, change: LegChange) -> Decimal:
+    """Return by how much the caller moved the order: its trigger where it is a stop, else its price."""
+    new, old = (change.trigger_price, leg.trigger) if leg.trigger is not None else (change.price, leg.price)
+    return Decimal(0) if new is None or old is None else new - old

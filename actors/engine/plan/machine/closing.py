@@ -1,0 +1,75 @@
+"""Closing what a part filled, at its brokers, when its lifetime ends with close_filled (order-engine 1.8)."""
+
+from onebroker.actors.engine.plan.machine.legs import CLOSING, ChangeLeg, Leg, NewLeg
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.verdicts import Verdict
+from onebroker.actors.engine.plan.machine.wanted import FOLLOWING
+from onebroker.actors.engine.plan.parts import OrderPart, orders_of
+from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
+from onebroker.actors.engine.plan.pricing.touch import past_touch
+from onebroker.actors.engine.plan.state import PartState
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import OrderType, Validity
+
+
+def close_filled(look: Look, part: OrderPart) -> Verdict | None:
+    """Send what closes the part's fills less its exits'; return how that ended, None while it goes on.
+
+    Its exits have ended before. A close that its broker refused, or that ended unfilled, is not sent again.
+    """
+    exits = [] if part.each_fill is None else list(orders_of(part.each_fill))
+    if any(not look.quiet(order) for order in exits):
+        return None
+    done = True
+    for broker, units in _open_by_broker(look, part, exits).items():
+        legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
+        left = units - sum(leg.filled for leg in legs)
+        failed = next((leg for leg in legs if not leg.live and leg.filled < leg.quantity), None)
+        if left > 0 and failed is not None:
+            return Verdict(PartState.FAILED, failed.status_message or texts.still_open(left))
+        if left > 0:
+            done = False
+            _close(look, part, broker, left, legs)
+    return Verdict(PartState.COMPLETED) if done else None
+
+
+def _open_by_broker(look: Look, part: OrderPart, exits: list[OrderPart]) -> dict[str, int]:
+    held: dict[str, int] = {}
+    for leg in look.legs(part):
+        held[leg.broker] = held.get(leg.broker, 0) + leg.filled
+    for order in exits:
+        for leg in look.legs(order):
+            held[leg.broker] = held.get(leg.broker, 0) - leg.filled
+    return held
+
+
+def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:
+    side, terms = side_of(part).opposite, look.terms(part)
+    quote = look.seen(part.instrument_id)
+    price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
+    resting = [leg for leg in legs if leg.live]
+    for leg in resting:
+        due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
+        look.wake(due)
+        if leg.changeable and price is not None and look.now >= due and price != leg.price:
+            look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=None, reduces=False))
+    on_the_way = any(order.instance == CLOSING and order.broker == broker for order in look.on_the_way(part))
+    if resting or on_the_way or price is None:
+        return
+    for size in freeze_pieces(units, terms):
+        look.do(
+            NewLeg(
+                part=part.path,
+                instrument_id=part.instrument_id,
+                side=side,
+                product=part.product,
+                validity=Validity.DAY,
+                quantity=size,
+                order_type=OrderType.LIMIT,
+                price=price,
+                trigger=None,
+                broker=broker,
+                is_exit=True,
+                instance=CLOSING,
+            )
+        )

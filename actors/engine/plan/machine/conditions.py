@@ -1,0 +1,176 @@
+"""When a `when` is true: levels, bars, times, account figures, joint profit and loss (order-engine 1.6)."""
+
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.market import AccountFigures
+from onebroker.actors.engine.plan.parts import (
+    AccountAt,
+    AccountField,
+    AllOf,
+    AnyOf,
+    BarClosed,
+    Condition,
+    Direction,
+    JointPnl,
+    OrderPart,
+    Part,
+    PriceAt,
+    TimeOfDay,
+)
+from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
+from onebroker.actors.engine.plan.state import Bars, Ending, PartRecord, PartState
+from onebroker.config.clock import IST, from_epoch
+from onebroker.config.messages import plan_life as texts
+
+
+def fired(look: Look, part: Part, condition: Condition, place: str = "") -> bool:
+    """Look at a condition of `part`; notes directions and bars in its record. `place` is where it stands in `when`."""
+    match condition:
+        case PriceAt():
+            return _price(look, part, condition, place)
+        case BarClosed():
+            return _bar(look, part, condition, place)
+        case TimeOfDay():
+            return _time(look, part, condition)
+        case AccountAt():
+            return _account(look, part, condition, place)
+        case JointPnl():
+            return _joint(look, part, condition, place)
+        case AllOf():
+            looked = [fired(look, part, one, f"{place}all.{n}.") for n, one in enumerate(condition.conditions)]
+            return all(looked)
+        case AnyOf():
+            looked = [fired(look, part, one, f"{place}any.{n}.") for n, one in enumerate(condition.conditions)]
+            return any(looked)
+
+
+def direction_of(record: PartRecord, condition: PriceAt | BarClosed | AccountAt, place: str = "") -> Direction | None:
+    """Return the direction given, or the one taken when the condition was armed."""
+    taken = record.directions.get(place)
+    return condition.direction or (None if taken is None else Direction(taken))
+
+
+def _directed(
+    look: Look, part: Part, condition: PriceAt | BarClosed | AccountAt, place: str, value: Decimal
+) -> Direction:
+    direction = direction_of(look.record(part), condition, place)
+    if direction is None:
+        direction = Direction.ABOVE if condition.level > value else Direction.BELOW
+        taken: Mapping[str, str] = {**look.record(part).directions, place: direction.value}
+        look.note(part, directions=taken)
+    return direction
+
+
+def past(value: Decimal, level: Decimal, direction: Direction) -> bool:
+    """Whether a value is at or past a level."""
+    return value >= level if direction is Direction.ABOVE else value <= level
+
+
+def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
+    quote = look.seen(condition.instrument_id)
+    value = None if quote is None else quote.value(condition.field)
+    if value is None:
+        look.cannot(part, 503, texts.NO_QUOTE_FOR_CONDITION)
+        return False
+    return past(value, condition.level, _directed(look, part, condition, place, value))
+
+
+def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
+    record = look.record(part)
+    quote = look.seen(condition.instrument_id)
+    if quote is not None and direction_of(record, condition, place) is None:
+        _directed(look, part, condition, place, quote.last_price)
+    session = look.market.session(condition.instrument_id, look.now)
+    direction = direction_of(look.record(part), condition, place)
+    if session is None or direction is None or look.now < session.opens:
+        return False
+    seconds = float(condition.bar_minutes) * 60
+    before = record.condition_bars.get(place, Bars())
+    armed = record.due_at if record.due_at is not None else look.now
+    rule = BarRule(seconds=seconds, opened=session.opens, armed_at=armed)
+    bars = fold_bars(before, None if quote is None else quote.last_price, look.now, rule)
+    if bars != before:
+        look.note(part, condition_bars={**look.record(part).condition_bars, place: bars})
+    if bars.open_bar is not None:
+        look.wake(bars.open_bar.began + seconds)
+    if bars.last_close is None:
+        return False
+    return bars.last_close > condition.level if direction is Direction.ABOVE else bars.last_close < condition.level
+
+
+def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:
+    due_at = look.record(part).due_at
+    at = instant(look.now if due_at is None else due_at, condition.at)
+    if condition.pre_open and due_at is not None and at < due_at:
+        at = instant(due_at + timedelta(days=1).total_seconds(), condition.at)
+    look.wake(at)
+    if _too_late(look, part, at):
+        look.note(part, ending=Ending(state=PartState.EXPIRED))
+        return False
+    return look.now >= at
+
+
+def _too_late(look: Look, part: Part, at: float) -> bool:
+    """Whether the time of an entry passed while nobody was looking, by more than it may be late (2.5)."""
+    is_entry = isinstance(part, OrderPart) and not part.is_exit
+    return is_entry and look.now - at > look.rules.late_entry_seconds
+
+
+def instant(day_of: float, at: time) -> float:
+    """Return a time of day in India on the day of an instant; epoch seconds both."""
+    return datetime.combine(from_epoch(day_of).date(), at, IST).timestamp()
+
+
+def account_value(figures: AccountFigures, field: AccountField) -> Decimal | None:
+    """Return a figure of the account by its name in the grammar."""
+    match field:
+        case AccountField.DAY_PNL:
+            parts = (figures.realized_pnl, figures.unrealized_pnl)
+            return None if None in parts else sum((part for part in parts if part is not None), Decimal(0))
+        case AccountField.MARGIN_CUSHION_PERCENT:
+            if figures.available_balance is None or not figures.total_balance:
+                return None
+            return figures.available_balance / figures.total_balance * 100
+    value: Decimal | None = getattr(figures, field.value)
+    return value
+
+
+def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
+    figures = look.market.account()
+    look.wake(look.now + LOOK_SECONDS)
+    value = None if figures is None else account_value(figures, condition.field)
+    if value is None:
+        look.cannot(part, 503, texts.NO_ACCOUNT_FIGURES)
+        return False
+    return past(value, condition.level, _directed(look, part, condition, place, value))
+
+
+LOOK_SECONDS = 0.5
+"""How often a figure that comes without an event is looked at."""
+
+
+def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
+    figure = look.market.joint_pnl(
+        condition.instrument_ids, every_instrument=condition.every_instrument, product=condition.product
+    )
+    look.wake(look.now + LOOK_SECONDS)
+    if figure is None:
+        return False
+    memory = look.record(part).memory
+    if memory.base is None:
+        base = Decimal(0) if condition.since.value == "day" else figure
+        memory = attrs.evolve(memory, base=base)
+    assert memory.base is not None
+    gained = figure - memory.base
+    best = gained if memory.watermark is None else max(memory.watermark, gained)
+    look.remember(part, attrs.evolve(memory, watermark=best))
+    return (
+        (condition.loss is not None and -gained >= condition.loss)
+        or (condition.profit is not None and gained >= condition.profit)
+        or (condition.give_back is not None and best > 0 and best - gained >= condition.give_back)
+    )

@@ -1,0 +1,291 @@
+"""Parts above order parts in one look: whose turn it is, what siblings do to each other, how they end (order-engine 1.2, 1.7)."""
+
+from decimal import Decimal
+from typing import assert_never
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.conditions import fired
+from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.lifetimes import counts_days, over
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.orders import state_now, work_order
+from onebroker.actors.engine.plan.machine.verdicts import together
+from onebroker.actors.engine.plan.machine.wanted import average_below
+from onebroker.actors.engine.plan.parts import (
+    FromFill,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Rule,
+    SequencePart,
+    Share,
+    StartThen,
+    TogetherPart,
+    Units,
+    children_of,
+    own_orders_of,
+)
+from onebroker.actors.engine.plan.pieces.cutting import shared
+from onebroker.actors.engine.plan.prices import is_stop
+from onebroker.actors.engine.plan.pricing.stops import better
+from onebroker.actors.engine.plan.state import Ending, PartState
+from onebroker.config.messages import plan_life as texts
+
+DROPPED = Ending(state=PartState.CANCELLED)
+"""Cancelled by the plan's own logic."""
+_SHOWN_FIRST = (PartState.WORKING, PartState.SENDING, PartState.CANCELLING, PartState.HELD, PartState.WAITING)
+
+
+def work(look: Look, part: Part, context: Context) -> None:
+    """Look at a part and all below it once."""
+    if isinstance(part, OrderPart):
+        _order(look, part, context)
+    else:
+        _group(look, part, context)
+
+
+# --- an order part with its link -----------------------------------------------------------------------------------------
+
+
+def _order(look: Look, part: OrderPart, context: Context) -> None:
+    work_order(look, part, context)
+    record = look.record(part)
+    link = part.each_fill
+    if link is not None:
+        dropped = record.own is not None and not look.filled(part)
+        closing = record.ending is not None and record.ending.close
+        below = Context(
+            turn=look.filled(part) > 0,
+            base=part,
+            base_done=record.own is not None,
+            ending=DROPPED if dropped or closing else None,
+            over=context.over,
+            lives_on=context.lives_on or counts_days(part),
+        )
+        work(look, link, below)
+        _without_stop(look, part, link)
+    record = look.record(part)
+    if record.own is None:
+        state = state_now(look, part)
+    elif link is None:
+        state = record.own
+    else:
+        below_state = look.record(link).state
+        counted = [record.own, *([below_state] if look.record(link).due_at is not None else [])]
+        state = together(counted) if below_state.final else PartState.WORKING
+    if state is not record.state:
+        look.note(part, state=state)
+
+
+def _without_stop(look: Look, part: OrderPart, link: Part) -> None:
+    """Where a stop of the link was refused or never sent, open no more: the entry's rest is cancelled, what filled stays and is
+    said to stand without a stop (1.7; nothing is retried)."""
+    exits = list(own_orders_of(link))
+    stops = [order for order in exits if is_stop(order.price)]
+    if not any(look.record(stop).own in (PartState.REJECTED, PartState.FAILED) for stop in stops):
+        return
+    record = look.record(part)
+    if record.own is None and record.ending is None:
+        look.note(part, ending=DROPPED)
+    guarded_units = sum(leg.unfilled for stop in stops for leg in look.live(stop))
+    units = look.kept(part) - sum(look.filled(order) for order in exits) - guarded_units
+    if units > 0:
+        look.note(look.root, status_message=texts.without_stop(units))
+
+
+# --- groups --------------------------------------------------------------------------------------------------------------
+
+
+def _group(look: Look, part: Part, context: Context) -> None:
+    record = look.record(part)
+    if record.state.final:
+        return
+    if context.ending is not None and record.ending is None:
+        record = look.note(part, ending=context.ending)
+    if context.turn and record.due_at is None and record.ending is None:
+        record = look.note(part, due_at=look.now)
+    context = attrs.evolve(context, turn=_starts(look, part, context), held_back=False)
+    context = _with_lifetime(look, part, context)
+    if record.ending is not None:
+        context = attrs.evolve(context, ending=record.ending)
+    match part:
+        case SequencePart():
+            _sequence(look, part, context)
+        case TogetherPart():
+            _together(look, part, context)
+        case OneCancelsOthersPart():
+            _one_cancels_others(look, part, context)
+        case OrderPart():
+            raise AssertionError(part)
+        case _:
+            assert_never(part)
+    _settle(look, part)
+
+
+def _starts(look: Look, part: Part, context: Context) -> bool:
+    """Whether the group's children have their turn: its own has come, and its `when` is true."""
+    record = look.record(part)
+    if record.due_at is None:
+        return False
+    if not record.fired and (part.when is None or fired(look, part, part.when)):
+        record = look.note(part, fired=True)
+    return record.fired and not context.held_back
+
+
+def _with_lifetime(look: Look, part: Part, context: Context) -> Context:
+    if counts_days(part):
+        context = attrs.evolve(context, lives_on=True)
+    if part.lifetime is not None and over(look, part):
+        return attrs.evolve(context, over=(*context.over, part.lifetime), turn=context.turn)
+    return context
+
+
+def _settle(look: Look, part: Part) -> None:
+    record = look.record(part)
+    children = [look.record(child) for child in children_of(part)]
+    states = [child.state for child in children]
+    if all(state.final for state in states):
+        begun = [child.state for child in children if child.due_at is not None]  # what never had its turn says nothing
+        state = together(begun or states, one_is_enough=isinstance(part, OneCancelsOthersPart))
+    else:
+        state = next((one for one in _SHOWN_FIRST if one in states), PartState.PENDING)
+        if state is PartState.PENDING and record.due_at is not None and not record.fired:
+            state = PartState.WAITING
+        if state in (PartState.SENDING, PartState.CANCELLING):
+            state = PartState.WORKING
+    if state is not record.state:
+        look.note(part, state=state)
+
+
+def _together(look: Look, part: TogetherPart, context: Context) -> None:
+    shares = _shares(look, part.children, context)
+    for number, child in enumerate(part.children):
+        work(look, child, attrs.evolve(context, share=shares.get(number)))
+
+
+def _shares(look: Look, children: tuple[Part, ...], context: Context) -> dict[int, int]:
+    """Return what the shares of siblings come to, by their place (1.3)."""
+    sharing = [
+        (number, child.quantity, child)
+        for number, child in enumerate(children)
+        if isinstance(child, OrderPart) and isinstance(child.quantity, Share)
+    ]
+    if not sharing:
+        return {}
+    _, first, order = sharing[0]
+    units = first.of if first.of is not None else (0 if context.base is None else look.filled(context.base))
+    parts = shared(units, [form.share for _, form, _ in sharing], look.terms(order))
+    return {number: part for (number, _, _), part in zip(sharing, parts, strict=True)}
+
+
+# --- sequence ------------------------------------------------------------------------------------------------------------
+
+
+def _sequence(look: Look, part: SequencePart, context: Context) -> None:
+    work(look, part.first, context)
+    first, kept = look.record(part.first), look.kept(part.first)
+    own_done = first.own is not None or first.state.final
+    starts = first.state.final if part.start_then is StartThen.DONE else own_done
+    below = attrs.evolve(
+        context,
+        turn=context.turn and starts and kept > 0,
+        base=part.first,
+        base_done=own_done,
+        ending=DROPPED if first.state.final and not kept else context.ending,
+    )
+    work(look, part.then, below)
+
+
+# --- one cancels others --------------------------------------------------------------------------------------------------
+
+
+def _one_cancels_others(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
+    match part.rule:
+        case Rule.CANCEL:
+            _cancel_rule(look, part, context)
+        case Rule.SHRINK:
+            _shrink_rule(look, part, context)
+        case Rule.TRIGGER:
+            _trigger_rule(look, part, context)
+
+
+def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
+    """The first fill of any size ends all others."""
+    taken = [child for child in part.children if look.filled(child)]
+    for child in part.children:
+        ending = DROPPED if taken and child not in taken else context.ending
+        work(look, child, attrs.evolve(context, ending=ending))
+
+
+def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
+    """Return the units a shrink group guards: its quantity (or what the entry has filled) less what its children have filled."""
+    total = _total(look, part, context)
+    limit = look.record(part).quantity
+    if limit is not None:
+        total = min(total, limit)
+    return max(0, total - sum(look.filled(child) for child in part.children))
+
+
+def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
+    if context.base is not None:
+        return look.filled(context.base)
+    shares = sum(_shares(look, part.children, context).values())
+    forms = [child.quantity for child in part.children if isinstance(child, OrderPart)]
+    return max([shares, *(form.quantity for form in forms if isinstance(form, Units))])
+
+
+def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
+    guard = guarded(look, part, context)
+    shares = _shares(look, part.children, context)
+    room = guard
+    for number, child in enumerate(part.children):
+        own = guard
+        if number in shares:  # trimmed from the last one back
+            own = min(room, max(0, shares[number] - look.filled(child)))
+            room -= own
+        ending = DROPPED if not guard and _nothing_more(look, part, child, context) else context.ending
+        work(look, child, attrs.evolve(context, guard=own, share=shares.get(number), ending=ending))
+    if part.breakeven_after is not None:
+        _break_even(look, part, part.breakeven_after, context)
+
+
+def _nothing_more(look: Look, part: OneCancelsOthersPart, child: Part, context: Context) -> bool:
+    """Whether a child is over because the others have done what the group was to do."""
+    others = sum(look.filled(other) for other in part.children if other is not child)
+    grows = isinstance(child, OrderPart) and isinstance(child.quantity, FromFill | Share) and not context.base_done
+    return others > 0 and not grows
+
+
+def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Context) -> None:
+    """Move the stop to the entry's average once so many targets have filled; never back (3.38)."""
+    stop, done = part.children[0], [look.record(child).own for child in part.children[1:]]
+    average = average_below(look, context.base)
+    if not isinstance(stop, OrderPart) or average is None or done.count(PartState.COMPLETED) < after:
+        return
+    side, memory = side_of(stop), look.record(stop).memory
+    entry: Decimal = look.terms(stop).towards(average, side)
+    if memory.stop is None or better(entry, memory.stop, side):
+        look.remember(stop, attrs.evolve(memory, stop=entry))
+
+
+def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
+    """The first child whose `when` comes true ends the others before it sends; a whole fill of one ends the rest."""
+    complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
+    winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
+    for child in part.children:
+        others = [other for other in part.children if other is not child]
+        beaten = (winner is not None and child is not winner) or any(other in complete for other in others)
+        waits = child.when is not None and not all(look.record(other).state.final for other in others)
+        work(
+            look,
+            child,
+            attrs.evolve(
+                context,
+                ending=DROPPED if beaten else context.ending,
+                held_back=waits,
+                less=sum(look.filled(other) for other in others),
+            ),
+        )
+        if winner is None and child.when is not None and look.record(child).fired:
+            winner = child

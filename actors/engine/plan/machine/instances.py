@@ -1,0 +1,87 @@
+"""Exits made one by one for single fills (order-engine 1.2 exception, 1.4 from_fill)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.legs import ChangeLeg, Leg
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.placing import Sending
+from onebroker.actors.engine.plan.machine.wanted import Asked
+from onebroker.actors.engine.plan.parts import FromFill, OrderPart, own_orders_of
+from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
+from onebroker.actors.engine.plan.prices import FillBasis, FromFillPrice
+from onebroker.actors.engine.plan.state import Instance
+
+
+def send_instances(sending: Sending) -> None:
+    """Make an instance of each new fill, then send what each of them misses."""
+    look, part = sending.look, sending.part
+    if sending.context.base is None:
+        return
+    for order in own_orders_of(sending.context.base):
+        for leg in look.legs(order):
+            _make(look, part, leg)
+    for made in look.record(part).made:
+        _send_one(sending, made)
+
+
+def _make(look: Look, part: OrderPart, leg: Leg) -> None:
+    """Note a leg's units that no instance stands for: with a new one, or with the last when the price is the same and it has
+    not filled."""
+    made = look.record(part).made
+    known = sum(one.quantity for one in made if one.leg_id == leg.leg_id)
+    if leg.filled <= known:
+        return
+    price = _basis(look, part, leg, known)
+    if price is None:
+        return
+    last = made[-1] if made else None
+    if last is not None and last.leg_id == leg.leg_id and last.price == price and not _finished(look, part, last):
+        grown = attrs.evolve(last, quantity=last.quantity + leg.filled - known)
+        look.note(part, made=(*made[:-1], grown))
+        return
+    one = Instance(key=f"{leg.leg_id}+{known}", leg_id=leg.leg_id, quantity=leg.filled - known, price=price)
+    look.note(part, made=(*made, one))
+
+
+def _finished(look: Look, part: OrderPart, made: Instance) -> bool:
+    legs = [leg for leg in look.legs(part) if leg.instance == made.key]
+    return bool(legs) and not any(leg.live for leg in legs)
+
+
+def _basis(look: Look, part: OrderPart, leg: Leg, known: int) -> Decimal | None:
+    price = part.price
+    assert isinstance(price, FromFillPrice)
+    if price.basis is FillBasis.LIMIT:
+        return leg.price
+    return look.market.fill_price(leg.leg_id, known, leg.filled)
+
+
+def _send_one(sending: Sending, made: Instance) -> None:
+    look, part = sending.look, sending.part
+    legs = [leg for leg in look.legs(part) if leg.instance == made.key]
+    if any(order.instance == made.key for order in look.on_the_way(part)):
+        return
+    if any(leg.live and not leg.changeable for leg in legs):
+        return
+    missing = _units(look, part, made) - sum(leg.committed for leg in legs)
+    resting = next((leg for leg in legs if leg.live), None)
+    if missing <= 0 or any(not leg.live and leg.unfilled for leg in legs):
+        return
+    if resting is not None:
+        quantity = resting.quantity + missing
+        look.do(
+            ChangeLeg(
+                leg_id=resting.leg_id, quantity=quantity, price=resting.price, trigger=resting.trigger, reduces=False
+            )
+        )
+    else:
+        sending.place(missing, asked=Asked(quantity=missing, instance=made))
+
+
+def _units(look: Look, part: OrderPart, made: Instance) -> int:
+    form = part.quantity
+    if not isinstance(form, FromFill) or form.ratio == 1:
+        return made.quantity
+    return rounded_lots(made.quantity * form.ratio, look.terms(part).lot, form.rounding)

@@ -1,0 +1,84 @@
+"""When a part's time is over, and what happens to it then (order-engine 1.8)."""
+
+from datetime import timedelta
+
+from onebroker.actors.engine.plan.executions import Daily
+from onebroker.actors.engine.plan.machine.conditions import fired, instant
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, own_orders_of
+from onebroker.actors.engine.plan.state import Ending, PartState
+
+IN_LIFETIME = "lifetime."
+"""Where the conditions of a lifetime are kept beside those of `when`."""
+
+
+def over(look: Look, part: Part) -> bool:
+    """Whether the part's own lifetime has ended."""
+    lifetime, due_at = part.lifetime, look.record(part).due_at
+    if lifetime is None or due_at is None:
+        return False
+    ends = [at for at in _instants(look, part, lifetime, due_at) if at is not None]
+    for at in ends:
+        look.wake(at)
+    passed = any(look.now >= at for at in ends)
+    return passed or (lifetime.when is not None and fired(look, part, lifetime.when, IN_LIFETIME))
+
+
+def _instants(look: Look, part: Part, lifetime: Lifetime, due_at: float) -> tuple[float | None, ...]:
+    return (
+        None if lifetime.at_time is None else instant(due_at, lifetime.at_time),
+        None if lifetime.after_minutes is None else due_at + float(lifetime.after_minutes) * 60,
+        None if lifetime.after_days is None else _close_after(look, part, due_at, lifetime.after_days),
+    )
+
+
+def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | None:
+    """Return the close of the trading day so many calendar days on, or of the last one before."""
+    order = next(own_orders_of(part), None)
+    if order is None:
+        return None
+    last_day = due_at + timedelta(days=days).total_seconds()
+    session = look.session(order, due_at)
+    while session is not None:
+        following = look.session(order, session.closes)
+        if following is None or following.opens > last_day:
+            return session.closes
+        session = following
+    return None
+
+
+def ending_of(lifetime: Lifetime) -> Ending:
+    """Return what the end of a lifetime asks of the order parts it covers."""
+    match lifetime.on_end:
+        case OnEnd.CANCEL:
+            return Ending(state=PartState.EXPIRED)
+        case OnEnd.MARKETABLE:
+            return Ending(state=PartState.EXPIRED, marketable=True)
+        case OnEnd.CLOSE_FILLED:
+            return Ending(state=PartState.COMPLETED, close=True)
+
+
+def applies(lifetime: Lifetime, *, has_sent: bool) -> bool:
+    """Whether the end of the lifetime concerns a part that has sent orders, or one that has not."""
+    return lifetime.applies_to is AppliesTo.BOTH or (lifetime.applies_to is AppliesTo.WORKING) == has_sent
+
+
+def lives_on(part: OrderPart) -> bool:
+    """Whether the part outlives its session by itself: by days of its own, or because it is daily."""
+    return isinstance(part.execution, Daily) or counts_days(part)
+
+
+def counts_days(part: Part) -> bool:
+    return part.lifetime is not None and part.lifetime.after_days is not None
+
+
+def day_is_over(look: Look, part: OrderPart) -> bool:
+    """Whether the session of the day on which the part became due has closed."""
+    due_at = look.record(part).due_at
+    if due_at is None:
+        return False
+    session = look.session(part, due_at)
+    if session is None:
+        return False
+    look.wake(session.closes)
+    return look.now >= session.closes

@@ -1,0 +1,171 @@
+"""One look through a plan: its records while they change, the legs by part, what came out of it."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg
+from onebroker.actors.engine.plan.market import Market, Seen, Session, Terms
+from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of, walk
+from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
+from onebroker.config.vocabulary import Side
+
+
+@attrs.frozen(kw_only=True)
+class Rules:
+    """Settings of order-engine 5.8 that the machine goes by; seconds."""
+
+    move_interval_seconds: float = 1.0
+    follow_seconds: float = 5.0
+    marketable_after_seconds: float | None = None
+    changes_per_order: int = 25
+    late_entry_seconds: float = 300.0
+
+
+@attrs.frozen
+class Refused:
+    """Why a part could not begin: what a caller is told when that is known at intake."""
+
+    status: int
+    sentence: str
+
+
+@attrs.frozen(kw_only=True)
+class Inputs:
+    """What one look is made of, besides the tree."""
+
+    parts: Mapping[str, PartRecord]
+    legs: tuple[Leg, ...]
+    market: Market
+    placing: tuple[NewLeg, ...] = ()
+    """Orders handed out that have no leg yet."""
+    rules: Rules = Rules()
+    draw: float = 0.5
+    """From 0 to 1; a fresh one each time."""
+
+
+class Look:
+    """The working copy of one look."""
+
+    def __init__(self, root: Part, inputs: Inputs) -> None:
+        self.root = root
+        self.market = inputs.market
+        self.now = inputs.market.now
+        self.rules = inputs.rules
+        self.draw = inputs.draw
+        self.placing = inputs.placing
+        self.parts = {part.path: inputs.parts.get(part.path, PartRecord()) for part in walk(root)}
+        self.by_path = {part.path: part for part in walk(root)}
+        self._legs: dict[str, list[Leg]] = {path: [] for path in self.parts}
+        for leg in inputs.legs:
+            self._legs[leg.part].append(leg)
+        self.actions: list[Action] = []
+        self.reasons: dict[str, Refused] = {}
+        self.wake_at = float("inf")
+        self.watched: set[str] = set()
+
+    # --- records ----------------------------------------------------------------------------------------------------
+
+    def record(self, part: Part) -> PartRecord:
+        return self.parts[part.path]
+
+    def note(self, part: Part, **changes: Any) -> PartRecord:
+        """Change a part's record; returns the new one."""
+        changed = attrs.evolve(self.parts[part.path], **changes)
+        self.parts[part.path] = changed
+        return changed
+
+    def remember(self, part: Part, memory: Memory) -> None:
+        if memory != self.record(part).memory:
+            self.note(part, memory=memory)
+
+    # --- legs -------------------------------------------------------------------------------------------------------
+
+    def legs(self, part: Part) -> list[Leg]:
+        """The part's own legs, without those that close what it filled."""
+        return [leg for leg in self._legs[part.path] if leg.instance != CLOSING]
+
+    def closing_legs(self, part: Part) -> list[Leg]:
+        return [leg for leg in self._legs[part.path] if leg.instance == CLOSING]
+
+    def live(self, part: Part) -> list[Leg]:
+        return [leg for leg in self.legs(part) if leg.live]
+
+    def on_the_way(self, part: Part) -> list[NewLeg]:
+        """Orders of this part that have no leg yet: handed out before, or in this look."""
+        now = [action for action in self.actions if isinstance(action, NewLeg)]
+        return [order for order in (*self.placing, *now) if order.part == part.path]
+
+    def filled(self, part: Part) -> int:
+        """Units that the part's own legs have filled; of a group, those of its order parts, links apart."""
+        return sum(leg.filled for order in own_orders_of(part) for leg in self.legs(order))
+
+    def kept(self, part: Part) -> int:
+        """What a part filled and did not close itself again (1.8, close_filled)."""
+        closed = (leg.filled for order in own_orders_of(part) for leg in self.closing_legs(order))
+        return self.filled(part) - sum(closed)
+
+    def committed(self, part: Part) -> int:
+        """What was sent and may fill or did, with what is on its way."""
+        on_the_way = sum(order.quantity for order in self.on_the_way(part) if order.instance != CLOSING)
+        return sum(leg.committed for leg in self.legs(part)) + on_the_way
+
+    def average(self, part: OrderPart) -> Decimal | None:
+        """The average price of the part's own fills."""
+        return average_of(self.legs(part))
+
+    def quiet(self, part: Part) -> bool:
+        """Whether nothing of it is at a broker, or on the way there."""
+        return (
+            not self.live(part) and not self.on_the_way(part) and not any(leg.live for leg in self.closing_legs(part))
+        )
+
+    # --- the world --------------------------------------------------------------------------------------------------
+
+    def seen(self, instrument_id: str) -> Seen | None:
+        """The usable quote; whoever asks wants to be told when it changes."""
+        self.watched.add(instrument_id)
+        return self.market.seen(instrument_id)
+
+    def terms(self, part: OrderPart) -> Terms:
+        return self.market.terms(part.instrument_id)
+
+    def session(self, part: OrderPart, after: float) -> Session | None:
+        return self.market.session(part.instrument_id, after)
+
+    def wake(self, at: float) -> None:
+        """Ask for a look at that time (epoch seconds), when it lies ahead."""
+        if at > self.now:
+            self.wake_at = min(self.wake_at, at)
+
+    def do(self, action: Action) -> None:
+        self.actions.append(action)
+
+    def cannot(self, part: Part, status: int, sentence: str) -> None:
+        """Note why a part waits, for the caller of an order that begins with it."""
+        self.reasons.setdefault(part.path, Refused(status, sentence))
+
+
+def average_of(legs: Iterable[Leg]) -> Decimal | None:
+    """Return the average of the legs' fills, weighted; None without a fill or where one's price is not known."""
+    filled = [leg for leg in legs if leg.filled]
+    if not filled or any(leg.average is None for leg in filled):
+        return None
+    total = sum((leg.average * leg.filled for leg in filled if leg.average is not None), Decimal(0))
+    return total / sum(leg.filled for leg in filled)
+
+
+def side_of(part: OrderPart) -> Side:
+    return Side(part.transaction_type)
+
+
+def is_open(record: PartRecord) -> bool:
+    return record.state not in (
+        PartState.COMPLETED,
+        PartState.CANCELLED,
+        PartState.REJECTED,
+        PartState.EXPIRED,
+        PartState.FAILED,
+    )

@@ -1,0 +1,206 @@
+"""One order part in one look: its turn, its condition, its legs, its link, its end (order-engine 2.2)."""
+
+from onebroker.actors.engine.plan.machine.closing import close_filled
+from onebroker.actors.engine.plan.machine.conditions import fired
+from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.legs import ReadRows, Reason
+from onebroker.actors.engine.plan.machine.lifetimes import applies, day_is_over, ending_of, lives_on, over
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.placing import Sending
+from onebroker.actors.engine.plan.machine.resizing import end, move, shrink
+from onebroker.actors.engine.plan.machine.sending import send
+from onebroker.actors.engine.plan.machine.targets import final_target, target
+from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
+from onebroker.actors.engine.plan.machine.wanted import observe
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
+from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.state import Ending, PartState
+from onebroker.actors.engine.records import LegState
+from onebroker.config.messages import plan_life as texts
+
+
+def work_order(look: Look, part: OrderPart, context: Context) -> None:
+    """Look at the part once; what hangs on it is looked at by the caller, who then settles it."""
+    record = look.record(part)
+    if record.state.final and record.own is None:
+        return
+    if context.ending is not None and record.ending is None and record.own is None:
+        record = look.note(part, ending=context.ending)
+    if record.due_at is None and not _becomes_due(look, part, context):
+        return
+    _lifetimes(look, part, context)
+    if look.record(part).own is not None:
+        _after_the_end(look, part, context)
+    elif look.record(part).ending is not None:
+        _wind_down(look, part, context)
+    else:
+        _work(look, part, context)
+
+
+def _becomes_due(look: Look, part: OrderPart, context: Context) -> bool:
+    record = look.record(part)
+    if context.turn and record.ending is None:
+        look.note(part, due_at=look.now)
+        return True
+    if record.ending is not None:
+        look.note(part, own=record.ending.state, status_message=record.ending.message)
+    return False
+
+
+def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
+    """Take up the end of the part's own lifetime, or of one above."""
+    own = part.lifetime
+    ended = (*context.over, own) if own is not None and over(look, part) else context.over
+    for lifetime in ended:
+        record = look.record(part)
+        if record.ending is not None or record.own is not None or record.marketable:
+            return
+        if applies(lifetime, has_sent=bool(look.legs(part))):
+            ending = ending_of(lifetime)
+            if ending.marketable:
+                look.note(part, marketable=True, fired=True)
+            else:
+                look.note(part, ending=ending)
+
+
+# --- working -------------------------------------------------------------------------------------------------------------
+
+
+def _work(look: Look, part: OrderPart, context: Context) -> None:
+    observe(look, part)
+    if not _fires(look, part) or context.held_back:
+        if _day_over(look, part, context):
+            look.note(part, own=PartState.EXPIRED)
+        return
+    verdict = _verdict(look, part, context)
+    wanted_units = target(look, part, context)
+    if wanted_units is None:
+        _ask_for_rows(look, part, context)
+        return
+    sending = Sending(look=look, part=part, context=context, target=wanted_units - forgone(part, look.legs(part)))
+    if sending.missing < 0:
+        shrink(sending)
+    elif verdict is None and not _day_over(look, part, context):
+        send(sending)
+    if verdict is None:
+        move(sending)
+        _fill_in_time(look, part)
+    _conclude(look, part, context, verdict, wanted_units)
+
+
+def _fires(look: Look, part: OrderPart) -> bool:
+    if look.record(part).fired:
+        return True
+    if part.when is not None and not fired(look, part, part.when):
+        return False
+    look.note(part, fired=True)
+    return True
+
+
+def _day_over(look: Look, part: OrderPart, context: Context) -> bool:
+    return not context.lives_on and not lives_on(part) and day_is_over(look, part)
+
+
+def _ask_for_rows(look: Look, part: OrderPart, context: Context) -> None:
+    if isinstance(part.quantity, FromPosition):
+        message = look.record(part).rows_message
+        if message is not None:
+            look.note(part, own=PartState.FAILED, status_message=message)
+        elif _day_over(look, part, context):
+            look.note(part, own=PartState.EXPIRED)
+        else:
+            look.do(ReadRows(part=part.path))
+
+
+def _fill_in_time(look: Look, part: OrderPart) -> None:
+    """A marketable order that has not filled in the time it was given is cancelled, and the part is over (3.29)."""
+    price = part.price
+    if not isinstance(price, Marketable) or price.fill_within_seconds is None or look.record(part).marketable:
+        return
+    started_at = look.record(part).started_at
+    if started_at is None:
+        return
+    due = started_at + float(price.fill_within_seconds)
+    look.wake(due)
+    if look.now >= due and look.live(part):
+        look.note(part, ending=Ending(state=PartState.EXPIRED))
+        _wind_down(look, part, Context())
+
+
+def _verdict(look: Look, part: OrderPart, context: Context) -> Verdict | None:
+    refusal = look.record(part).refusal
+    if refusal is not None:
+        accepted = any(leg.accepted for leg in look.legs(part))
+        return Verdict(PartState.FAILED if accepted else PartState.REJECTED, refusal)
+    return stopped(part, look.legs(part))
+
+
+def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | None, wanted_units: int) -> None:
+    """Note how the part's own legs ended, once nothing of it is at a broker any more."""
+    if not look.quiet(part):
+        return
+    whole = look.filled(part) >= wanted_units and final_target(part, context)
+    rows = look.record(part).rows
+    if isinstance(part.quantity, FromPosition) and rows is not None and not rows:
+        look.note(part, own=PartState.COMPLETED, status_message=texts.NO_POSITION)
+    elif verdict is not None:
+        look.note(part, own=verdict.state, status_message=verdict.message or look.record(part).status_message)
+    elif whole and (wanted_units > 0 or look.filled(part) > 0):
+        look.note(part, own=PartState.COMPLETED if look.filled(part) else PartState.CANCELLED)
+    elif whole:
+        look.note(part, own=PartState.CANCELLED)
+    elif _day_over(look, part, context):
+        look.note(part, own=PartState.EXPIRED)
+
+
+# --- ending --------------------------------------------------------------------------------------------------------------
+
+
+def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
+    """Cancel what rests; once nothing does, close what filled where that was asked, and note the end."""
+    ending = look.record(part).ending
+    assert ending is not None
+    refused = [leg for leg in look.live(part) if not end(look, leg, Reason.PLAN)]
+    if refused:
+        look.note(part, status_message=texts.CANCEL_REFUSED)
+    if look.live(part) or look.on_the_way(part):
+        return
+    if ending.close:
+        closed = close_filled(look, part)
+        if closed is not None:
+            look.note(part, own=closed.state, status_message=closed.message)
+        return
+    wanted_units = target(look, part, context)
+    filled_up = wanted_units is not None and 0 < wanted_units <= look.filled(part) and final_target(part, context)
+    state = PartState.COMPLETED if filled_up else ending.state
+    look.note(part, own=state, status_message=ending.message or look.record(part).status_message)
+
+
+def _after_the_end(look: Look, part: OrderPart, context: Context) -> None:
+    """A linked part that had ended with all it was to do takes up a late fill of what it hangs on (rows 13c, 43)."""
+    record = look.record(part)
+    if record.own is PartState.COMPLETED and record.ending is None and context.base is not None:
+        wanted_units = target(look, part, context)
+        if wanted_units is not None and wanted_units > look.filled(part):
+            look.note(part, own=None, state=PartState.WORKING)
+            _work(look, part, context)
+
+
+# --- what is shown -------------------------------------------------------------------------------------------------------
+
+
+def state_now(look: Look, part: OrderPart) -> PartState:
+    """Return the state an order part shows while it is open."""
+    record = look.record(part)
+    live = look.live(part) or look.closing_legs(part)
+    if record.ending is not None and live:
+        return PartState.CANCELLING
+    if record.own is not None or any(leg.live or leg.filled for leg in look.legs(part)):
+        return PartState.WORKING
+    if look.on_the_way(part) or any(leg.state is LegState.SENDING for leg in look.legs(part)):
+        return PartState.SENDING
+    if record.due_at is None:
+        return PartState.PENDING
+    if record.fired and part.hold:
+        return PartState.HELD
+    return PartState.WAITING

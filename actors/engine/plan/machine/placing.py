@@ -1,0 +1,111 @@
+"""Placing legs of one order part: their price, the virtual book, their brokers, their sizes (order-engine 1.5, 1.9)."""
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.legs import NewLeg
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.wanted import Asked, Wanted, price_of, wanted
+from onebroker.actors.engine.plan.parts import OrderPart, Units
+from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
+from onebroker.actors.engine.plan.prices import Fixed, is_stop
+from onebroker.actors.engine.plan.pricing.touch import on_touch
+from onebroker.config.vocabulary import OrderType, Side, Validity
+
+
+@attrs.frozen(kw_only=True)
+class Sending:
+    """One order part in one look, with what it wants in all."""
+
+    look: Look
+    part: OrderPart
+    context: Context
+    target: int
+
+    @property
+    def side(self) -> Side:
+        return side_of(self.part)
+
+    @property
+    def missing(self) -> int:
+        """Units not yet sent; negative when more is out than wanted."""
+        return self.target - self.look.committed(self.part)
+
+    def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
+        """Have a leg placed at the price that is wanted now; False while there is none, or it is held."""
+        if quantity <= 0:
+            return False
+        want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
+        if want is None or self._held(want):
+            return False
+        self._begin()
+        for size, broker in self._brokers(quantity):
+            for part_size in self._sizes(size):
+                self.look.do(self._order(part_size, want, broker, piece, asked, immediate=immediate))
+        return True
+
+    def _held(self, want: Wanted) -> bool:
+        """Whether the virtual book keeps it: the market has not reached the limit yet (1.9)."""
+        if (
+            not self.part.hold
+            or want.order_type is not OrderType.LIMIT
+            or not isinstance(price_of(self.look, self.part), Fixed)
+        ):
+            return False
+        quote = self.look.seen(self.part.instrument_id)
+        assert want.price is not None
+        return quote is None or not on_touch(quote, self.side, want.price)
+
+    def _begin(self) -> None:
+        if self.look.record(self.part).started_at is None:
+            self.look.note(self.part, started_at=self.look.now)
+
+    def _sizes(self, quantity: int) -> tuple[int, ...]:
+        """Cut what is only known late, and resting stops, at the freeze quantity (1.5); the rest was checked at intake."""
+        if isinstance(self.part.quantity, Units) and not is_stop(self.part.price):
+            return (quantity,)
+        return freeze_pieces(quantity, self.look.terms(self.part))
+
+    def _brokers(self, quantity: int) -> list[tuple[int, str | None]]:
+        """Share an exit out over the brokers that hold what it closes; anything else goes where it was pinned."""
+        base = self.context.base
+        if self.part.broker is not None or not self.part.is_exit or not isinstance(base, OrderPart):
+            return [(quantity, self.part.broker)]
+        if base.instrument_id != self.part.instrument_id:
+            return [(quantity, None)]
+        held: dict[str, int] = {}
+        for leg in self.look.legs(base):
+            held[leg.broker] = held.get(leg.broker, 0) + leg.filled
+        for leg in self.look.legs(self.part):
+            held[leg.broker] = held.get(leg.broker, 0) - leg.committed
+        for order in self.look.on_the_way(self.part):
+            if order.broker is not None:
+                held[order.broker] = held.get(order.broker, 0) - order.quantity
+        shares: list[tuple[int, str | None]] = []
+        for broker, units in sorted(held.items(), key=lambda item: (-item[1], item[0])):
+            size = min(quantity, units)
+            if size > 0:
+                shares.append((size, broker))
+                quantity -= size
+        return shares
+
+    def _order(
+        self, quantity: int, want: Wanted, broker: str | None, piece: int, asked: Asked | None, *, immediate: bool
+    ) -> NewLeg:
+        instance = asked.instance.key if asked is not None and asked.instance is not None else None
+        return NewLeg(
+            part=self.part.path,
+            instrument_id=self.part.instrument_id,
+            side=self.side,
+            product=self.part.product,
+            validity=Validity.IOC if immediate else self.part.validity,
+            quantity=quantity,
+            order_type=want.order_type,
+            price=want.price,
+            trigger=want.trigger,
+            broker=broker,
+            is_exit=self.part.is_exit,
+            piece=piece,
+            instance=instance,
+            tag=self.part.tag,
+        )

@@ -1,0 +1,296 @@
+"""What price a part wants now, for a new leg or for a resting one (order-engine 1.4)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.legs import Leg
+from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
+from onebroker.actors.engine.plan.market import Level, Seen
+from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of
+from onebroker.actors.engine.plan.prices import (
+    Cap,
+    Chase,
+    Discretion,
+    Fixed,
+    FollowInstrument,
+    FromFillPrice,
+    FromParentFill,
+    Marketable,
+    NativeStop,
+    OptionModel,
+    Peg,
+    Price,
+    Stages,
+    Trail,
+    is_stop,
+)
+from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
+from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, pegged, visible
+from onebroker.actors.engine.plan.pricing.working import chased, followed, from_fill, modelled
+from onebroker.actors.engine.plan.state import Instance
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import OrderType, Side
+
+FOLLOWING = Marketable(follow=True)
+_MOVING = (Trail, Stages, Peg, Chase, FollowInstrument, OptionModel, FromParentFill, Discretion)
+
+
+@attrs.frozen
+class Wanted:
+    """An order's type and prices."""
+
+    order_type: OrderType
+    price: Decimal | None
+    trigger: Decimal | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Asked:
+    """What a price is wanted for."""
+
+    quantity: int
+    leg: Leg | None = None
+    """The resting one; None = a new one."""
+    instance: Instance | None = None
+
+
+def price_of(look: Look, part: OrderPart) -> Price:
+    """Return the rule in force: the part's own, or marketable with follow once its lifetime said so."""
+    return FOLLOWING if look.record(part).marketable else part.price
+
+
+def moves(price: Price) -> bool:
+    """Whether a resting leg of the kind is moved by the rule."""
+    if isinstance(price, Cap):
+        return moves(price.of)
+    return isinstance(price, _MOVING) or (isinstance(price, Marketable) and price.follow)
+
+
+def observe(look: Look, part: OrderPart) -> None:
+    """Let a stop see the last price, whether or not one rests: its watermark begins when the part does."""
+    price, side = price_of(look, part), side_of(part)
+    if not isinstance(price, Trail | Stages):
+        return
+    quote = look.seen(part.instrument_id)
+    last = None if quote is None else quote.last_price
+    memory = look.record(part).memory
+    if isinstance(price, Stages):
+        look.remember(part, watch(memory, last, side, None))
+        return
+    session = look.session(part, look.now)
+    opened = look.now if session is None else session.opens
+    look.remember(part, trail_memory(price, memory, last, side, look.now, opened))
+    if price.atr is not None:
+        bar = look.record(part).memory.bars.open_bar
+        if bar is not None:
+            look.wake(bar.began + float(price.atr.bar_minutes) * 60)
+
+
+def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wanted | None:
+    """Return the order that is wanted now; None while a price it needs is not there (noted in `look.reasons`)."""
+    price, side = price_of(look, part), side_of(part)
+    if is_stop(price):
+        stop = _stop(look, part, context, price, asked)
+        return None if stop is None else _as_stop(look, part, side, stop, asked)
+    limit = _limit(look, part, context, price, asked)
+    return None if limit is None or limit <= 0 else Wanted(OrderType.LIMIT, limit)
+
+
+def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: Asked) -> Decimal | None:
+    record, side, terms = look.record(part), side_of(part), look.terms(part)
+    match price:
+        case Fixed():
+            return record.price if record.price is not None else price.price
+        case Discretion():
+            return price.price if record.memory.base is None else record.memory.base
+        case Cap():
+            inner = _limit(look, part, context, price.of, asked)
+            return None if inner is None else terms.passive(clip(inner, side, price.worst_price), side)
+        case FromParentFill() | FromFillPrice():
+            level = _from_fill(look, context, price, side, asked)
+            return None if level is None else terms.passive(level + record.memory.shift, side)
+        case FollowInstrument():
+            limit, memory = followed(price, record.memory, side, look.seen(price.watch_instrument_id), terms)
+            look.remember(part, memory)
+            return _stepped(limit, price.step_ticks, asked, terms.tick) if limit is not None else _blind(look, part)
+        case OptionModel():
+            return _modelled(look, part, price, asked)
+    quote = look.seen(part.instrument_id)
+    if quote is None:
+        return _blind(look, part)
+    return _from_book(look, part, price, quote, asked)
+
+
+def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: Asked) -> Decimal | None:
+    record, side, terms = look.record(part), side_of(part), look.terms(part)
+    match price:
+        case Marketable():
+            limit = past_touch(price, side, asked.quantity, quote, terms)
+            if limit is None:
+                return _empty_side(look, part)
+            return limit if asked.leg is not None or _affordable(look, part, price, quote, asked) else None
+        case Peg():
+            own = None if asked.leg is None or asked.leg.price is None else Level(asked.leg.price, asked.leg.unfilled)
+            limit = pegged(price, side, quote, terms, own=own, shift=record.memory.shift)
+            return limit if limit is None else _stepped(limit, price.requote_ticks, asked, terms.tick)
+        case Chase():
+            limit, memory = chased(price, record.memory, side, quote, terms, look.now)
+            look.remember(part, memory)
+            if memory.since is not None:
+                step = float(price.step_seconds)
+                look.wake(memory.since + ((look.now - memory.since) // step + 1) * step)
+            return limit
+    raise AssertionError(price)
+
+
+def _modelled(look: Look, part: OrderPart, price: OptionModel, asked: Asked) -> Decimal | None:
+    option = look.market.option(part.instrument_id)
+    watched = look.seen(price.watch_instrument_id)
+    if option is None or watched is None:
+        return _blind(look, part)
+    side, terms = side_of(part), look.terms(part)
+    look.wake(look.now + MODEL_SECONDS)
+    limit = modelled(
+        price, option, side, watched, terms, look.now,
+        future=look.market.is_future(price.watch_instrument_id), shift=look.record(part).memory.shift,
+    )  # fmt: skip
+    return limit if limit is None else _stepped(limit, price.step_ticks, asked, terms.tick)
+
+
+MODEL_SECONDS = 60.0
+"""A modelled price is looked at again this often: time itself changes it."""
+
+
+def _stepped(limit: Decimal, steps: int, asked: Asked, tick: Decimal | None) -> Decimal:
+    """Return the resting price while the wanted one is less than so many ticks away from it."""
+    leg = asked.leg
+    if leg is None or leg.price is None or tick is None or abs(limit - leg.price) >= steps * tick:
+        return limit
+    return leg.price
+
+
+def _blind(look: Look, part: OrderPart) -> Decimal | None:
+    look.cannot(part, 409, texts.no_quote(side_of(part)))
+    return None
+
+
+def _affordable(look: Look, part: OrderPart, price: Marketable, quote: Seen, asked: Asked) -> bool:
+    """Whether crossing costs no more than was allowed (3.29)."""
+    if price.maximum_cost_bps is None:
+        return True
+    side = side_of(part)
+    cost = crossing_cost_bps(quote, side, asked.quantity)
+    if cost is None:
+        look.cannot(part, 409, texts.not_deep_enough(visible(quote, side), asked.quantity))
+    elif cost > price.maximum_cost_bps:
+        look.cannot(part, 409, texts.crossing_costs(cost, price.maximum_cost_bps))
+    else:
+        return True
+    return False
+
+
+def _empty_side(look: Look, part: OrderPart) -> Decimal | None:
+    look.cannot(part, 409, texts.nobody(side_of(part)))
+    return None
+
+
+# --- stops -------------------------------------------------------------------------------------------------------------
+
+
+def _stop(look: Look, part: OrderPart, context: Context, price: Price, asked: Asked) -> StopPrice | None:
+    record, side, terms = look.record(part), side_of(part), look.terms(part)
+    match price:
+        case NativeStop():
+            return _native(look, part, price)
+        case Trail():
+            stop, memory = trailed(price, record.memory, side, terms)
+            look.remember(part, memory)
+            return stop
+        case Stages():
+            entry = price.entry_price if price.entry_price is not None else average_below(look, context.base)
+            if entry is None:
+                return None
+            stop, memory = staged(price, entry, record.memory, side, terms)
+            look.remember(part, memory)
+            return stop
+        case FromParentFill() | FromFillPrice():
+            level = _from_fill(look, context, price, side, asked)
+            return None if level is None else stop_at(level + record.memory.shift, price.limit_offset, side, terms)
+    raise AssertionError(price)
+
+
+def _native(look: Look, part: OrderPart, price: NativeStop) -> StopPrice:
+    record = look.record(part)
+    trigger = record.trigger_price if record.trigger_price is not None else price.trigger_price
+    if record.memory.stop is not None:  # moved by the plan: to break even
+        trigger = record.memory.stop
+    if price.limit_offset is not None:
+        return stop_at(trigger, price.limit_offset, side_of(part), look.terms(part))
+    if price.limit_price is None:
+        return StopPrice(trigger, None)
+    limit = record.price if record.price is not None else price.limit_price
+    return StopPrice(trigger, limit + (trigger - price.trigger_price if record.memory.stop is not None else 0))
+
+
+def _as_stop(look: Look, part: OrderPart, side: Side, stop: StopPrice, asked: Asked) -> Wanted | None:
+    """Return the stop as an order: a plain limit where the market is already past its trigger (3.0, already past)."""
+    if asked.leg is not None:
+        jumped = _jumped_over(look, part, asked.leg)
+        return jumped or Wanted(asked.leg.order_type, stop.limit, stop.trigger)
+    quote = look.seen(part.instrument_id)
+    if quote is None or (quote.last_price - stop.trigger) * side.sign < 0:
+        order_type = OrderType.SL if stop.limit is not None else OrderType.SL_M
+        return Wanted(order_type, stop.limit, stop.trigger)
+    if stop.limit is not None:
+        return Wanted(OrderType.LIMIT, stop.limit)
+    limit = past_touch(FOLLOWING, side, asked.quantity, quote, look.terms(part))
+    return None if limit is None else Wanted(OrderType.LIMIT, limit)
+
+
+def gives_up_after(look: Look, price: Price) -> float | None:
+    """Return after how many seconds past its limit a stop goes on as marketable; None = never (1.4)."""
+    own = getattr(price, "marketable_after_seconds", None)
+    return look.rules.marketable_after_seconds if own is None else float(own)
+
+
+def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
+    """Return the marketable order that a stop-limit becomes once the market has been past its limit for so long."""
+    seconds, quote, side = gives_up_after(look, price_of(look, part)), look.seen(part.instrument_id), side_of(part)
+    if seconds is None or quote is None or leg.price is None:
+        return None
+    memory = look.record(part).memory
+    if memory.past_limit_since is None:
+        if (quote.last_price - leg.price) * side.sign <= 0:
+            return None
+        memory = attrs.evolve(memory, past_limit_since=look.now)
+        look.remember(part, memory)
+    elif (quote.last_price - leg.price) * side.sign <= 0 and look.now < memory.past_limit_since + seconds:
+        look.remember(part, attrs.evolve(memory, past_limit_since=None))
+        return None
+    assert memory.past_limit_since is not None
+    look.wake(memory.past_limit_since + seconds)
+    if look.now < memory.past_limit_since + seconds:
+        return None
+    limit = past_touch(FOLLOWING, side, leg.unfilled, quote, look.terms(part))
+    return None if limit is None else Wanted(leg.order_type, limit, leg.trigger)
+
+
+# --- prices taken from fills -------------------------------------------------------------------------------------------
+
+
+def _from_fill(
+    look: Look, context: Context, price: FromParentFill | FromFillPrice, side: Side, asked: Asked
+) -> Decimal | None:
+    if isinstance(price, FromFillPrice):
+        return None if asked.instance is None else from_fill(price, asked.instance.price, side)
+    average = average_below(look, context.base)
+    return None if average is None else from_fill(price, average, side)
+
+
+def average_below(look: Look, base: Part | None) -> Decimal | None:
+    """Return the average price of all that a part (or the order parts in a group) has filled."""
+    if base is None:
+        return None
+    return average_of(leg for order in own_orders_of(base) for leg in look.legs(order))

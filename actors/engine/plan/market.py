@@ -1,0 +1,182 @@
+"""What the rules of a plan see of the world: quotes as decimals, the terms of an instrument (order-engine 0). Values only."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Protocol
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import QuoteField
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.brokers.records import DepthLevel, PositionRow, Tick
+from onebroker.config.money import exact, snap
+from onebroker.config.vocabulary import Side
+
+
+@attrs.frozen
+class Level:
+    price: Decimal
+    quantity: int
+
+
+@attrs.frozen(kw_only=True)
+class Seen:
+    """A usable quote; what the feed does not carry is None, an empty side of the book an empty tuple."""
+
+    last_price: Decimal
+    buy: tuple[Level, ...] | None = None
+    """Best first."""
+    sell: tuple[Level, ...] | None = None
+    average_price: Decimal | None = None
+    volume: int | None = None
+    oi: int | None = None
+    buy_quantity: int | None = None
+    sell_quantity: int | None = None
+    last_quantity: int | None = None
+    previous_close: Decimal | None = None
+
+    @property
+    def bid(self) -> Decimal | None:
+        return self.buy[0].price if self.buy else None
+
+    @property
+    def offer(self) -> Decimal | None:
+        return self.sell[0].price if self.sell else None
+
+    @property
+    def mid(self) -> Decimal | None:
+        return None if self.bid is None or self.offer is None else (self.bid + self.offer) / 2
+
+    def own(self, side: Side) -> Decimal | None:
+        """The best price on the order's own side: best bid for a BUY."""
+        return self.bid if side is Side.BUY else self.offer
+
+    def opposite(self, side: Side) -> Decimal | None:
+        """The best price it would trade against: best offer for a BUY."""
+        return self.offer if side is Side.BUY else self.bid
+
+    def against(self, side: Side) -> tuple[Level, ...]:
+        """The side of the book it would trade against."""
+        return (self.sell if side is Side.BUY else self.buy) or ()
+
+    def value(self, field: QuoteField) -> Decimal | None:
+        """A field by its name in the grammar."""
+        match field:
+            case QuoteField.MID:
+                return self.mid
+            case QuoteField.BID:
+                return self.bid
+            case QuoteField.OFFER:
+                return self.offer
+            case QuoteField.CHANGE_PERCENT:
+                return self._change_percent()
+        value: Decimal | int | None = getattr(self, field.value)
+        return None if value is None else Decimal(value)
+
+    def _change_percent(self) -> Decimal | None:
+        before = self.previous_close
+        return None if not before else (self.last_price - before) / before * 100
+
+
+def seen(tick: Tick) -> Seen:
+    """Return a tick as the rules see it."""
+    return Seen(
+        last_price=exact(tick.last_price),
+        buy=_levels(tick.buy),
+        sell=_levels(tick.sell),
+        average_price=None if tick.average_price is None else exact(tick.average_price),
+        volume=tick.volume,
+        oi=tick.oi,
+        buy_quantity=tick.buy_quantity,
+        sell_quantity=tick.sell_quantity,
+        last_quantity=tick.last_quantity,
+        previous_close=None if tick.previous_close is None else exact(tick.previous_close),
+    )
+
+
+def _levels(levels: Sequence[DepthLevel] | None) -> tuple[Level, ...] | None:
+    if levels is None:
+        return None
+    return tuple(
+        Level(exact(level.price), level.quantity) for level in levels if level.price > 0 and level.quantity > 0
+    )
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What the brokers agree on about an instrument."""
+
+    tick: Decimal | None
+    """None = no agreed tick: prices are then left as they are."""
+    lot: int = 1
+    freeze: int | None = None
+    """Units; usable: whole lots."""
+
+    def passive(self, price: Decimal, side: Side) -> Decimal:
+        """Snap away from trading: BUY down, SELL up."""
+        return self._snap(price, up=side is Side.SELL)
+
+    def towards(self, price: Decimal, side: Side) -> Decimal:
+        """Snap towards trading: BUY up, SELL down. Also away from the market for a stop of that side."""
+        return self._snap(price, up=side is Side.BUY)
+
+    def _snap(self, price: Decimal, *, up: bool) -> Decimal:
+        return price if self.tick is None else snap(price, self.tick, "up" if up else "down")
+
+    def whole_lots(self, units: int) -> int:
+        """The most units in whole lots not above `units`."""
+        return units // self.lot * self.lot
+
+
+@attrs.frozen(kw_only=True)
+class Session:
+    """One trading day of an instrument, in epoch seconds; several sessions of a day count as one."""
+
+    opens: float
+    closes: float
+
+
+@attrs.frozen(kw_only=True)
+class AccountFigures:
+    """The funds document as rupees; None = not given."""
+
+    realized_pnl: Decimal | None
+    unrealized_pnl: Decimal | None
+    available_balance: Decimal | None
+    total_balance: Decimal | None
+    margin_utilized: Decimal | None
+
+
+class Market(Protocol):
+    """The world at one moment. Nothing here changes while a plan is looked through once."""
+
+    @property
+    def now(self) -> float:
+        """Epoch seconds."""
+
+    def seen(self, instrument_id: str) -> Seen | None:
+        """Return the usable quote, or None (order-engine 0)."""
+
+    def terms(self, instrument_id: str) -> Terms: ...
+
+    def session(self, instrument_id: str, after: float) -> Session | None:
+        """Return the first trading day whose close lies after `after` (epoch seconds); None when none is known."""
+
+    def account(self) -> AccountFigures | None:
+        """Return the account's figures when they may be acted on (at most 30 s old)."""
+
+    def joint_pnl(
+        self, instrument_ids: Sequence[str], *, every_instrument: bool, product: str | None
+    ) -> Decimal | None:
+        """Return realized + unrealized of those positions in rupees, or None while they cannot be trusted (3.45)."""
+
+    def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
+        """Return what the units of a leg between two fills were traded at; None while the trades are not known (2.3)."""
+
+    def option(self, instrument_id: str) -> Option | None:
+        """Return the terms of an option; None for anything else."""
+
+    def is_future(self, instrument_id: str) -> bool: ...
+
+    def net_rows(self, broker: str) -> Sequence[PositionRow] | None:
+        """Return the net positions that a broker was last known to hold, or None when they cannot be read."""

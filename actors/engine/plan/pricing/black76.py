@@ -1,0 +1,47 @@
+"""Black-76: the premium of an option on a forward (order-engine 1.4, option_model). Pure."""
+
+import math
+from datetime import datetime
+from statistics import NormalDist
+
+import attrs
+
+_NORMAL = NormalDist()
+DAY_SECONDS = 86_400.0
+YEAR_DAYS = 365.0
+
+
+@attrs.frozen(kw_only=True)
+class Option:
+    """An option's own terms."""
+
+    strike: float
+    """Rupees."""
+    call: bool
+    expires: datetime
+    """15:30 India time of the expiry day."""
+
+
+def years_left(option: Option, now: float) -> float:
+    """Return the calendar time from `now` (epoch seconds) to the expiry in years of 365 days; 0 when it has passed."""
+    return max(0.0, (option.expires.timestamp() - now) / DAY_SECONDS / YEAR_DAYS)
+
+
+def forward_of_spot(spot: float, rate: float, years: float) -> float:
+    """Return the forward of a watched instrument that is no future; `rate` as a fraction a year."""
+    return spot * math.exp(rate * years)
+
+
+def premium(option: Option, forward: float, *, volatility: float, rate: float, years: float) -> float:
+    """Return the premium in rupees; `volatility` and `rate` as fractions a year. At no time or volatility left: what it is worth
+    at once."""
+    strike, discount = option.strike, math.exp(-rate * years)
+    spread = volatility * math.sqrt(years)
+    if spread <= 0 or forward <= 0:
+        inner = forward - strike if option.call else strike - forward
+        return discount * max(0.0, inner)
+    d1 = (math.log(forward / strike) + spread * spread / 2) / spread
+    d2 = d1 - spread
+    if option.call:
+        return discount * (forward * _NORMAL.cdf(d1) - strike * _NORMAL.cdf(d2))
+    return discount * (strike * _NORMAL.cdf(-d2) - forward * _NORMAL.cdf(-d1))

@@ -1,0 +1,167 @@
+"""An order part of a plan: its own place fields, price, execution and quantity, and whether they go together. Pure; raises Refusal."""
+
+from collections.abc import Callable
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Execution, Ladder, TopUp
+from onebroker.actors.engine.plan.kinds import WORDS
+from onebroker.actors.engine.plan.parts import FromExposure, FromFill, FromPosition, OrderPart, Part, Quantity
+from onebroker.actors.engine.plan.prices import Cap, Fixed, FromFillPrice, FromParentFill, Price
+from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
+from onebroker.actors.engine.plan.reading.executions import check_pair, execution_kind, read_execution
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.prices import body_price, price_kind, read_price
+from onebroker.actors.engine.plan.reading.quantities import read_quantity
+from onebroker.actors.engine.plan.reading.rules import choice, flag, tag, uuid
+from onebroker.actors.engine.plan.reading.surroundings import Defaults, Surroundings, Traded, World, mapped
+from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.messages import plan as texts
+from onebroker.config.vocabulary import SENDABLE_PRODUCTS, SENDABLE_VALIDITIES, OrderType, Side, Validity
+
+_KEYS = (
+    "part", "instrument_id", "transaction_type", "product", "validity", "tag", "broker", "quantity", "price", "execution",
+    "hold", "closes", "each_fill", "when", "lifetime",
+)  # fmt: skip
+
+ReadPart = Callable[[object, str, Surroundings], Part]
+"""Reads the part that stands at a path."""
+
+
+@attrs.frozen(kw_only=True)
+class _Way:
+    """How an order part sends."""
+
+    price: Price
+    execution: Execution
+    hold: bool
+
+
+def read_order(fields: Fields, around: Surroundings, read_part: ReadPart) -> OrderPart:
+    """Read an order part and what hangs on it (by `read_part`)."""
+    fields.only(*_KEYS)
+    price_kind(fields)
+    execution_kind(fields)
+    defaults = place_fields(fields, around.defaults, around.world)
+    traded = traded_by(fields, attrs.evolve(around, defaults=defaults))
+    way = _read_way(fields, traded)
+    closes = fields.optional("closes", flag, False)
+    when = read_when(fields, traded.instrument, around.world)
+    lifetime = read_lifetime(fields, traded.instrument, around.world)
+    quantity = read_quantity(fields, traded)
+    check_hanging(fields, way.price, quantity, around)
+    check_pair(fields, way.price, way.execution, given=fields.has("price"))
+    _check_form(fields, quantity, way.execution)
+    if defaults.validity == Validity.IOC and not isinstance(way.execution, AllAtOnce):
+        raise fields.refusal(texts.validity_not_with(Validity.IOC, "plan"))
+    if quantity is None:
+        raise fields.refusal(order_texts.QUANTITY_REQUIRED)
+    return OrderPart(
+        path=fields.path,
+        when=when,
+        lifetime=lifetime,
+        instrument_id=traded.instrument.instrument_id,
+        transaction_type=traded.side.value,
+        product=product_of(fields, defaults),
+        validity=defaults.validity,
+        quantity=quantity,
+        price=way.price,
+        execution=way.execution,
+        broker=defaults.broker,
+        tag=defaults.tag,
+        hold=way.hold,
+        is_exit=closes or isinstance(quantity, FromPosition),
+        each_fill=_linked(fields, around, read_part),
+    )
+
+
+def _linked(fields: Fields, around: Surroundings, read_part: ReadPart) -> Part | None:
+    """What hangs on it takes the body's fields, not this part's; only what it hangs on has changed."""
+    if not fields.has("each_fill"):
+        return None
+    return read_part(fields.given["each_fill"], f"{fields.path}.each_fill", around.below_link())
+
+
+def _read_way(fields: Fields, traded: Traded) -> _Way:
+    own = read_price(fields, traded) if fields.has("price") else None
+    execution = read_execution(fields, traded)
+    price = own if own is not None else _unpriced(fields, execution, traded)
+    hold = fields.optional("hold", flag, traded.around.hold_limits and can_hold(price, execution))
+    if hold and not can_hold(price, execution):
+        raise fields.refusal(texts.HELD_NOT_FIXED)
+    return _Way(price=price, execution=execution, hold=hold)
+
+
+def can_hold(price: Price, execution: Execution) -> bool:
+    """Only a fixed price can be kept in the engine, and no strike, which is IOC (1.9)."""
+    return isinstance(price, Fixed) and not isinstance(execution, BookDepth)
+
+
+def _unpriced(fields: Fields, execution: Execution, traded: Traded) -> Price:
+    """Body pricing, but for executions that bring their own prices: then only a stop would count."""
+    stop = traded.defaults.order_type in (OrderType.SL, OrderType.SL_M)
+    if isinstance(execution, Ladder) and not stop:
+        return Fixed(execution.from_price)
+    if isinstance(execution, BookDepth) and not stop:
+        return Fixed(execution.limit_price)
+    return body_price(fields, traded)
+
+
+def check_hanging(fields: Fields, price: Price, quantity: Quantity | None, around: Surroundings) -> None:
+    inner = price
+    while isinstance(inner, Cap):
+        inner = inner.of
+    hangs = isinstance(quantity, FromFill) or isinstance(inner, FromFillPrice | FromParentFill)
+    if hangs and not around.hangs:
+        raise fields.refusal(texts.NOTHING_TO_HANG_ON)
+
+
+def _check_form(fields: Fields, quantity: Quantity | None, execution: Execution) -> None:
+    """A position is closed row by row as it is found, not in pieces; an exposure is brought back by topping up."""
+    if isinstance(quantity, FromPosition) and not isinstance(execution, AllAtOnce):
+        raise fields.refusal(texts.position_not_with(WORDS[type(execution)]))
+    if isinstance(quantity, FromExposure) and not isinstance(execution, TopUp):
+        raise fields.refusal(texts.EXPOSURE_NEEDS_TOP_UP)
+
+
+# --- the place fields of a part --------------------------------------------------------------------------------------------
+
+
+def place_fields(fields: Fields, defaults: Defaults, world: World) -> Defaults:
+    """Return the body's fields with those that the part gives in their place: all but quantity, order_type and prices.
+
+    Refusal 400 with place's own sentences, 404 for an instrument that is not mapped today.
+    """
+    instrument = defaults.instrument
+    instrument_id = fields.optional("instrument_id", uuid, None)
+    if instrument_id is not None and (instrument is None or instrument.instrument_id != instrument_id):
+        instrument = mapped(fields, instrument_id, world)
+        segment = bare_segment(instrument.identity.segment)
+        if segment not in ORDERABLE_SEGMENTS:
+            raise fields.refusal(order_texts.instruments_not_sent(segment))
+    return attrs.evolve(
+        defaults,
+        instrument=instrument,
+        transaction_type=fields.optional("transaction_type", choice(tuple(Side)), defaults.transaction_type),
+        product=fields.optional("product", choice(SENDABLE_PRODUCTS), defaults.product),
+        validity=fields.optional("validity", choice(SENDABLE_VALIDITIES), defaults.validity),
+        tag=fields.optional("tag", tag, defaults.tag),
+        broker=fields.optional("broker", choice(world.brokers), defaults.broker),
+    )
+
+
+def traded_by(fields: Fields, around: Surroundings) -> Traded:
+    """Return what a part trades and on which side; refused when neither it nor the body says so."""
+    defaults = around.defaults
+    if defaults.instrument is None:
+        raise fields.refusal(texts.is_required("instrument_id"))
+    if defaults.transaction_type is None:
+        raise fields.refusal(order_texts.must_be_one_of("transaction_type", tuple(Side)))
+    return Traded(instrument=defaults.instrument, side=Side(defaults.transaction_type), around=around)
+
+
+def product_of(fields: Fields, defaults: Defaults) -> str:
+    if defaults.product is None:
+        raise fields.refusal(order_texts.must_be_one_of("product", SENDABLE_PRODUCTS))
+    return str(defaults.product)

@@ -1,0 +1,229 @@
+"""What one value of a `synthetic` object may be: the rules behind the messages N2 to N12 of order-engine 3.0. Pure.
+
+A rule takes a JSON value and the field's name as a sentence shows it, and returns the value typed or raises Unfit. Booleans are
+not numbers, and numeric text is not a number; words are matched in any case.
+"""
+
+import math
+import re
+import uuid as uuids
+from collections.abc import Callable, Mapping, Sequence
+from datetime import time
+from decimal import Decimal
+from enum import StrEnum
+from functools import cache
+from typing import TypeAlias, TypeVar
+
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.messages import plan as texts
+from onebroker.config.money import is_multiple, plain
+
+T = TypeVar("T")
+Word = TypeVar("Word", bound=StrEnum)
+Rule: TypeAlias = Callable[[object, str], T]
+
+MOST_UNITS = 2**53 - 1
+"""The largest whole number that every JSON reader keeps exact; no order comes near it."""
+MOST_NUMBER = 10**15
+"""Rupees, minutes, percent: past this the arithmetic of prices would leave its 28 digits."""
+LEAST_NUMBER = Decimal("1e-9")
+"""What is nearer to zero than this is not above zero."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
+_TAG = re.compile(r"[A-Za-z0-9]{1,20}")
+
+
+class Unfit(Exception):
+    """A value is not what its field takes; the text is the whole sentence, without a path."""
+
+
+def number(value: object, name: str) -> Decimal:
+    """N3."""
+    found = _decimal(value)
+    if found is None:
+        raise Unfit(texts.number(name))
+    if abs(found) > MOST_NUMBER:
+        raise Unfit(texts.number_from(name, -MOST_NUMBER, MOST_NUMBER))
+    return found
+
+
+def above_zero(value: object, name: str) -> Decimal:
+    """N2."""
+    found = _decimal(value)
+    if found is None or found < LEAST_NUMBER:
+        raise Unfit(texts.above_zero(name))
+    return number(value, name)
+
+
+def not_below_zero(value: object, name: str) -> Decimal:
+    """The rule of a body's price."""
+    found = _decimal(value)
+    if found is None or found < 0:
+        raise Unfit(order_texts.price_number(name))
+    return number(value, name)
+
+
+def number_from(least: Decimal | int, most: Decimal | int) -> Rule[Decimal]:
+    """N6, both ends allowed."""
+
+    def rule(value: object, name: str) -> Decimal:
+        found = _decimal(value)
+        if found is None or not least <= found <= most:
+            raise Unfit(texts.number_from(name, least, most))
+        return found
+
+    return rule
+
+
+def above_zero_to(most: int, *, zero: str = "zero", reached: bool = True) -> Rule[Decimal]:
+    """N6 from above zero (`zero` is how the sentence writes it) to `most`, itself allowed with `reached`."""
+
+    def rule(value: object, name: str) -> Decimal:
+        found = _decimal(value)
+        if found is None or found < LEAST_NUMBER or found > most or (found == most and not reached):
+            raise Unfit(texts.number_above(name, zero, f"{'at most' if reached else 'below'} {most}"))
+        return found
+
+    return rule
+
+
+def other_than_zero(value: object, name: str) -> Decimal:
+    found = number(value, name)
+    if abs(found) < LEAST_NUMBER:
+        raise Unfit(texts.other_than_zero(name))
+    return found
+
+
+def price(tick: Decimal | None) -> Rule[Decimal]:
+    """N2 and N11: rupees in whole ticks, where the brokers agree on a tick."""
+
+    def rule(value: object, name: str) -> Decimal:
+        return in_ticks(above_zero(value, name), name, tick)
+
+    return rule
+
+
+def in_ticks(found: Decimal, name: str, tick: Decimal | None) -> Decimal:
+    """N11."""
+    if tick is not None and not is_multiple(found, tick):
+        raise Unfit(order_texts.whole_ticks(name, plain(tick)))
+    return found
+
+
+def whole(value: object, name: str) -> int:
+    """Any whole number, negative ones included."""
+    if not _is_whole(value):
+        raise Unfit(texts.whole(name))
+    return whole_from(-MOST_UNITS, MOST_UNITS)(value, name)
+
+
+def at_least(least: int) -> Rule[int]:
+    """N4."""
+
+    def rule(value: object, name: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise Unfit(texts.whole_at_least(name, least))
+        return whole_from(least, MOST_UNITS)(value, name)
+
+    return rule
+
+
+def whole_from(least: int, most: int) -> Rule[int]:
+    """N5."""
+
+    def rule(value: object, name: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise Unfit(texts.whole_from(name, least, most))
+        return value
+
+    return rule
+
+
+def flag(value: object, name: str) -> bool:
+    """N7."""
+    if not isinstance(value, bool):
+        raise Unfit(texts.true_or_false(name))
+    return value
+
+
+def word_of(words: type[Word]) -> Rule[Word]:
+    """N8, one of an enum of lower-case words."""
+    choose = choice(tuple(words))
+    return lambda value, name: words(choose(value, name))
+
+
+def choice(words: Sequence[str]) -> Rule[str]:
+    """N8, one of `words` in their own spelling, whatever the case it was sent in."""
+
+    def rule(value: object, name: str) -> str:
+        # Only ASCII: a few foreign letters turn into ours when lower-cased.
+        sent = value.strip().lower() if isinstance(value, str) and value.isascii() else ""
+        word = _spelled(tuple(words)).get(sent)
+        if word is None:
+            raise Unfit(texts.one_of(name, words))
+        return word
+
+    return rule
+
+
+@cache
+def _spelled(words: tuple[str, ...]) -> Mapping[str, str]:
+    """Lower case -> the word in its own spelling."""
+    return {word.lower(): word for word in words}
+
+
+def time_of_day(value: object, name: str) -> time:
+    """N9: HH:MM or HH:MM:SS."""
+    if not isinstance(value, str) or _TIME.fullmatch(value.strip()) is None:
+        raise Unfit(texts.time_of_day(name))
+    return time.fromisoformat(value.strip())
+
+
+def time_to_come(now: time) -> Rule[time]:
+    """N9 and N10."""
+
+    def rule(value: object, name: str) -> time:
+        found = time_of_day(value, name)
+        if found < now:
+            raise Unfit(texts.already_passed(name))
+        return found
+
+    return rule
+
+
+def minute_of_day(value: object, name: str) -> time:
+    """N9, HH:MM alone."""
+    if not isinstance(value, str) or len(value.strip()) != 5 or _TIME.fullmatch(value.strip()) is None:
+        raise Unfit(texts.time_without_seconds(name))
+    return time.fromisoformat(value.strip())
+
+
+def uuid(value: object, name: str) -> str:
+    """N12; in lower case with hyphens."""
+    if not isinstance(value, str) or _UUID.fullmatch(value.strip()) is None:
+        raise Unfit(texts.uuid(name))
+    return str(uuids.UUID(value.strip()))
+
+
+def tag(value: object, name: str) -> str:
+    """The rule of a body's tag."""
+    if not isinstance(value, str) or _TAG.fullmatch(value) is None:
+        raise Unfit(order_texts.TAG)
+    return value
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _decimal(value: object) -> Decimal | None:
+    """Return a JSON number as it was written; None when it is none that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        if not math.isfinite(value):
+            return None
+    except OverflowError:
+        return None
+    found = Decimal(repr(value))
+    return found if found else Decimal(0)  # JSON has a -0.0

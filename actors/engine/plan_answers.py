@@ -1,0 +1,210 @@
+"""A plan's answers to its caller, and its parts as `GET /api/orders/parents` shows them (spec 2 §4.2; order-engine 5.3, 5.5). Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from onebroker.actors.engine.answers import milliseconds, outcome_of, placed
+from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.plan.executions import TIMED
+from onebroker.actors.engine.plan.kinds import WORDS
+from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
+from onebroker.actors.engine.plan.machine.conditions import instant
+from onebroker.actors.engine.plan.machine.look import Refused
+from onebroker.actors.engine.plan.parts import Direction, OrderPart, Part, PriceAt, TimeOfDay, walk
+from onebroker.actors.engine.plan.pieces.cutting import due_time, piece_due
+from onebroker.actors.engine.plan.prices import Cap, Fixed, FollowInstrument, OptionModel, Peg, Price, Trail
+from onebroker.actors.engine.plan.shown import (
+    shown_condition,
+    shown_execution,
+    shown_lifetime,
+    shown_price,
+    shown_quantity,
+)
+from onebroker.actors.engine.plan.state import PartRecord, PartState
+from onebroker.actors.engine.records import LegRecord, ParentRecord
+from onebroker.actors.sessions.messages import Sent
+from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, Side
+
+
+def armed(record: ParentRecord, root: Part, preparation_seconds: float) -> EngineAnswer:
+    """Answer a plan that sent nothing and waits."""
+    body = {
+        **_head(record, preparation_seconds),
+        **_trigger_of_first(record, root),
+    }
+    return EngineAnswer(status=OUTCOME_STATUS[Outcome.ARMED], body=body)
+
+
+def combined(
+    record: ParentRecord,
+    root: Part,
+    results: Mapping[str, Sent],
+    preparation_seconds: float,
+    refused: EngineAnswer | None,
+) -> EngineAnswer:
+    """Answer a plan that reached for brokers: as a single order when it sent one, else all of them in `legs`, in tree order."""
+    if len(record.legs) == 1 and refused is None:
+        leg = record.legs[0]
+        return placed(record, leg.leg_id, preparation_seconds, results.get(leg.leg_id))
+    places = {part.path: number for number, part in enumerate(walk(root))}
+    legs = sorted(record.legs, key=lambda leg: (places[leg.part], leg.piece))
+    outcomes = [outcome_of(leg) for leg in legs]
+    outcome, status = _together(outcomes, refused)
+    words = sorted({leg.status_message for leg in record.legs if leg.status_message})
+    if refused is not None and refused.body.get("error"):
+        words.append(str(refused.body["error"]))
+    body = {
+        **_head(record, preparation_seconds),
+        "broker": legs[0].broker,
+        "outcome": outcome.value,
+        "status_message": ";".join(words) or None,
+        "skipped": list(record.skipped),
+        "legs": [_leg(leg, outcome) for leg, outcome in zip(legs, outcomes, strict=True)],
+    }
+    return EngineAnswer(status=status, body=body)
+
+
+def _together(outcomes: list[Outcome], refused: EngineAnswer | None) -> tuple[Outcome, int]:
+    """All accepted: accepted; some: partial; none: unknown when any is, else rejected; the highest of their statuses."""
+    if all(outcome is Outcome.ACCEPTED for outcome in outcomes) and refused is None:
+        return Outcome.ACCEPTED, OUTCOME_STATUS[Outcome.ACCEPTED]
+    if Outcome.ACCEPTED in outcomes:
+        return Outcome.PARTIAL, OUTCOME_STATUS[Outcome.PARTIAL]
+    outcome = Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.REJECTED
+    statuses = [OUTCOME_STATUS[one] for one in outcomes] + ([refused.status] if refused is not None else [])
+    return outcome, max(statuses)
+
+
+def _leg(leg: LegRecord, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "path": leg.part,
+        "instrument_id": leg.instrument_id,
+        "outcome": outcome.value,
+        "order_id": leg.order_id,
+        "status_message": leg.status_message,
+        "broker": leg.broker,
+    }
+
+
+def _head(record: ParentRecord, preparation_seconds: float) -> dict[str, Any]:
+    return {
+        "broker": None,
+        "instrument_id": record.instrument_id,
+        "tag": record.tag,
+        "outcome": Outcome.ARMED.value,
+        "order_id": None,
+        "status_message": None,
+        "broker_response": None,
+        "skipped": [],
+        "timing_ms": {"preparation": milliseconds(preparation_seconds)},
+        "intent_id": record.intent_id,
+        "parent_id": record.parent_order_id,
+    }
+
+
+def unpriced(root: Part, looked: Looked) -> Refused | None:
+    """Return why a plan that has sent nothing does not even wait: its start has nothing to be priced by (3.29); else None."""
+    for part in walk(root):
+        refused = looked.reasons.get(part.path)
+        if refused is not None and isinstance(part, OrderPart) and part.when is None and not _may_wait(part.price):
+            return refused
+    return None
+
+
+def _may_wait(price: Price) -> bool:
+    """Whether an order of the kind is armed while there is no price yet (3.35, 3.54, 3.25)."""
+    inner = price.of if isinstance(price, Cap) else price
+    return isinstance(inner, Peg | FollowInstrument | OptionModel)
+
+
+def _trigger_of_first(record: ParentRecord, root: Part) -> dict[str, Any]:
+    for part in walk(root):
+        trigger = trigger_of(part, record.parts[part.path])
+        if trigger:
+            return trigger
+    return {}
+
+
+def trigger_of(part: Part, now: PartRecord) -> dict[str, Any]:
+    """Return the price a waiting or held part waits for: `trigger_direction` and `trigger_level`; empty when it waits for none."""
+    if now.state is PartState.HELD and isinstance(part, OrderPart) and isinstance(part.price, Fixed):
+        below = Side(part.transaction_type) is Side.BUY
+        level = now.price if now.price is not None else part.price.price
+        return _trigger(Direction.BELOW if below else Direction.ABOVE, level)
+    if now.state is not PartState.WAITING:
+        return {}
+    if isinstance(part.when, PriceAt):
+        direction = part.when.direction or now.directions.get("")
+        return _trigger(direction, part.when.level)
+    if isinstance(part, OrderPart) and isinstance(part.price, Trail) and part.price.activate_at is not None:
+        sells = Side(part.transaction_type) is Side.SELL
+        return _trigger(Direction.ABOVE if sells else Direction.BELOW, part.price.activate_at)
+    return {}
+
+
+def _trigger(direction: Direction | str | None, level: object) -> dict[str, Any]:
+    return {"trigger_direction": None if direction is None else str(direction), "trigger_level": level}
+
+
+# --- GET parents -----------------------------------------------------------------------------------------------------------
+
+
+def shown_parts(record: ParentRecord, root: Part) -> dict[str, dict[str, Any]]:
+    """Return `parameters.parts`: path -> part, in tree order; what does not apply is left out. A preset that has not started is
+    one part."""
+    shown: dict[str, dict[str, Any]] = {}
+    hidden: str | None = None
+    for part in walk(root):
+        if hidden is not None and part.path.startswith(f"{hidden}."):
+            continue
+        now = record.parts.get(part.path, PartRecord())
+        hidden = part.path if part.preset is not None and now.due_at is None and part is not root else None
+        shown[part.path] = _there(_shown(part, now, record))
+    return shown
+
+
+def _shown(part: Part, now: PartRecord, record: ParentRecord) -> dict[str, Any]:
+    head = {
+        "part": part.preset if part.preset is not None and now.due_at is None else WORDS[type(part)],
+        "state": now.state.value,
+        "status_message": now.status_message,
+    }
+    tail = {
+        "when": None if part.when is None else shown_condition(part.when),
+        "lifetime": None if part.lifetime is None else shown_lifetime(part.lifetime),
+        **trigger_of(part, now),
+        "next_at": next_at(part, now, record.updated_at),
+        "watermark": now.memory.watermark,
+    }
+    return {**head, **(_order(part, now, record) if isinstance(part, OrderPart) else {}), **tail}
+
+
+def _order(part: OrderPart, now: PartRecord, record: ParentRecord) -> dict[str, Any]:
+    legs = [leg for leg in record.legs if leg.part == part.path and leg.transaction_type == part.transaction_type]
+    filled = sum(leg.filled_quantity for leg in legs)
+    worth = sum(leg.filled_quantity * leg.average_price for leg in legs if leg.average_price is not None)
+    return {
+        "instrument_id": part.instrument_id,
+        "transaction_type": part.transaction_type,
+        "quantity": now.quantity if now.quantity is not None else shown_quantity(part.quantity),
+        "filled_quantity": filled,
+        "average_price": worth / filled if filled else None,
+        "price": shown_price(part.price),
+        "execution": shown_execution(part.execution),
+    }
+
+
+def next_at(part: Part, now: PartRecord, moment: float) -> float | None:
+    """Return when a clock moves the part next, in epoch seconds; None when none does."""
+    if now.state.final or now.due_at is None:
+        return None
+    if not now.fired and isinstance(part.when, TimeOfDay):
+        return instant(now.due_at, part.when.at)
+    if isinstance(part, OrderPart) and isinstance(part.execution, TIMED) and now.started_at is not None:
+        piece = piece_due(part.execution, now.started_at, moment) + 1
+        return due_time(part.execution, now.started_at, piece) if piece < part.execution.slices else None
+    return None
+
+
+def _there(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}

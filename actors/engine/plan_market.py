@@ -1,0 +1,145 @@
+"""The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). Reads what
+others publish, awaits nothing."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.choice.contract_size import contract_size
+from onebroker.actors.engine.choice.freeze import most_per_order
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.plan.market import AccountFigures, Seen, Session, Terms, seen
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.engine.records import LegRecord
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.brokers.records import FundsRow, PositionRow
+from onebroker.config.calendars import MOST_DAYS_SEARCHED
+from onebroker.config.clock import IST, from_epoch
+from onebroker.config.instruments import Shape, calendar_of
+from onebroker.config.money import exact
+
+EXPIRY_TIME = time(15, 30)
+"""When an option expires on its expiry day (spec 2 §7, volatility)."""
+FIGURES_SECONDS = 30.0
+"""A document older than this is not acted on (order-engine 3.1, 3.45)."""
+TRADES_SECONDS = 2.0
+"""How long the trades of a fill are waited for (order-engine 2.3)."""
+
+
+class PlanMarket:
+    """One look's world; what was read once stays as it was."""
+
+    def __init__(self, doors: EngineDoors, legs: Iterable[LegRecord]) -> None:
+        self._doors = doors
+        self._now = doors.clock.epoch()
+        self._legs = {leg.leg_id: leg for leg in legs}
+        self._seen: dict[str, Seen | None] = {}
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def seen(self, instrument_id: str) -> Seen | None:
+        if instrument_id not in self._seen:
+            tick = self._doors.quotes.usable_tick(instrument_id)
+            self._seen[instrument_id] = None if tick is None else seen(tick)
+        return self._seen[instrument_id]
+
+    def terms(self, instrument_id: str) -> Terms:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return Terms(tick=None)
+        size = contract_size(instrument)
+        lot = instrument.lot_size if size is None else size.trusted
+        freezes = [
+            most
+            for code in instrument.listings
+            if (most := most_per_order(instrument, code, self._doors.settings.freeze_quantities)) is not None
+        ]
+        tick = None if instrument.tick_size is None else exact(instrument.tick_size)
+        return Terms(tick=tick, lot=lot or 1, freeze=min(freezes, default=None))
+
+    def session(self, instrument_id: str, after: float) -> Session | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar = instrument.identity.exchange, calendar_of(instrument.identity.segment)
+        first = from_epoch(after).date()
+        for day in (first + timedelta(days=n) for n in range(MOST_DAYS_SEARCHED)):
+            sessions = self._doors.calendar.sessions(exchange, calendar, day)
+            if sessions and sessions[-1].closes.timestamp() > after:
+                return Session(opens=sessions[0].opens.timestamp(), closes=sessions[-1].closes.timestamp())
+        return None
+
+    def account(self) -> AccountFigures | None:
+        document = self._doors.funds.value
+        if document is None or not document.usable_brokers or self._now - document.as_of_epoch > FIGURES_SECONDS:
+            return None
+        rows = [read.slice.rows for read in document.reads if read.usable and read.slice is not None]
+        funds = [row for row in rows if isinstance(row, FundsRow)]
+        available, utilized = _sum(row.available_balance for row in funds), _sum(row.margin_utilized for row in funds)
+        return AccountFigures(
+            realized_pnl=_sum(row.realized for row in funds),
+            unrealized_pnl=_sum(row.unrealized for row in funds),
+            available_balance=available,
+            total_balance=None if available is None else available + (utilized or 0),
+            margin_utilized=utilized,
+        )
+
+    def joint_pnl(
+        self, instrument_ids: Sequence[str], *, every_instrument: bool, product: str | None
+    ) -> Decimal | None:
+        """The sum over all brokers; None while one of them cannot be read."""
+        total = Decimal(0)
+        for code in self._doors.sessions:
+            rows = self.net_rows(code)
+            if rows is None:
+                return None
+            for row in rows:
+                of_these = every_instrument or self._instrument_of(code, row) in instrument_ids
+                if of_these and (product is None or position_product(row.product) == product):
+                    total += sum(
+                        (exact(value) for value in (row.realized, row.unrealized) if value is not None), Decimal(0)
+                    )
+        return total
+
+    def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
+        leg = self._legs[leg_id]
+        if before == 0:
+            return None if leg.average_price is None else exact(leg.average_price)
+        waited = self._now - leg.updated_at >= TRADES_SECONDS
+        return exact(leg.average_price) if waited and leg.average_price is not None else None
+
+    def option(self, instrument_id: str) -> Option | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None or instrument.identity.shape is not Shape.OPTION:
+            return None
+        identity = instrument.identity
+        if identity.strike_price is None or identity.expiry_date is None:
+            return None
+        expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
+        return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
+
+    def is_future(self, instrument_id: str) -> bool:
+        instrument = self._instrument(instrument_id)
+        return instrument is not None and instrument.identity.shape is Shape.FUTURE
+
+    def net_rows(self, broker: str) -> Sequence[PositionRow] | None:
+        view = self._doors.sessions[broker].view.value
+        if view.positions_read_started is None or "positions" in view.read_errors:
+            return None
+        return [row for row in view.positions if row.view == "net"]
+
+    def _instrument(self, instrument_id: str) -> Instrument | None:
+        latest = self._doors.catalogue.value.latest
+        return None if latest is None else latest.instrument(instrument_id)
+
+    def _instrument_of(self, broker: str, row: PositionRow) -> str | None:
+        latest = self._doors.catalogue.value.latest
+        return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _sum(values: Iterable[float | None]) -> Decimal | None:
+    known = [exact(value) for value in values if value is not None]
+    return sum(known, Decimal(0)) if known else None

@@ -1,0 +1,149 @@
+"""Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
+parent's actor, beside `cancelling` and `changing`."""
+
+from collections.abc import Callable
+
+import attrs
+
+from onebroker.actors.engine.choice.choose import by_code, choose, none_left
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.plan.machine.legs import NewLeg
+from onebroker.actors.engine.plan_legs import order_of
+from onebroker.actors.engine.planning import Planned, Seat, buildable, take_room
+from onebroker.actors.engine.recording import KEPT_SECONDS, Ended, Recorder, session_day
+from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.sending import send_once
+from onebroker.actors.engine.traffic import Traffic
+from onebroker.actors.engine.transitions import leg_sent
+from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.config.messages import orders as texts
+
+EXIT_ROOM_SECONDS = 3_600.0
+"""Exits wait for room as long as it takes (row 42)."""
+LATER_ROOM_SECONDS = 10.0
+"""Later legs of an entry wait this long (row 42)."""
+SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING})
+"""Parents of which legs are sent."""
+
+
+@attrs.frozen
+class NotPlaced:
+    """A leg was not sent."""
+
+    answer: EngineAnswer
+
+
+class Placing:
+    """What is under way to place legs of one plan."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        doors: EngineDoors,
+        lock: EngineLock,
+        traffic: Traffic,
+        leg_changed: Callable[[LegRecord], None],
+        is_sent: Callable[[str], None],
+    ) -> None:
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._lock = lock
+        self._traffic = traffic
+        self._leg_changed = leg_changed
+        self._is_sent = is_sent
+        self.under_way: list[NewLeg] = []
+        """Orders that have no leg yet."""
+        self._number = len(recorder.record.legs)
+
+    async def place(self, new: NewLeg, deadline: float | None) -> Sent | NotPlaced:
+        """Place one leg; `deadline` in monotonic seconds for the first ones, whose caller waits.
+
+        The order stands in `under_way` until its leg is in the record or it was refused.
+        """
+        try:
+            planned = await self._plan(new, deadline)
+            if isinstance(planned, NotPlaced):
+                return planned
+            refused = await self._write_ahead(new, planned)
+            if refused is not None:
+                return refused
+        finally:
+            self.under_way.remove(new)  # from here on its leg stands for it
+        return await self._send(planned)
+
+    async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
+        latest = self._doors.catalogue.value.latest
+        instrument = None if latest is None else latest.instrument(new.instrument_id)
+        if instrument is None:
+            return NotPlaced(EngineAnswer(status=503, body={"error": texts.NO_BROKER}))
+        record = self._recorder.record
+        choice = choose(order_of(new, instrument, closes=record.parameters.get("closes_position") is True), self._doors)
+        if choice.refusal is not None:
+            return NotPlaced(choice.refusal)
+        number, self._number = self._number, self._number + 1
+        seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock))
+        built, unbuildable = buildable(seat, choice.candidates, self._clock)
+        planned, without_room = await take_room(
+            built, closes=choice.order.closes, deadline=self._until(new, deadline), doors=self._doors
+        )
+        skipped = by_code((*choice.skipped, *unbuildable, *without_room))
+        if not record.legs:
+            rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
+            self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
+        return NotPlaced(none_left(choice, skipped)) if planned is None else planned
+
+    def _until(self, new: NewLeg, deadline: float | None) -> float:
+        wait = EXIT_ROOM_SECONDS if new.is_exit else LATER_ROOM_SECONDS
+        return self._clock.monotonic() + wait if deadline is None else deadline
+
+    async def _write_ahead(self, new: NewLeg, planned: Planned) -> NotPlaced | None:
+        """Write the leg as `sending` with the rate counts; without that nothing is sent."""
+        now = self._clock.epoch()
+        leg = attrs.evolve(
+            planned.leg,
+            instrument_id=new.instrument_id,
+            piece=new.piece,
+            instance=new.instance,
+            sent_at=now,
+            updated_at=now,
+        )
+
+        def sending(record: ParentRecord) -> ParentRecord:
+            return attrs.evolve(record.with_leg(leg), state=ParentState.WORKING, updated_at=now)
+
+        try:
+            await self._recorder.write_ahead(
+                sending,
+                Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
+                Set(keys.rate(leg.broker), planned.permit.counts),
+                only_if=lambda record: record.state in SENDS,
+            )
+        except (StoreError, Ended) as error:
+            await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
+            return NotPlaced(EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))}))
+        self._doors.legs.note(self._recorder.record, leg)
+        return None
+
+    async def _send(self, planned: Planned) -> Sent:
+        leg_id, broker = planned.leg.leg_id, planned.leg.broker
+        with self._traffic.message(leg_id):
+            sent = await send_once(
+                self._doors.sessions[broker],
+                planned.request,
+                planned.permit,
+                leave_before=self._lock.trusted_until,
+                timeout_seconds=self._doors.settings.broker_timeout_seconds,
+                clock=self._clock,
+            )
+            self._doors.failures.note(broker, sent, self._clock.monotonic())
+            leg = self._recorder.record.leg(leg_id)
+            assert leg is not None
+            self._is_sent(leg_id)
+            self._leg_changed(leg_sent(leg, sent.answer, self._clock.epoch()))
+            await self._recorder.write()  # the result is recorded before the caller hears it
+        return sent

@@ -1,0 +1,65 @@
+"""What a caller may give in the place of a price and of a quantity (spec 2 §6), checked. Prices in rupees."""
+
+from decimal import Decimal
+from enum import StrEnum
+
+import attrs
+
+MOST_LEVEL = 5
+"""How many levels of the book the unified quote carries."""
+
+
+class PriceKind(StrEnum):
+    ABSOLUTE = "absolute"
+    LAST = "last"
+    MID = "mid"
+    VWAP = "vwap"
+    BID_LEVEL = "bid_level"
+    OFFER_LEVEL = "offer_level"
+    MARKETABLE = "marketable"
+
+
+class QuantityKind(StrEnum):
+    ABSOLUTE = "absolute"
+    ADD = "add_to_position"
+    REDUCE = "reduce_position"
+    LIQUIDATE = "liquidate_position"
+
+    @property
+    def closes(self) -> bool:
+        """Whether it is sized by the position, whose side then overrides the caller's."""
+        return self in (QuantityKind.REDUCE, QuantityKind.LIQUIDATE)
+
+
+@attrs.frozen(kw_only=True)
+class PriceReference:
+    kind: PriceKind
+    price: Decimal | None = None
+    """Of `absolute` alone, above zero."""
+    level: int = 1
+    """Of `bid_level` and `offer_level`: 1 is the best."""
+    buffer_percent: Decimal = Decimal(0)
+    """This and the other offsets are towards filling; negative ones improve the price."""
+    offset_percent: Decimal = Decimal(0)
+    offset_ticks: int = 0
+
+    @property
+    def needs_quote(self) -> bool:
+        return self.kind is not PriceKind.ABSOLUTE
+
+
+@attrs.frozen(kw_only=True)
+class QuantityReference:
+    kind: QuantityKind
+    product: str | None = None
+    """Word of a position's product; None = all products added up."""
+
+
+@attrs.frozen(kw_only=True)
+class References:
+    """What is still to be worked out of an order; at least one of them is there."""
+
+    price: PriceReference | None = None
+    quantity: QuantityReference | None = None
+    typed_quantity: int | None = None
+    """The quantity beside a quantity reference; None when it was left out."""

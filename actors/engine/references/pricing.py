@@ -1,0 +1,93 @@
+"""A price reference into the price to send (spec 2 §6). Pure; exact arithmetic, rounded to a tick twice: the value read, and the end.
+
+With `s` +1 for BUY and -1 for SELL, towards filling:
+
+    value = the figure read, on its nearest tick (half way between two: the passive one)
+    price = value x (1 + s x buffer_percent / 100) x (1 + s x offset_percent / 100) + s x offset_ticks ticks
+
+rounded to the passive side (BUY down, SELL up); `marketable` towards the market.
+"""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from onebroker.actors.engine.references.forms import PriceKind, PriceReference
+from onebroker.brokers.records import DepthLevel, Tick
+from onebroker.config.messages import references as texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Side
+
+LARGEST_PRICE = 10**12
+"""Rupees; no instrument costs as much."""
+
+
+def resolve_price(reference: PriceReference, side: Side, quote: Tick | None, tick: Decimal) -> Decimal:
+    """Return the price in rupees, a whole number of `tick`; `quote` may be None for kinds that need none.
+
+    Raises Refusal 400 (no price an order can carry), 503 (something is not in the quote).
+    """
+    size, sign = Fraction(tick), side.sign
+    up = (side is Side.BUY) is (reference.kind is PriceKind.MARKETABLE)
+    ticks = Fraction(_nearest(_value(reference, side, quote) / size, up=up))
+    for percent in (reference.buffer_percent, reference.offset_percent):
+        ticks *= 1 + sign * Fraction(percent) / 100
+    ticks += sign * reference.offset_ticks
+    count = math.ceil(ticks) if up else math.floor(ticks)
+    if not 0 < count * size < LARGEST_PRICE:
+        raise Refusal(400, texts.not_a_price(reference.kind, Decimal(count) * tick))
+    return count * tick
+
+
+def _nearest(value: Fraction, *, up: bool) -> int:
+    """Round to the nearest whole number; one that lies half way goes `up` or down."""
+    half = Fraction(1, 2)
+    return math.floor(value + half) if up else math.ceil(value - half)
+
+
+def _value(reference: PriceReference, side: Side, quote: Tick | None) -> Fraction:
+    """Return the figure that the reference starts from, in rupees."""
+    kind = reference.kind
+    if kind is PriceKind.ABSOLUTE:
+        assert reference.price is not None
+        return Fraction(reference.price)
+    if quote is None:
+        raise Refusal(503, texts.NO_QUOTE)
+    match kind:
+        case PriceKind.LAST:
+            return _figure(kind, "last_price", quote.last_price)
+        case PriceKind.VWAP:
+            return _figure(kind, "average_price", quote.average_price)
+        case PriceKind.MID:
+            return (_level(kind, "buy", quote.buy, 1) + _level(kind, "sell", quote.sell, 1)) / 2
+        case PriceKind.BID_LEVEL:
+            return _level(kind, "buy", quote.buy, reference.level)
+        case PriceKind.OFFER_LEVEL:
+            return _level(kind, "sell", quote.sell, reference.level)
+        case PriceKind.MARKETABLE if side is Side.BUY:
+            return _level(kind, "sell", quote.sell, 1)
+        case PriceKind.MARKETABLE:
+            return _level(kind, "buy", quote.buy, 1)
+
+
+def _figure(kind: PriceKind, name: str, value: float | None) -> Fraction:
+    if value is None or not _is_price(value):
+        raise Refusal(503, texts.field_missing(kind, name))
+    return _exact(value)
+
+
+def _level(kind: PriceKind, side: str, levels: tuple[DepthLevel, ...] | None, level: int) -> Fraction:
+    if levels is None or not all(_is_price(one.price) for one in levels[:level]):
+        raise Refusal(503, texts.side_unreadable(kind, side))
+    if len(levels) < level:
+        raise Refusal(503, texts.too_few_levels(kind, level, side, len(levels)))
+    return _exact(levels[level - 1].price)
+
+
+def _is_price(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _exact(value: float) -> Fraction:
+    """Return the number as it is written, not as a double holds it."""
+    return Fraction(Decimal(repr(value)))

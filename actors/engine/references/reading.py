@@ -1,0 +1,81 @@
+"""What references are worked out from, as fresh as it must be: the live quote, and what the brokers hold of an instrument.
+
+A position is read again before it is closed, at every broker that shows one in the instrument or had an order in it today: a
+row read before the last fill would be closed a second time (order-engine 0, fresh).
+"""
+
+import math
+from collections.abc import Collection, Mapping
+
+import trio
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.references.sizing import net_units
+from onebroker.actors.quotes.interface import LiveQuotes
+from onebroker.actors.sessions.messages import ReadSoon
+from onebroker.actors.sessions.view import SessionView
+from onebroker.brokers.records import Tick
+from onebroker.config.messages import references as texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import is_finished
+
+
+async def usable_tick(quotes: LiveQuotes, instrument_id: str, *, until: float) -> Tick | None:
+    """Return the live quote when it may be acted on (order-engine 0); one that nobody watched so far is waited for `until`
+    (trio's clock). None when there is none."""
+    with quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
+        while (tick := quotes.usable_tick(instrument_id)) is None:
+            await anext(follower)
+    return tick
+
+
+async def fresh_nets(
+    instrument: Instrument, product: str | None, codes: Collection[str], doors: EngineDoors, *, until: float
+) -> Mapping[str, int]:
+    """Return the signed net units of one instrument by broker, of those of `codes` that list it; `product` as a position's word.
+
+    Raises Refusal 503 when a broker that may hold some gives no fresh rows `until` then (trio's clock).
+    """
+    asked = doors.clock.monotonic()
+    tokens = {code: listing.broker_token for code, listing in instrument.listings.items() if code in codes}
+    sessions = {code: doors.sessions[code] for code in sorted(tokens) if code in doors.sessions}
+    doubtful = {
+        code: door
+        for code, door in sessions.items()
+        if doors.legs.traded(code, tokens[code]) or _may_have_moved(door.view.value, tokens[code])
+    }
+    with trio.move_on_at(until):
+        async with trio.open_nursery() as nursery:
+            for door in doubtful.values():
+                nursery.start_soon(_read_after, door, asked)
+    late = next((code for code, door in doubtful.items() if _read_began(door) <= asked), None)
+    if late is not None:
+        raise Refusal(503, texts.positions_of_broker_unread(late))
+    if all(_read_began(door) == -math.inf for door in sessions.values()):
+        raise Refusal(503, texts.POSITIONS_UNREAD)
+    return {code: net_units(code, door.view.value.positions, tokens[code], product) for code, door in sessions.items()}
+
+
+def _may_have_moved(view: SessionView, token: str) -> bool:
+    """Whether the rows kept of a broker may be older than what it holds of an instrument, and that matters."""
+    if view.positions_read_started is None:
+        return view.live
+    shown = any(row.instrument_token == token and row.quantity != 0 for row in view.positions)
+    return shown or any(
+        row.instrument_token == token and (row.filled_quantity or not is_finished(row.status))
+        for row in view.orders.values()
+    )
+
+
+def _read_began(door: SessionDoor) -> float:
+    began = door.view.value.positions_read_started
+    return -math.inf if began is None else began
+
+
+async def _read_after(door: SessionDoor, asked: float) -> None:
+    """Have the positions read, and again where the answer that came is of a read that was under way."""
+    while (began := _read_began(door)) <= asked:
+        door.address.replace("positions soon", ReadSoon("positions"))
+        while _read_began(door) == began:
+            await door.view.wait_newer(door.view.version)

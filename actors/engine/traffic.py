@@ -1,0 +1,40 @@
+"""Which legs of a parent have an order message without an answer, and waiting until one has not."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import trio
+
+
+class Traffic:
+    """One parent's. `tell` whoever waits, whenever something about a leg has changed."""
+
+    def __init__(self) -> None:
+        self._unanswered: Counter[str] = Counter()
+        self._news = trio.Event()
+
+    def busy(self, leg_id: str) -> bool:
+        return self._unanswered[leg_id] > 0
+
+    def tell(self) -> None:
+        news, self._news = self._news, trio.Event()
+        news.set()
+
+    @contextmanager
+    def message(self, leg_id: str) -> Iterator[None]:
+        """Hold the leg as one with a message under way."""
+        self._unanswered[leg_id] += 1
+        try:
+            yield
+        finally:
+            self._unanswered[leg_id] -= 1
+            self.tell()
+
+    async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Wait until `condition()`, at most so many seconds; return whether it came true."""
+        with trio.move_on_after(seconds):
+            while not condition():
+                await self._news.wait()
+            return True
+        return condition()

@@ -1,0 +1,190 @@
+"""Which instrument a broker reads next, and what its failures mean for it and for the run. No I/O.
+
+About the instrument is a refusal of it, an answer that cannot be read, and what the broker does not offer: the next broker is
+asked. About the moment is a limit, a lost connection, a broker whose systems fail: the instrument waits, the broker is asked
+again after a while, and left alone for the rest of the run when that does not help. So is one that refuses everything.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+import trio
+
+from onebroker.actors.history.gathered import BrokerShare, Job, Outcome
+from onebroker.actors.quotes.watching import Session
+from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
+from onebroker.brokers.requests import BadAnswer, BrokerError, BrokerRefusal, RefusalKind
+from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment
+
+FIRST_PAUSE_SECONDS = 2.0
+MOST_FAILURES = 6
+"""In a row, about the moment; the pause doubles with each, two minutes in all."""
+MOST_REFUSALS = 8
+"""In a row, about instruments: then it is the broker (a data plan that is missing)."""
+ENOUGH_EMPTY = 2
+"""So many brokers that have no candles of an instrument in its days are believed."""
+
+_OF_THE_MOMENT = frozenset({RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE})
+_OF_THE_INSTRUMENT = frozenset({RefusalKind.REFUSED})
+
+
+@attrs.define(eq=False)
+class Line:
+    """One job on its way."""
+
+    job: Job
+    refused: dict[str, str] = attrs.field(factory=dict)
+    """Broker -> why it has none of this instrument."""
+    empty: set[str] = attrs.field(factory=set)
+    """Brokers that answered without a candle."""
+
+    def asked(self, code: str) -> bool:
+        return code in self.refused or code in self.empty
+
+    @property
+    def derivative(self) -> bool:
+        return SEGMENT_SHAPES.get(bare_segment(self.job.instrument.identity.segment)) is not Shape.SECURITY
+
+
+class BrokersLeft:
+    """The brokers of one run and the jobs that are left."""
+
+    def __init__(self, sessions: Mapping[str, Session], jobs: Sequence[Job]) -> None:
+        self._sessions = sessions
+        self._waiting = [Line(job) for job in jobs]
+        self._flying = 0
+        self._failures = dict.fromkeys(sessions, 0)
+        self._refusals = dict.fromkeys(sessions, 0)
+        self._out: dict[str, str] = {}
+        self._changed = trio.Event()
+        self.shares = {code: BrokerShare() for code in sessions}
+        for code, session in sessions.items():
+            if session.broker.candles is None:
+                self._leave(code, f"{code} has no candles")
+            elif not session.view.value.live:
+                self._leave(code, f"{code} has no login")
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Brokers that may be asked now."""
+        return tuple(code for code in self._sessions if code not in self._out)
+
+    def next(self, code: str) -> Line | None:
+        """Take the next instrument for a broker: the first that it lists and was not asked for."""
+        if code in self._out:
+            return None
+        for place, line in enumerate(self._waiting):
+            if self._may_ask(code, line):
+                self._flying += 1
+                return self._waiting.pop(place)
+        return None
+
+    async def wait(self) -> bool:
+        """Wait until something has changed for a broker that found nothing; False when nothing will."""
+        if not self._flying and not any(self._may_ask(code, line) for line in self._waiting for code in self.active):
+            return False
+        await self._changed.wait()
+        return True
+
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until nothing is left to do."""
+        with trio.move_on_after(seconds):
+            while self._waiting or self._flying:
+                await self._changed.wait()
+
+    def answered(self, code: str, line: Line, *, empty: bool) -> bool:
+        """Note an answer; tell whether it is what comes of the job: an empty one is asked for at one more broker first."""
+        self._failures[code] = self._refusals[code] = 0
+        self.shares[code].why = None
+        if not empty:
+            self._end_flight()
+            return True
+        line.empty.add(code)
+        if len(line.empty) >= ENOUGH_EMPTY or not any(self._may_ask(one, line) for one in self.active):
+            self._end_flight()
+            return True
+        self._put_back(line)
+        return False
+
+    def failed(self, code: str, line: Line, error: BrokerError | LoginNeeded) -> float:
+        """Note a failure; return how many seconds to leave the broker alone."""
+        if isinstance(error, LoginNeeded):
+            return self.give_up(code, line, f"{code} has no login")
+        why = str(error)
+        if _about_instrument(error):
+            line.refused[code] = why
+            self._refusals[code] += not isinstance(error, NotOffered)
+            if self._refusals[code] >= MOST_REFUSALS:
+                return self.give_up(code, line, f"{code} refuses everything: {why}")
+            self._put_back(line)
+            return 0.0
+        self._failures[code] += 1
+        of_moment = not isinstance(error, BrokerRefusal) or error.kind in _OF_THE_MOMENT
+        if not of_moment or self._failures[code] >= MOST_FAILURES:
+            return self.give_up(code, line, f"{code}: {why}")
+        self.shares[code].why = why
+        self._put_back(line)
+        return float(FIRST_PAUSE_SECONDS * 2 ** (self._failures[code] - 1))
+
+    def give_up(self, code: str, line: Line, why: str) -> float:
+        """Leave a broker alone for the rest of the run."""
+        self._leave(code, why)
+        self._put_back(line)
+        return 0.0
+
+    def wake(self) -> None:
+        """Have those who wait look again."""
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    def unread(self) -> list[Outcome]:
+        """Return what comes of the jobs that are left when no broker can go on."""
+        return [self._unread(line) for line in self._waiting]
+
+    def _may_ask(self, code: str, line: Line) -> bool:
+        if code not in line.job.instrument.listings or line.asked(code):
+            return False
+        if not line.derivative or self._sessions[code].broker.candles_with_interest:
+            return True
+        # Without open interest only where nobody else has it.
+        return not any(
+            self._sessions[other].broker.candles_with_interest
+            and other in line.job.instrument.listings
+            and not line.asked(other)
+            for other in self.active
+        )
+
+    def _unread(self, line: Line) -> Outcome:
+        job = line.job
+        outcome = Outcome(instrument_id=job.instrument.instrument_id, name=job.name)
+        if line.empty:
+            return outcome
+        listed = [code for code in job.instrument.listings if code in self._sessions]
+        left = [self._out[code] for code in listed if code in self._out and code not in line.refused]
+        why = "; ".join([*(f"{code}: {said}" for code, said in line.refused.items()), *left])
+        later = any(code not in line.refused and self._sessions[code].broker.candles is not None for code in listed)
+        return Outcome(
+            instrument_id=outcome.instrument_id,
+            name=outcome.name,
+            trouble=why or "no broker that may be asked lists it",
+            later=later,
+        )
+
+    def _leave(self, code: str, why: str) -> None:
+        self._out[code] = why
+        self.shares[code].why = why
+        self.wake()
+
+    def _put_back(self, line: Line) -> None:
+        self._waiting.insert(0, line)
+        self._end_flight()
+
+    def _end_flight(self) -> None:
+        self._flying -= 1
+        self.wake()
+
+
+def _about_instrument(error: BrokerError) -> bool:
+    if isinstance(error, BrokerRefusal):
+        return error.kind in _OF_THE_INSTRUMENT
+    return isinstance(error, NotOffered | BadAnswer)

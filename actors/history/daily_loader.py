@@ -1,0 +1,232 @@
+"""The daily load of day candles: after each market's close, with the days missed while the service was away.
+
+Of what has day candles already, and what is open, held or followed. How far it has come stands in the durable store by market; a day
+counts as loaded when nothing is left that a later try may bring. While a market is open nothing of it is read, and what was under way
+goes on after the close.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.history import daily
+from onebroker.actors.history.adjust import day_start
+from onebroker.actors.history.daily import Market, Underway, market_name, market_of
+from onebroker.actors.history.gathered import Job, Outcome, Part
+from onebroker.actors.history.gathering import BROKEN, GatherDoors, Gathering, Orders, all_factors, can_read
+from onebroker.actors.history.selection import Choosing
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.store.durable import Durable, DurableError
+from onebroker.actors.store.durable_history import DailyLoad
+from onebroker.config.calendars import Calendar
+from onebroker.config.intervals import DAY
+
+START_SECONDS = 60.0
+"""After a start sessions log in and read what is held before the first look."""
+LOOK_SECONDS = 60.0
+"""How often the calendar is asked whether a market's day is over."""
+
+_log = logging.getLogger("onebroker.history")
+
+
+@attrs.frozen(kw_only=True)
+class MarketView:
+    """How the daily load stands with one market."""
+
+    last_day: date | None
+    """All days up to it are loaded; None = nothing was ever loaded."""
+    loaded_at: float | None
+    """Epoch seconds."""
+    instruments: int
+    failed: int
+    """Of those instruments: no broker had candles that can be read."""
+    next_due: float | None
+    """Epoch seconds; in the past when it is overdue."""
+    trouble: str | None
+    """Why the last try did not complete a day."""
+
+
+@attrs.frozen(kw_only=True)
+class CollectorView:
+    """What is published of the daily loads."""
+
+    markets: Mapping[str, MarketView] = attrs.field(factory=dict)
+    loading: str | None = None
+    """The market that is being loaded now."""
+
+
+class DailyLoader:
+    """Runs for the life of the service."""
+
+    def __init__(
+        self,
+        *,
+        doors: GatherDoors,
+        choosing: Choosing,
+        catalogue: Published[CatalogueState],
+        durable: Durable,
+        calendar: Calendar,
+        view: Published[CollectorView],
+    ) -> None:
+        self._doors = doors
+        self._choosing = choosing
+        self._catalogue = catalogue
+        self._durable = durable
+        self._calendar = calendar
+        self._clock = doors.clock
+        self._view = view
+        self._loads: dict[str, DailyLoad] | None = None
+        """None until the durable store could be read."""
+        self._underway: dict[Market, Underway] = {}
+
+    async def run(self) -> None:
+        await trio.sleep(START_SECONDS)
+        while True:
+            if await self._recall():
+                for market in daily.markets(self._calendar):
+                    await self._turn(market)
+                self._show(None)
+            await trio.sleep(LOOK_SECONDS)
+
+    async def _recall(self) -> bool:
+        if self._loads is None:
+            try:
+                self._loads = {load.market: load for load in await self._durable.daily_loads()}
+            except DurableError as error:
+                _log.warning("how far the daily load has come cannot be read: %s", error)
+        return self._loads is not None
+
+    def _load_of(self, market: Market) -> DailyLoad | None:
+        return None if self._loads is None else self._loads.get(market_name(market))
+
+    def _loaded(self, market: Market) -> date | None:
+        load = self._load_of(market)
+        return None if load is None else load.last_day
+
+    async def _turn(self, market: Market) -> None:
+        """Load what is due of a market, if anything is and it may be loaded now."""
+        through = daily.last_ended_day(self._calendar, market, self._clock.now())
+        if through is None or not self._may_load(market):
+            return
+        days = daily.missed_days(self._calendar, market, self._loaded(market), through)
+        if days is None:
+            self._underway.pop(market, None)
+            return
+        under = self._underway.get(market)
+        if under is None or under.through != through:
+            under = self._underway[market] = Underway(through=through)
+        if self._clock.monotonic() < under.retry_at or not self._ready(under):
+            return
+        self._show(market)
+        try:
+            await self._load(market, days, under)
+        except BROKEN as error:
+            self._put_off(under, str(error))
+
+    def _may_load(self, market: Market) -> bool:
+        return daily.may_load(self._calendar, market, self._clock.now())
+
+    def _ready(self, under: Underway) -> bool:
+        """Tell whether there is a mapping to name instruments by, and a broker to ask; neither counts as a failure."""
+        if self._catalogue.value.latest is None:
+            under.trouble = "no instruments have been mapped yet"
+        elif not any(can_read(session) for session in self._doors.sessions.values()):
+            under.trouble = "no broker has a login"
+        else:
+            return True
+        return False
+
+    def _put_off(self, under: Underway, trouble: str) -> None:
+        under.failures += 1
+        under.retry_at = self._clock.monotonic() + daily.retry_seconds(under.failures)
+        if trouble != under.trouble:
+            _log.warning("day candles of %s are not complete and are tried again: %s", under.through, trouble)
+        under.trouble = trouble
+
+    async def _load(self, market: Market, days: tuple[date, date], under: Underway) -> None:
+        standing = await self._choosing.standing(DAY)
+        wanted = [one for one in standing if market_of(one.identity) == market]
+        left = [one for one in wanted if one.instrument_id not in under.read]
+        outcomes: list[Outcome] = []
+
+        async def taken(part: Part) -> None:
+            outcomes.extend(part.outcomes)
+
+        orders = Orders(
+            jobs=[Job(instrument=one, interval=DAY, first=days[0], last=days[1]) for one in left],
+            codes=tuple(self._doors.sessions),
+            factors=await all_factors(self._durable),
+            stop=lambda: not self._may_load(market),
+            taken=taken,
+            stepped=lambda: None,
+        )
+        await Gathering(self._doors, orders).run()
+        trouble = _note(outcomes, under)
+        if len(outcomes) < len(left):
+            under.trouble = "the market opened; it goes on after the close"
+        elif trouble is not None:
+            self._put_off(under, trouble)
+        else:
+            await self._complete(market, under, len(wanted))
+
+    async def _complete(self, market: Market, under: Underway, instruments: int) -> None:
+        load = DailyLoad(
+            market=market_name(market),
+            last_day=under.through,
+            loaded_at=self._clock.epoch(),
+            instruments=instruments,
+            failed=len(under.failed),
+        )
+        await self._durable.put_daily_load(load)
+        self._loads = {**(self._loads or {}), load.market: load}
+        del self._underway[market]
+        _log.info("day candles of %s are loaded up to %s: %s instruments", load.market, load.last_day, instruments)
+
+    # What is shown
+
+    def _show(self, loading: Market | None) -> None:
+        self._view.set(
+            CollectorView(
+                markets={market_name(one): self._market_view(one) for one in daily.markets(self._calendar)},
+                loading=None if loading is None else market_name(loading),
+            )
+        )
+
+    def _market_view(self, market: Market) -> MarketView:
+        load, under = self._load_of(market), self._underway.get(market)
+        due = daily.next_due(self._calendar, market, self._loaded(market), self._clock.now())
+        return MarketView(
+            last_day=None if load is None else load.last_day,
+            loaded_at=None if load is None else load.loaded_at,
+            instruments=0 if load is None else load.instruments,
+            failed=0 if load is None else load.failed,
+            next_due=None if due is None else due.timestamp(),
+            trouble=None if under is None else under.trouble,
+        )
+
+
+def _note(outcomes: Sequence[Outcome], under: Underway) -> str | None:
+    """Note which instruments need no further try; return why others do."""
+    trouble: str | None = None
+    for outcome in outcomes:
+        one = outcome.instrument_id
+        if outcome.later:
+            trouble = outcome.trouble
+        elif outcome.trouble is not None:
+            under.read.add(one)
+            under.failed.add(one)
+        elif outcome.newest is not None and outcome.newest >= day_start(under.through):
+            under.read.add(one)
+        else:
+            under.empty[one] = under.empty.get(one, 0) + 1
+            if under.empty[one] < daily.MOST_EMPTY_TRIES:
+                trouble = trouble or f"{outcome.name} and maybe others have no candle of {under.through} yet"
+                continue
+            under.read.add(one)
+            if outcome.refused:
+                under.failed.add(one)
+    return trouble

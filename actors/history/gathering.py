@@ -1,0 +1,252 @@
+"""Reads candles of many instruments at many brokers at once, and has them taken into the store.
+
+Each broker in service works through what is left, one read after the other; whoever is faster reads more
+(`brokers_left`: who is asked for what). What was read goes to the history actor in parts, and is told to the owner of the run
+once it is on disk.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import attrs
+import polars as pl
+import trio
+
+from onebroker.actors.history.adjust import day_end, day_start
+from onebroker.actors.history.basis import JUDGED_DAYS, ex_dates
+from onebroker.actors.history.brokers_left import BrokersLeft, Line
+from onebroker.actors.history.gathered import Job, Outcome, Part
+from onebroker.actors.history.interface import CANDLE_VALUES, HistoryError, HistoryStore
+from onebroker.actors.history.judging import Judged, Question, judge
+from onebroker.actors.history.messages import HistoryMessage, TakeFile
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
+from onebroker.actors.quotes.watching import Session
+from onebroker.actors.sessions.messages import LoginNeeded, ReadCandles
+from onebroker.actors.store.durable import Durable, DurableError
+from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.merged import Merged
+from onebroker.brokers.candle_rows import spans
+from onebroker.brokers.records import Candle, Listing
+from onebroker.brokers.requests import BrokerError
+from onebroker.config.clock import Clock
+from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, bare_segment
+from onebroker.config.intervals import DAY, INTERVALS
+from onebroker.config.refusal import Refusal
+
+T = TypeVar("T")
+
+MOST_PART_INSTRUMENTS = 50
+MOST_PART_ROWS = 50_000
+PART_SECONDS = 5.0
+"""What has waited this long is taken in with the next answer."""
+READ_SECONDS = 1800.0
+"""For one read, which stands behind everything else in the broker's budget, call by call."""
+TAKE_SECONDS = 120.0
+MOST_READ_DAYS, MOST_INTRADAY_READ_DAYS = 1400, 30
+"""Days of one read: who stops the run does not wait for more than these."""
+
+BROKEN = (HistoryError, DurableError, ActorNotRunning, AskTimedOut, Refusal, OSError)
+"""What ends a run: the stores, the mapping or the disk cannot be used now."""
+
+InWorker = Callable[..., Awaitable[Judged]]
+"""Runs `judge` in a worker thread; tests under a mocked clock, where nothing may use threads, run it at once."""
+
+
+@attrs.frozen(kw_only=True)
+class GatherDoors:
+    """What a run is given."""
+
+    sessions: Mapping[str, Session]
+    history: Address[HistoryMessage]
+    """The only writer of the store."""
+    store: HistoryStore
+    """Read only."""
+    clock: Clock
+    staging: Path
+    in_worker: InWorker = trio.to_thread.run_sync
+
+
+@attrs.frozen(kw_only=True)
+class Orders:
+    """What a run is to do, and whom it tells."""
+
+    jobs: Sequence[Job]
+    codes: Sequence[str]
+    """Brokers that may be asked."""
+    factors: Mapping[str, Sequence[Factor]]
+    """instrument_id -> its adjustment factors."""
+    stop: Callable[[], bool]
+    """Asked before each read; what is left then is in no part."""
+    taken: Callable[[Part], Awaitable[None]]
+    """Called with each part once it is on disk, one after the other."""
+    stepped: Callable[[], None]
+    """Called whenever there is something new to show."""
+
+
+class Gathering:
+    """One run. Made, run once, and looked at meanwhile."""
+
+    def __init__(self, doors: GatherDoors, orders: Orders) -> None:
+        self._doors = doors
+        self._orders = orders
+        self.brokers = BrokersLeft(
+            {code: doors.sessions[code] for code in orders.codes if code in doors.sessions}, orders.jobs
+        )
+        self._frames: list[pl.DataFrame] = []
+        self._outcomes: list[Outcome] = []
+        self._waits_since = 0.0
+        self._part = trio.Lock()
+        self._broken: Exception | None = None
+
+    async def run(self) -> None:
+        """Work through all jobs. Raises one of BROKEN."""
+        async with trio.open_nursery() as nursery:
+            for code in self.brokers.active:
+                nursery.start_soon(self._work, code, nursery.cancel_scope)
+        if self._broken is not None:
+            raise self._broken
+        if not self._orders.stop():
+            self._outcomes += self.brokers.unread()
+        await self._take_part()
+
+    async def _work(self, code: str, everybody: trio.CancelScope) -> None:
+        try:
+            while not self._orders.stop():
+                line = self.brokers.next(code)
+                if line is not None:
+                    await self._one(code, line)
+                    self._orders.stepped()
+                elif not await self.brokers.wait():
+                    return
+        except BROKEN as error:
+            self._broken = error
+            everybody.cancel()
+        finally:
+            self.brokers.wake()
+
+    async def _one(self, code: str, line: Line) -> None:
+        """Read one instrument at one broker, and note what came of it."""
+        try:
+            candles = await self._read(code, line.job)
+        except (ActorNotRunning, AskTimedOut) as error:
+            self.brokers.give_up(code, line, str(error))
+            return
+        except (BrokerError, LoginNeeded) as error:
+            pause = self.brokers.failed(code, line, error)
+            self._orders.stepped()
+            await self.brokers.pause(pause)
+            return
+        judged = await self._doors.in_worker(judge, candles, await self._question(line.job))
+        if self.brokers.answered(code, line, empty=not (judged.good.height or judged.refused)):
+            await self._keep(code, line.job, judged)
+
+    # Reading
+
+    async def _read(self, code: str, job: Job) -> list[Candle]:
+        session, candles = self._doors.sessions[code], list[Candle]()
+        listing = job.instrument.listings[code]
+        days = MOST_READ_DAYS if job.interval == DAY else MOST_INTRADAY_READ_DAYS
+        for first, last in spans(job.first, self._last_to_read(job), days):
+            make = partial(_question_to_broker, listing, job.interval, first, last)
+            candles += await session.address.ask(make, READ_SECONDS)
+        return candles
+
+    def _events(self, job: Job) -> dict[date, float]:
+        if bare_segment(job.instrument.identity.segment) not in ADJUSTABLE_SEGMENTS:
+            return {}
+        factors = self._orders.factors.get(job.instrument.instrument_id, ())
+        return ex_dates(factors, job.first, self._doors.clock.today())
+
+    def _last_to_read(self, job: Job) -> date:
+        """Return how far to read: over the newest corporate action, so that it can be told whether prices are adjusted."""
+        events = self._events(job)
+        if job.interval != DAY or not events or max(events) <= job.last:
+            return job.last
+        return min(max(events) + timedelta(days=JUDGED_DAYS), self._doors.clock.today() - timedelta(days=1))
+
+    async def _question(self, job: Job) -> Question:
+        instrument_id, events = job.instrument.instrument_id, self._events(job)
+        today = self._doors.clock.today()
+        stored = pl.DataFrame(schema=CANDLE_VALUES)
+        if events:
+            stored = await self._doors.store.candles(
+                instrument_id, INTERVALS[job.interval], day_start(job.first), day_end(today)
+            )
+        return Question(
+            instrument_id=instrument_id,
+            interval=job.interval,
+            first=job.first,
+            last=job.last,
+            today=today,
+            derivative=Line(job).derivative,
+            factors=self._orders.factors.get(instrument_id, ()) if events else (),
+            stored=stored,
+        )
+
+    # Taking in
+
+    async def _keep(self, code: str, job: Job, judged: Judged) -> None:
+        good = judged.good
+        self.brokers.shares[code].instruments += 1
+        self.brokers.shares[code].rows += good.height
+        if not self._outcomes:
+            self._waits_since = self._doors.clock.monotonic()
+        self._frames.append(good)
+        self._outcomes.append(
+            Outcome(
+                instrument_id=job.instrument.instrument_id,
+                name=job.name,
+                broker=code,
+                rows=good.height,
+                newest=good["time"][-1] if good.height else None,
+                refused=judged.refused,
+            )
+        )
+        if (
+            len(self._outcomes) >= MOST_PART_INSTRUMENTS
+            or sum(frame.height for frame in self._frames) >= MOST_PART_ROWS
+            or self._doors.clock.monotonic() - self._waits_since >= PART_SECONDS
+        ):
+            await self._take_part()
+
+    async def _take_part(self) -> None:
+        async with self._part:
+            frames, outcomes = self._frames, self._outcomes
+            self._frames, self._outcomes = [], []
+            if not outcomes:
+                return
+            merged = await self._take([frame for frame in frames if frame.height])
+            await self._orders.taken(Part(outcomes=tuple(outcomes), **attrs.asdict(merged)))
+
+    async def _take(self, frames: Sequence[pl.DataFrame]) -> Merged:
+        if not frames:
+            return Merged()
+        self._doors.staging.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._doors.staging / f"brokers-{id(self):x}.parquet"
+        try:
+            pl.concat(frames).write_parquet(file)
+            return await self._doors.history.ask(lambda reply: TakeFile("candles", file, reply), TAKE_SECONDS)
+        finally:
+            file.unlink(missing_ok=True)
+
+
+def can_read(session: Session) -> bool:
+    """Tell whether a broker can be asked for candles now."""
+    return session.broker.candles is not None and session.view.value.live
+
+
+async def all_factors(durable: Durable) -> dict[str, list[Factor]]:
+    """Return the adjustment factors of all instruments, by instrument. Raises DurableError."""
+    by_instrument: dict[str, list[Factor]] = {}
+    for factor in await durable.factors(None):
+        by_instrument.setdefault(factor.instrument_id, []).append(factor)
+    return by_instrument
+
+
+def _question_to_broker(
+    listing: Listing, interval: str, first: date, last: date, reply: Reply[tuple[Candle, ...]]
+) -> ReadCandles:
+    return ReadCandles(listing=listing, interval=interval, first=first, last=last, reply=reply)

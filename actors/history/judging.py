@@ -1,0 +1,120 @@
+"""What a broker gave as candles, made fit for the store: each row checked as a file's are, and those that are not of the days
+asked for left out. Pure; run in a worker thread.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+import attrs
+import msgspec
+import polars as pl
+
+from onebroker.actors.history import reading
+from onebroker.actors.history.adjust import day_end, day_start
+from onebroker.actors.history.basis import judge_basis
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.store.durable_history import Factor
+from onebroker.brokers.records import Candle
+from onebroker.config.clock import from_epoch
+from onebroker.config.messages import history as sentences
+
+_PRICES = ("open", "high", "low", "close")
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """One candle that was not taken in."""
+
+    time: str
+    """ISO 8601, or the broker's figure where it is no moment."""
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
+class Question:
+    """What was asked for, and what is known of the series besides."""
+
+    instrument_id: str
+    interval: str
+    first: date
+    last: date
+    """Inclusive."""
+    today: date
+    derivative: bool
+    """A future or an option: nothing else has an open interest, whatever brokers put there."""
+    factors: Sequence[Factor]
+    """Empty for what is not adjusted."""
+    stored: pl.DataFrame
+    """Candles of the series that are stored, as CANDLE_VALUES: they help to judge by."""
+
+
+@attrs.frozen(kw_only=True)
+class Judged:
+    good: pl.DataFrame
+    """Of CANDLE_SCHEMA, oldest first, one candle of each time."""
+    refused: tuple[Refused, ...]
+
+
+def judge(candles: Sequence[Candle], question: Question) -> Judged:
+    """Return which candles go into the store, and why the others do not."""
+    texts = [_time_text(candle.start) for candle in candles]
+    checked = reading.check_candles(_as_text(candles, texts, question))
+    kept = checked.good.unique(subset="time", keep="last").sort("time")
+    empty = pl.all_horizontal(pl.col(name) == 0 for name in _PRICES)
+    start, end = day_start(question.first), day_end(question.last)
+    refused = [
+        Refused(texts[row], reason)
+        for row, reason in checked.refused.iter_rows()
+        if not _elsewhere(candles[row].start * MICROSECONDS, start, end)
+    ]
+    cut = judge_basis(_joined(kept.filter(~empty), question.stored), question.factors, question.today)
+    asked = kept.filter(pl.col("time").is_between(start, end, closed="left"))
+    refused += _of_days(asked.filter(empty), sentences.NO_PRICE)
+    asked = asked.filter(~empty)
+    if cut is not None:
+        before = pl.col("time") < day_start(cut.ex_date)
+        refused += _of_days(asked.filter(before), cut.reason)
+        asked = asked.filter(~before)
+    return Judged(good=asked, refused=tuple(refused))
+
+
+def _as_text(candles: Sequence[Candle], times: Sequence[str], question: Question) -> pl.DataFrame:
+    interest = question.derivative
+    columns: dict[str, Iterable[str | None]] = {
+        "time": times,
+        **{name: [repr(getattr(candle, name)) for candle in candles] for name in _PRICES},
+        "volume": [_text(candle.volume) for candle in candles],
+        "oi": [_text(candle.oi) if interest else None for candle in candles],
+    }
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return frame.with_columns(
+        pl.int_range(pl.len()).alias(reading.ROW),
+        pl.lit(question.instrument_id).alias("instrument_id"),
+        pl.lit(question.interval).alias("interval"),
+    )
+
+
+def _joined(fresh: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
+    """Return both as one series; where both have a candle the fresh one counts."""
+    names = ("time", "open", "close")
+    kept = stored.join(fresh, on="time", how="anti")
+    return pl.concat([fresh.select(names), kept.select(names)]).sort("time")
+
+
+def _of_days(rows: pl.DataFrame, reason: str) -> list[Refused]:
+    return [Refused(from_epoch(time / 1e6).isoformat(), reason) for time in rows["time"].to_list()]
+
+
+def _time_text(start: float) -> str:
+    try:
+        return from_epoch(start).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return repr(start)
+
+
+def _text(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _elsewhere(time: float, start: int, end: int) -> bool:
+    """Tell whether a time is surely none of those that were asked for (what is no number is not)."""
+    return time < start or time >= end

@@ -1,0 +1,116 @@
+"""Which instruments candles are read of: those named, or those that have candles already and those that are held and followed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import msgspec
+import polars as pl
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
+from onebroker.actors.history.interface import HistoryStore
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.known import KnownInstruments
+from onebroker.actors.quotes.watching import OwnInstruments, Session
+from onebroker.config.instruments import EXCHANGES, bare_segment, prefixed_segment
+from onebroker.config.intervals import INTERVALS
+
+MOST_INSTRUMENTS = 10_000
+"""Of one selection, some 5 KB each."""
+SLICE = 50
+"""Instruments read from the mapping between which others run."""
+
+
+class TooMany(Exception):
+    """A selection of more instruments than are read at once."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person named. Nothing at all stands for what has candles, is held or followed."""
+
+    ids: tuple[str, ...] = ()
+    exchange: str | None = None
+    segment: str | None = None
+    """Bare, such as `equities`."""
+    symbols: tuple[str, ...] = ()
+    """Symbols or underlyings, upper case."""
+
+    @property
+    def nothing(self) -> bool:
+        return self == Selection()
+
+
+@attrs.frozen
+class Selected:
+    instruments: tuple[Instrument, ...]
+    """Listed by at least one broker."""
+    unlisted: tuple[str, ...]
+    """Of the ids that were named: not listed today."""
+
+
+class Choosing:
+    """Finds the instruments of a selection."""
+
+    def __init__(
+        self,
+        *,
+        catalogue: Published[CatalogueState],
+        sessions: Mapping[str, Session],
+        book: Published[QuoteBook],
+        store: HistoryStore,
+    ) -> None:
+        self._catalogue = catalogue
+        self._sessions = sessions
+        self._book = book
+        self._store = store
+        self._known = KnownInstruments(catalogue)
+        self._own = OwnInstruments()
+
+    async def standing(self, interval: str) -> tuple[Instrument, ...]:
+        """Return what has candles of that interval, is open, held or followed, as far as it is listed. Raises HistoryError."""
+        series = await self._store.series()
+        stored = series.filter(pl.col("minutes") == INTERVALS[interval])["instrument_id"].to_list()
+        views = {code: session.view.value for code, session in self._sessions.items()}
+        own = self._own.needs(views, self._known.id_of, self._known.snapshot)
+        ids = dict.fromkeys((*stored, *own, *self._book.value.followers))
+        return self._listed(ids)[0]
+
+    async def chosen(self, selection: Selection, interval: str) -> Selected:
+        """Return the instruments of a selection. Raises HistoryError, TooMany, and Refusal when the mapping
+        cannot be read."""
+        snapshot = self._catalogue.value.latest
+        if snapshot is None:
+            return Selected((), selection.ids)
+        if selection.nothing:
+            return Selected(await self.standing(interval), ())
+        named, unlisted = self._listed(dict.fromkeys(selection.ids))
+        if selection.exchange is None and selection.segment is None and not selection.symbols:
+            return Selected(named, unlisted)
+        return Selected((*named, *await _of_filter(snapshot, selection)), unlisted)
+
+    def _listed(self, ids: Mapping[str, Any]) -> tuple[tuple[Instrument, ...], tuple[str, ...]]:
+        found = {one: self._known.instrument(one) for one in ids}
+        listed = tuple(one for one in found.values() if one is not None and one.listings)
+        return listed, tuple(one for one, instrument in found.items() if instrument is None or not instrument.listings)
+
+
+async def _of_filter(snapshot: Snapshot, selection: Selection) -> list[Instrument]:
+    """Return what an exchange, a segment, symbols leave of the mapping."""
+    exchanges = (selection.exchange,) if selection.exchange is not None else tuple(map(str, EXCHANGES))
+    ids: list[str] = []
+    for exchange in exchanges:
+        segment = None if selection.segment is None else prefixed_segment(exchange, bare_segment(selection.segment))
+        ids += snapshot.master.ids(exchange, segment, selection.symbols)
+        await trio.lowlevel.checkpoint()
+    if len(ids) > MOST_INSTRUMENTS:
+        raise TooMany(f"{len(ids)} instruments are too many at once ({MOST_INSTRUMENTS} are the most); choose fewer")
+    found: list[Instrument] = []
+    for number, one in enumerate(ids):
+        if number % SLICE == 0:
+            await trio.lowlevel.checkpoint()
+        instrument = snapshot.instrument_once(one)
+        if instrument is not None and one not in selection.ids:
+            found.append(instrument)
+    return found

@@ -1,0 +1,115 @@
+"""Candles of the past over a session's login, call by call in the spans the broker takes, behind everything else in its budget.
+
+A lost connection is tried once more, and a dead login is repaired once in a read: what was read before it is kept, and the
+call that found it is made again. An answer that names another instrument is refused by the codec (lesson 10).
+"""
+
+from collections.abc import Iterable
+from datetime import date
+
+import trio
+
+from onebroker.actors.sessions.flows import Caller
+from onebroker.actors.sessions.login import BETWEEN_LOGINS_SECONDS, CALL_SECONDS, LoginKeeper
+from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
+from onebroker.actors.sessions.quotes import live_access
+from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.records import Candle, Listing
+from onebroker.brokers.requests import (
+    BadAnswer,
+    BrokerRefusal,
+    NotSent,
+    OutcomeUnknown,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.brokers.transport.budget import Priority
+
+CANDLE_SECONDS = 30.0
+"""For the answer to one call: a long span takes brokers a while."""
+ROOM_SECONDS = 300.0
+"""How long a call waits for room: it stands behind everything else."""
+BETWEEN_SECONDS = 0.2
+"""From one call to the next: not every broker says how many it takes."""
+
+REPAIR_SECONDS = BETWEEN_LOGINS_SECONDS + CALL_SECONDS
+"""For the repair of a dead login: an unattended one may have to wait for its turn."""
+
+
+class CandleReader:
+    """Reads candles of one broker. Child-task code of the session actor."""
+
+    def __init__(self, broker: Broker, login: LoginKeeper, caller: Caller) -> None:
+        self._broker = broker
+        self._login = login
+        self._caller = caller
+        self._next_at = 0.0
+
+    async def read(self, listing: Listing, interval: str, first: date, last: date) -> tuple[Candle, ...]:
+        """Return the candles of both days inclusive, oldest first. Raises LoginNeeded, NotOffered, BrokerError."""
+        access = await live_access(self._login, self._broker.code)
+        candles: list[Candle] = []
+        number, repaired = 0, False
+        while number < len(requests := self._requests(access, listing, interval, first, last)):
+            try:
+                candles += await self._one(requests[number], listing)
+                number += 1
+            except BrokerRefusal as refusal:
+                if refusal.kind is not RefusalKind.SESSION_DEAD or repaired:
+                    raise
+                repaired = True
+                access = await self._repaired(access)
+        return _distinct(candles)
+
+    def _requests(
+        self, access: Access, listing: Listing, interval: str, first: date, last: date
+    ) -> tuple[WireRequest, ...]:
+        codec = self._broker.candles
+        if codec is None:
+            raise NotOffered(f"{self._broker.code} has no candles")
+        try:
+            return codec.candle_requests(access, listing, interval, first, last)
+        except ValueError as error:
+            raise NotOffered(str(error)) from error
+
+    async def _repaired(self, access: Access) -> Access:
+        self._login.dead(access)
+        with trio.move_on_after(REPAIR_SECONDS):
+            return await self._login.wait_other(access)
+        raise LoginNeeded(self._broker.code)
+
+    async def _one(self, request: WireRequest, listing: Listing) -> list[Candle]:
+        codec = self._broker.candles
+        assert codec is not None
+        response = await self._call(request)
+        try:
+            return codec.parse_candles([response], listing)
+        except BrokerRefusal as refusal:
+            self._caller.heed(refusal)
+            raise
+        except BadAnswer as error:
+            if response.status >= 500:
+                raise BrokerRefusal(RefusalKind.UNAVAILABLE, str(error)) from error
+            raise
+        except (ValueError, KeyError, OverflowError) as error:
+            raise BadAnswer(f"candles that cannot be read: {error}") from error
+
+    async def _call(self, request: WireRequest) -> WireResponse:
+        """Ask once, and once more when the connection was lost."""
+        try:
+            return await self._paced(request)
+        except (NotSent, OutcomeUnknown):
+            return await self._paced(request)
+
+    async def _paced(self, request: WireRequest) -> WireResponse:
+        at = max(trio.current_time(), self._next_at)
+        self._next_at = at + BETWEEN_SECONDS
+        await trio.sleep_until(at)
+        return await self._caller.call(request, CANDLE_SECONDS, room_seconds=ROOM_SECONDS, priority=Priority.BULK)
+
+
+def _distinct(candles: Iterable[Candle]) -> tuple[Candle, ...]:
+    """Return one candle of each moment, the last that was given, oldest first: spans may meet in one."""
+    by_start = {candle.start: candle for candle in candles}
+    return tuple(by_start[start] for start in sorted(by_start))

@@ -1,0 +1,117 @@
+"""How long a trio loop is held up, and by whom: by its own steps, by other threads of the process, or by other programs.
+
+A task wants to run every millisecond. How late it comes is its *stall*. Linux says how long the loop's thread was ready to run
+while something else had the core (run delay): *own* is the stall without that, so what a busy machine takes is not in it. It holds
+what the loop computes, and what it waits for while another thread of the process has the interpreter (a file opened in a worker
+thread, a polars call's end). The longest *step* of a task and the longest *pause* of the garbage collector are told by the processor
+time of the loop's thread, in which other programs have no part.
+
+While the host of a virtual machine takes a core away (it says so in hundredths of a second), all of these clocks go on: an own stall
+or a step that was long in such a moment tells nothing and is left out.
+"""
+
+import gc
+import os
+import threading
+import time
+from typing import Any
+
+import trio
+
+TICK_SECONDS = 0.001
+STALL_SECONDS = 0.01
+TELLING_SECONDS = 0.005
+"""A stall of this length is worth a look at what was stolen; else it is looked at now and then, since a look takes a while."""
+TICKS_A_LOOK = 20
+UNTIL_SAID_SECONDS = 0.03
+"""A core says what was stolen of it at its next ticks."""
+_STEAL = 8
+"""Column of a core's line in /proc/stat; hundredths of a second."""
+
+
+class LoopWatch(trio.abc.Instrument):
+    """Watches the loop in whose thread it was made, once `run` is started and it was added to trio's instruments."""
+
+    def __init__(self) -> None:
+        self._schedstat = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+        self._longest_stall = self._longest_own = 0.0
+        self._stalls = self._own_stalls = 0
+        self._stat = os.open("/proc/stat", os.O_RDONLY)
+        self._step_began = self._pause_began = time.thread_time()
+        self._longest_step = (0.0, "")
+        self._longest_pause = 0.0
+        self._steal_seen = self._steal()
+
+    async def run(self) -> None:
+        last, waited = time.perf_counter(), self._run_delay()
+        while True:
+            for _ in range(TICKS_A_LOOK):
+                await trio.sleep(TICK_SECONDS)
+                now, delay = time.perf_counter(), self._run_delay()
+                late = now - last - TICK_SECONDS
+                own = late - (delay - waited)
+                last, waited = now, delay
+                if own > TELLING_SECONDS:
+                    await trio.sleep(UNTIL_SAID_SECONDS)
+                    own = 0.0 if self._stolen_since_last_look() else own
+                    last, waited = time.perf_counter(), self._run_delay()
+                self._note(late, own)
+            self._steal_seen = self._steal()
+
+    def _note(self, stall: float, own: float) -> None:
+        self._longest_stall, self._longest_own = max(self._longest_stall, stall), max(self._longest_own, own)
+        self._stalls += stall > STALL_SECONDS
+        self._own_stalls += own > STALL_SECONDS
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self._step_began = time.thread_time()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        took = time.thread_time() - self._step_began
+        if took > self._longest_step[0] and not (took > TELLING_SECONDS and self._stolen_since_last_look()):
+            self._longest_step = (took, task.name.rpartition(".")[2])
+
+    def collecting(self, phase: str, about: dict[str, int]) -> None:
+        """For `gc.callbacks`."""
+        if phase == "start":
+            self._pause_began = time.thread_time()
+        else:
+            self._longest_pause = max(self._longest_pause, time.thread_time() - self._pause_began)
+
+    def start(self, nursery: trio.Nursery) -> None:
+        trio.lowlevel.add_instrument(self)
+        gc.callbacks.append(self.collecting)
+        nursery.start_soon(self.run)
+
+    def lap(self) -> dict[str, Any]:
+        """Return the figures since the last lap, in milliseconds."""
+        figures = {
+            "longest_stall_ms": _ms(self._longest_stall),
+            "longest_own_ms": _ms(self._longest_own),
+            "stalls_over_10_ms": self._stalls,
+            "own_over_10_ms": self._own_stalls,
+            "longest_step_ms": _ms(self._longest_step[0]),
+            "longest_step_of": self._longest_step[1],
+            "longest_pause_ms": _ms(self._longest_pause),
+        }
+        self._longest_stall = self._longest_own = self._longest_pause = 0.0
+        self._stalls = self._own_stalls = 0
+        self._longest_step = (0.0, "")
+        return figures
+
+    def _run_delay(self) -> float:
+        """Return the seconds that the loop's thread has been ready to run while something else had the core."""
+        return int(os.pread(self._schedstat, 100, 0).split()[1]) / 1e9
+
+    def _stolen_since_last_look(self) -> float:
+        """Return the seconds that a core was taken away in the last `TICKS_A_LOOK` ticks or less."""
+        return max(now - before for now, before in zip(self._steal(), self._steal_seen, strict=True))
+
+    def _steal(self) -> list[float]:
+        """Return the seconds that each core was taken away since the machine's start."""
+        lines = os.pread(self._stat, 1 << 14, 0).splitlines()
+        return [int(line.split()[_STEAL]) / 100 for line in lines if line.startswith(b"cpu") and line[3:4].isdigit()]
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)

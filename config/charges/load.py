@@ -1,0 +1,72 @@
+"""The charges in force: the built-in tables, with the rows of the `[charges]` file in place of those they name.
+
+The file is TOML with `[[statutory]]`, `[[brokerage]]` and `[[dp]]` rows and, if wanted, `gst_percent` and `farm_goods`
+(docs/charges.md). A row takes the place of all built-in rows of its key; what the file does not name stays.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import attrs
+
+from onebroker.config.charges.brokerage import BROKERAGE, DP
+from onebroker.config.charges.rows import GST_PERCENT, BrokerageRow, Charges, DpRow, StatutoryRow, Table
+from onebroker.config.charges.statutory import FARM_GOODS, STATUTORY
+from onebroker.config.converters import StructureError, structure, unknown_key
+from onebroker.config.settings import SettingsError
+
+
+@attrs.frozen(kw_only=True)
+class _File:
+    statutory: tuple[StatutoryRow, ...] = ()
+    brokerage: tuple[BrokerageRow, ...] = ()
+    dp: tuple[DpRow, ...] = ()
+    farm_goods: tuple[str, ...] = FARM_GOODS
+    gst_percent: Decimal = GST_PERCENT
+
+
+def built_in_charges() -> Charges:
+    """Return the tables that come with onebroker."""
+    return _with(_File())
+
+
+def load_charges(path: Path | None, *, brokers: Collection[str]) -> Charges:
+    """Return the built-in tables with the rows of the file at `path` (None = no file); `brokers` are the known codes.
+
+    Raises SettingsError: unreadable file, an unknown key or broker, a wrong value; each line begins with the file and names
+    the key.
+    """
+    if path is None:
+        return built_in_charges()
+    try:
+        text = path.read_text("utf-8")
+        file = structure(_File, tomllib.loads(text), "")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from None
+    except StructureError as error:
+        raise SettingsError(*(f"{path}: {line}" for line in error.lines)) from None
+    if unknown := [f"{path}: {line}" for line in _unknown_brokers(file, brokers)]:
+        raise SettingsError(*unknown)
+    return _with(file)
+
+
+def _unknown_brokers(file: _File, brokers: Collection[str]) -> Iterator[str]:
+    given = {"brokerage": [row.broker for row in file.brokerage], "dp": [row.broker for row in file.dp]}
+    for name, codes in given.items():
+        for place, code in enumerate(codes):
+            if code not in brokers:
+                yield unknown_key(f"{name}[{place}].broker", code, brokers)
+
+
+def _with(file: _File) -> Charges:
+    return Charges(
+        statutory=Table(STATUTORY).replaced_by(file.statutory),
+        brokerage=Table(BROKERAGE).replaced_by(file.brokerage),
+        dp=Table(DP).replaced_by(file.dp),
+        farm_goods=tuple(word.upper() for word in file.farm_goods),
+        gst_percent=file.gst_percent,
+    )

@@ -1,0 +1,195 @@
+"""The rows of the charges tables, and looking them up (order-engine 4.2). What a row comes to is `actors/engine/choice/costs.py`.
+
+Every percentage is a percentage of the traded value, every amount rupees. A row counts from `valid_from` until a later one of
+the same key; which key that is stands under each class.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+
+from onebroker.config.converters import WrongFieldError
+from onebroker.config.instruments import TRADING_EXCHANGES
+from onebroker.config.vocabulary import SENDABLE_PRODUCTS
+
+ALWAYS = date(2000, 1, 1)
+"""`valid_from` of a row without one."""
+GST_PERCENT = Decimal(18)
+"""Goods and services tax on brokerage, exchange and regulator charges; since July 2017."""
+
+
+class Group(StrEnum):
+    """What is charged alike (order-engine 4.2)."""
+
+    EQUITY_DELIVERY = "equity_delivery"
+    EQUITY_INTRADAY = "equity_intraday"
+    EQUITY_FUTURES = "equity_futures"
+    EQUITY_OPTIONS = "equity_options"
+    CURRENCY_FUTURES = "currency_futures"
+    CURRENCY_OPTIONS = "currency_options"
+    COMMODITY_FUTURES = "commodity_futures"
+    COMMODITY_OPTIONS = "commodity_options"
+    OTHER = "other"
+
+
+def _not_negative(_: object, field: "attrs.Attribute[Any]", value: Decimal | None) -> None:
+    if value is not None and value < 0:
+        raise WrongFieldError(field.name, "must not be below zero")
+
+
+def _word_of(words: Iterable[str]) -> Callable[[object, "attrs.Attribute[Any]", str | None], None]:
+    allowed = [str(word) for word in words]
+
+    def check(_: object, field: "attrs.Attribute[Any]", value: str | None) -> None:
+        if value is not None and value not in allowed:
+            raise WrongFieldError(field.name, f"must be one of {', '.join(allowed)}")
+
+    return check
+
+
+@attrs.frozen(kw_only=True)
+class StatutoryRow:
+    """What state, exchange and regulator take of a trade; the same for every broker. Key: (exchange, group)."""
+
+    exchange: str = attrs.field(validator=_word_of(TRADING_EXCHANGES))
+    group: Group
+    exchange_percent: Decimal = attrs.field(validator=_not_negative)
+    """The exchange's transaction charge, its investor protection fund included."""
+    regulator_percent: Decimal = attrs.field(validator=_not_negative)
+    stamp_percent: Decimal = attrs.field(validator=_not_negative)
+    """Of a BUY only."""
+    tax_buy_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
+    """Securities or commodities transaction tax of a BUY."""
+    tax_sell_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
+    """Of a SELL; not of farm goods."""
+    valid_from: date = ALWAYS
+    source: str = ""
+
+    @property
+    def key(self) -> Hashable:
+        return self.exchange, self.group
+
+
+@attrs.frozen(kw_only=True)
+class BrokerageRow:
+    """What a broker takes of one order. Key: (broker, group), narrowed by `product` where it is given.
+
+    `per_lot` times the lots if given; else `percent` of the value, at least `minimum`, at most `cap`; else `flat`.
+    """
+
+    broker: str
+    group: Group
+    product: str | None = attrs.field(default=None, validator=_word_of(SENDABLE_PRODUCTS))
+    """CNC, MIS or NRML; None = any that has no row of its own."""
+    flat: Decimal | None = attrs.field(default=None, validator=_not_negative)
+    percent: Decimal | None = attrs.field(default=None, validator=_not_negative)
+    minimum: Decimal | None = attrs.field(default=None, validator=_not_negative)
+    cap: Decimal | None = attrs.field(default=None, validator=_not_negative)
+    per_lot: Decimal | None = attrs.field(default=None, validator=_not_negative)
+    valid_from: date = ALWAYS
+    source: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if [self.flat, self.percent, self.per_lot].count(None) != 2:
+            raise WrongFieldError("percent", "must be given, or flat or per_lot in its place: exactly one of the three")
+        if self.percent is None and not self.minimum is self.cap is None:
+            raise WrongFieldError("minimum" if self.minimum is not None else "cap", "goes with percent only")
+        if self.minimum is not None and self.cap is not None and self.minimum > self.cap:
+            raise WrongFieldError("minimum", "must not be above cap")
+
+    @property
+    def key(self) -> Hashable:
+        return self.broker, self.group
+
+
+@attrs.frozen(kw_only=True)
+class DpRow:
+    """What a broker and its depository take for shares that leave the account: of a CNC sell, once per instrument and day.
+    Key: broker."""
+
+    broker: str
+    amount: Decimal = attrs.field(validator=_not_negative)
+    """With the tax on it."""
+    valid_from: date = ALWAYS
+    source: str = ""
+
+    @property
+    def key(self) -> Hashable:
+        return self.broker
+
+
+class Row(Protocol):
+    """A row of any of the tables."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    @property
+    def valid_from(self) -> date: ...
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Table(Generic[R]):
+    """Rows of one kind by their key."""
+
+    def __init__(self, rows: Iterable[R]) -> None:
+        self.rows = tuple(rows)
+        self._by_key: defaultdict[Hashable, list[R]] = defaultdict(list)
+        for row in sorted(self.rows, key=lambda row: row.valid_from, reverse=True):
+            self._by_key[row.key].append(row)
+
+    def at(self, key: Hashable, day: date) -> list[R]:
+        """Return the rows of a key that are in force on `day`, the newest first."""
+        return [row for row in self._by_key.get(key, ()) if row.valid_from <= day]
+
+    def replaced_by(self, rows: Iterable[R]) -> "Table[R]":
+        """Return a table in which `rows` stand in place of all rows of their keys."""
+        given = tuple(rows)
+        keys = {row.key for row in given}
+        return Table([*(row for row in self.rows if row.key not in keys), *given])
+
+
+class Charges:
+    """All charges tables, immutable."""
+
+    def __init__(
+        self,
+        *,
+        statutory: Table[StatutoryRow],
+        brokerage: Table[BrokerageRow],
+        dp: Table[DpRow],
+        farm_goods: tuple[str, ...],
+        gst_percent: Decimal = GST_PERCENT,
+    ) -> None:
+        """`farm_goods` are beginnings of the underlying symbols of commodities without transaction tax."""
+        self.statutory = statutory
+        self.brokerage = brokerage
+        self.dp = dp
+        self.farm_goods = farm_goods
+        self.gst_percent = gst_percent
+
+    def statutory_row(self, exchange: str, group: Group, day: date) -> StatutoryRow | None:
+        """Return the statutory charges in force on `day`; None when they are not known."""
+        return next(iter(self.statutory.at((exchange, group), day)), None)
+
+    def brokerage_row(self, broker: str, group: Group, product: str, day: date) -> BrokerageRow | None:
+        """Return a broker's brokerage in force on `day`: of the product, or else of any; None when it is not known."""
+        rows = self.brokerage.at((broker, group), day)
+        own = next((row for row in rows if row.product == product), None)
+        return own or next((row for row in rows if row.product is None), None)
+
+    def dp_amount(self, broker: str, day: date) -> Decimal:
+        """Return what a delivery out of the account costs, in rupees; 0 when it is not known."""
+        row = next(iter(self.dp.at(broker, day)), None)
+        return Decimal(0) if row is None else row.amount
+
+    def is_farm_good(self, underlying: str) -> bool:
+        """Tell whether a commodity is free of transaction tax; `underlying` upper-case."""
+        return underlying.startswith(self.farm_goods)

@@ -1,0 +1,74 @@
+"""Statutory charges as they were last published: securities and commodities transaction tax, exchange and regulator charges,
+stamp duty (order-engine 4.2). An operator keeps them up to date with the `[charges]` file (docs/charges.md).
+
+None was compared with a circular of the exchange itself; each source is a page of a broker that charges by it. Not told apart:
+BSE's dearer groups of shares (X, Z, P …: up to 1 %), its options on shares (0.005 %), funds whose tax is lower than a
+share's. All brokers charge these alike, so the choice between them does not hang on it.
+"""
+
+from datetime import date
+from decimal import Decimal
+
+from onebroker.config.charges.rows import Group, StatutoryRow
+
+_UNIFORM = date(2024, 10, 1)
+"""Exchanges have had to charge every member the same since (SEBI, true to label)."""
+_BUDGET_2026 = date(2026, 4, 1)
+"""Transaction tax of futures and options was raised."""
+
+_ICICI = "icicidirect.com/brokerage, with investor protection fund (stored copy, after 2024-10-01)"
+_BUDGET = "rates of a member's page after the budget of 2026: tax 0.05 % of futures, 0.15 % of options"
+_HDFC = "support.hdfcsky.com, statutory pricing of currency and of commodity (stored copy, 2025)"
+
+_REGULATOR = Decimal("0.0001")
+"""₹10 a crore, every group."""
+
+
+def _row(
+    exchange: str, group: Group, charge: str, stamp: str, tax: tuple[str, str], valid_from: date, source: str
+) -> StatutoryRow:
+    return StatutoryRow(
+        exchange=exchange,
+        group=group,
+        exchange_percent=Decimal(charge),
+        regulator_percent=_REGULATOR,
+        stamp_percent=Decimal(stamp),
+        tax_buy_percent=Decimal(tax[0]),
+        tax_sell_percent=Decimal(tax[1]),
+        valid_from=valid_from,
+        source=source,
+    )
+
+
+_NO_TAX = ("0", "0")
+
+STATUTORY = (
+    _row("nse", Group.EQUITY_DELIVERY, "0.00307", "0.015", ("0.1", "0.1"), _UNIFORM, _ICICI),
+    _row("bse", Group.EQUITY_DELIVERY, "0.00375", "0.015", ("0.1", "0.1"), _UNIFORM, _ICICI),
+    _row("nse", Group.EQUITY_INTRADAY, "0.00307", "0.003", ("0", "0.025"), _UNIFORM, _ICICI),
+    _row("bse", Group.EQUITY_INTRADAY, "0.00375", "0.003", ("0", "0.025"), _UNIFORM, _ICICI),
+    _row("nse", Group.EQUITY_FUTURES, "0.00183", "0.002", ("0", "0.02"), _UNIFORM, _ICICI),
+    _row("bse", Group.EQUITY_FUTURES, "0", "0.002", ("0", "0.02"), _UNIFORM, _ICICI),
+    _row("nse", Group.EQUITY_FUTURES, "0.00183", "0.002", ("0", "0.05"), _BUDGET_2026, _BUDGET),
+    _row("bse", Group.EQUITY_FUTURES, "0", "0.002", ("0", "0.05"), _BUDGET_2026, _BUDGET),
+    _row("nse", Group.EQUITY_OPTIONS, "0.03553", "0.003", ("0", "0.1"), _UNIFORM, _ICICI),
+    _row("bse", Group.EQUITY_OPTIONS, "0.0325", "0.003", ("0", "0.1"), _UNIFORM, _ICICI),
+    _row("nse", Group.EQUITY_OPTIONS, "0.03553", "0.003", ("0", "0.15"), _BUDGET_2026, _BUDGET),
+    _row("bse", Group.EQUITY_OPTIONS, "0.0325", "0.003", ("0", "0.15"), _BUDGET_2026, _BUDGET),
+    _row("nse", Group.CURRENCY_FUTURES, "0.00035", "0.0001", _NO_TAX, _UNIFORM, _HDFC),
+    _row("bse", Group.CURRENCY_FUTURES, "0.00045", "0.0001", _NO_TAX, _UNIFORM, _HDFC),
+    _row("nse", Group.CURRENCY_OPTIONS, "0.0311", "0.0001", _NO_TAX, _UNIFORM, _HDFC),
+    _row("bse", Group.CURRENCY_OPTIONS, "0.001", "0.0001", _NO_TAX, _UNIFORM, _HDFC),
+    _row("mcx", Group.COMMODITY_FUTURES, "0.0021", "0.002", ("0", "0.01"), _UNIFORM, _HDFC),
+    _row("mcx", Group.COMMODITY_OPTIONS, "0.0418", "0.003", ("0", "0.05"), _UNIFORM, _HDFC),
+    _row("ncdex", Group.COMMODITY_FUTURES, "0.0058", "0.002", ("0", "0.01"), _UNIFORM, _HDFC),
+    _row("ncdex", Group.COMMODITY_OPTIONS, "0.03", "0.003", ("0", "0.05"), _UNIFORM, _HDFC),
+)
+
+FARM_GOODS = (
+    "ALMOND", "BAJRA", "BARLEY", "BLACKPEPPER", "CARDAMOM", "CASTOR", "CHANA", "CHILLI", "COCUD", "COPRA", "CORIANDER",
+    "COTTON", "DHANIYA", "GUARSEED", "ISABGUL", "JEERA", "JUTE", "KAPAS", "MAIZE", "MOONG", "PEPPER", "POTATO", "RMSEED",
+    "SOYBEAN", "SYBEAN", "SYOMEAL", "TMCFGR", "TURMERIC", "WHEAT",
+)  # fmt: skip
+"""Beginnings of the names of commodities free of the commodities transaction tax (rules of 2013 and later; general knowledge,
+unchecked). Goods made from them (oils, gum, sugar) are taxed."""

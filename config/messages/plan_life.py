@@ -1,0 +1,77 @@
+"""What a plan says of its life: why a part waits, was refused or ended (order-engine 1 to 3; spec 2 §8)."""
+
+from decimal import Decimal
+
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import Side
+
+NO_QUOTE_FOR_CONDITION = "no live quote exists for the instrument that is watched"
+NO_ACCOUNT_FIGURES = "the account figures are not available, so a direction could not be taken"
+NO_POSITION = "there was no open position to close"
+CANCEL_REFUSED = "the cancel of a resting order was refused"
+
+
+def no_quote(side: Side) -> str:
+    return f"no live quote exists for this instrument, so the {side.value} could not be priced and nothing was sent"
+
+
+def nobody(side: Side) -> str:
+    """Nobody stands on the other side of the book (spec 2 §8)."""
+    doing = "offering" if side is Side.BUY else "bidding for"
+    return f"nobody is {doing} this instrument, so the {side.value} could not be priced and nothing was sent"
+
+
+def not_deep_enough(shown: int, quantity: int) -> str:
+    return f"the visible depth holds {shown} of {quantity}, so maximum_cost_bps could not be kept and nothing was sent"
+
+
+def crossing_costs(cost: Decimal, most: Decimal) -> str:
+    """In hundredths of a percent."""
+    return (
+        f"crossing the spread would cost {cost:.2f} bps, which is more than maximum_cost_bps {plain(most)}, "
+        "so nothing was sent"
+    )
+
+
+def without_stop(units: int) -> str:
+    return f"{units} units are open without a stop"
+
+
+def still_open(units: int) -> str:
+    return f"{units} units were not closed"
+
+
+def over_filled(units: int) -> str:
+    return f"exits filled {units} more than the entry"
+
+
+def positions_unread(broker: str) -> str:
+    return f"the positions of {broker} could not be read, so they were not closed"
+
+
+def not_cleared(count: int) -> str:
+    return f"{count} resting orders could not be cancelled, so this position was not closed"
+
+
+# --- a caller's changes (order-engine 2.6, 5.6) ------------------------------------------------------------------------
+
+
+def kept_whole(path: str, doing: str) -> str:
+    """`doing`: cancelled, changed."""
+    return f"{path} is kept whole until it starts, so it cannot be {doing} on its own"
+
+
+def part_already(path: str, state: str) -> str:
+    return f"the part {path} is already {state}"
+
+
+def only_reduced(quantity: int) -> str:
+    return f"an exit can only be reduced, from {quantity} down"
+
+
+def no_price_of_its_own(path: str) -> str:
+    return f"the part {path} has no price of its own to change"
+
+
+def no_trigger_of_its_own(path: str) -> str:
+    return f"the part {path} has no trigger_price of its own to change"

@@ -1,0 +1,85 @@
+"""Sentences of price and quantity references (spec 2 §6). Those marked ours are statuses of the spec without a text there."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+PRICE_OBJECT = "price_reference must be a JSON object"
+QUANTITY_OBJECT = "quantity_reference must be a JSON object"
+ABSOLUTE_PRICE = "an absolute price_reference needs a price above zero"
+LEVEL_WHOLE = "level must be a whole number of at least 1"
+OFFSET_TICKS_WHOLE = "offset_ticks must be a whole number"
+NO_TICK = "a price reference needs a tick size the brokers agree on and there is none for this instrument"
+NO_QUOTE = "a price reference needs a live quote and there is none for this instrument now"
+"""Ours, 503; a stale one is none either."""
+POSITIONS_UNREAD = "the positions could not be read, so the quantity reference was not worked out"
+"""Ours, 503."""
+
+
+def price_kind(kinds: Iterable[str]) -> str:
+    return f"price_reference kind must be one of {', '.join(kinds)}"
+
+
+def quantity_kind(kinds: Iterable[str]) -> str:
+    return f"quantity_reference kind must be one of {', '.join(kinds)}"
+
+
+def quantity_product(products: Iterable[str]) -> str:
+    """Ours, 400: a word that names no product would find no position."""
+    return f"quantity_reference product must be one of {', '.join(products)}"
+
+
+def level_too_deep(most: int) -> str:
+    return f"level must be a whole number from 1 to {most}, which is as deep as the unified quote carries"
+
+
+def must_be_number(field: str) -> str:
+    return f"{field} must be a number"
+
+
+def needs_quantity(kind: str) -> str:
+    return f"a {kind} quantity_reference needs a quantity of at least 1"
+
+
+def not_a_price(kind: str, price: Decimal) -> str:
+    shown = f"{price:f}" if -15 < price.adjusted() < 15 else f"{price:.6e}"
+    return f"the {kind} price reference worked out at {shown}, which is not a price an order can carry"
+
+
+def no_position(kind: str) -> str:
+    return f"a {kind} quantity_reference found no open position in this instrument, so there is nothing to close"
+
+
+def field_missing(kind: str, field: str) -> str:
+    """Ours, 503."""
+    return f"a {kind} price reference needs {field} and the live quote of this instrument has none"
+
+
+def side_unreadable(kind: str, side: str) -> str:
+    """Ours, 503."""
+    return f"a {kind} price reference needs the {side} side of the book and the live quote of this instrument has no readable one"
+
+
+def too_few_levels(kind: str, level: int, side: str, there: int) -> str:
+    """Ours, 503."""
+    return f"a {kind} price reference needs level {level} of the {side} side of the book and it has {there}"
+
+
+def positions_of_broker_unread(broker: str) -> str:
+    """Ours, 503."""
+    return f"the positions of {broker} could not be read, so the quantity reference was not worked out"
+
+
+def no_net_rows(broker: str) -> str:
+    """Ours, 503: the broker shows the day's trading in the instrument and no net position."""
+    return f"the positions of {broker} carry no net rows, so the quantity reference was not worked out"
+
+
+def units_unknown(broker: str) -> str:
+    """Ours, 503."""
+    return f"{broker} gives its position in this instrument in contracts of an unknown size, so it cannot be closed by reference"
+
+
+def held_at_several(shares: Iterable[tuple[str, int]]) -> str:
+    """Ours, 409: no broker holds the whole."""
+    parts = " and ".join(f"{quantity} at {broker}" for broker, quantity in shares)
+    return f"the position lies at several brokers, {parts}, so close it at each of them by giving broker"

@@ -1,0 +1,62 @@
+"""`POST /api/orders/flatten`: cancel every order and close every position, everywhere (spec 2 §4.7; order-engine 5.7)."""
+
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.actors.engine.desk.messages import Flatten
+from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.kernel.mailbox import Reply
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.refusal import Refusal
+from onebroker.http import order_fields, parse, render
+from onebroker.http.desk_asking import FLATTEN_SECONDS, ask_desk
+from onebroker.http.route import Answer, Parameter, Route
+from onebroker.http.services import Services
+
+CONFIRMATION = "FLATTEN"
+
+
+async def flatten(request: Request, services: Services) -> Response:
+    orders = services.required_orders()
+    body = await parse.body_object(request, order_texts.BODY_OBJECT)
+    routed = services.clock.monotonic()
+    parse.refuse_repeats(request, order_fields.DRY_RUN)
+    if body.get("confirm") != CONFIRMATION:
+        raise Refusal(400, texts.CONFIRM)
+    # Any non-empty value of the body counts; and whoever asks for a dry run in the query gets one.
+    dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, order_fields.DRY_RUN))
+
+    def make(reply: Reply[EngineAnswer]) -> Flatten:
+        return Flatten(dry_run=dry_run, routed=routed, reply=reply)
+
+    answer = await ask_desk(orders, make, {}, dry_run=dry_run, beside_seconds=FLATTEN_SECONDS)
+    return render.json_answer(answer.body, answer.status)
+
+
+ROUTES = (
+    Route(
+        method="POST",
+        path="/api/orders/flatten",
+        handler=flatten,
+        tag="orders",
+        summary="Cancel every order and close every position at every broker",
+        parameters=(
+            order_fields.DRY_RUN,
+            Parameter(name="confirm", place="body", required=True, doc=f"Exactly {CONFIRMATION}."),
+            Parameter(
+                name="dry_run",
+                place="body",
+                kind="boolean",
+                doc="List what would be cancelled and closed, and send nothing; any non-empty value counts.",
+            ),
+        ),
+        answers=(
+            Answer(status=200, doc="All is flat, nothing was to be done, or a dry run."),
+            Answer(status=207, doc="`flat` is false: a cancel or a close failed, or a broker could not be read."),
+            Answer(status=400, doc=f"{texts.CONFIRM} / {order_texts.BODY_OBJECT}"),
+            Answer(status=503, doc="Redis could not be read; nothing was sent."),
+            Answer(status=504, doc="No answer in time; it goes on all the same."),
+        ),
+    ),
+)

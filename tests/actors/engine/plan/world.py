@@ -1,0 +1,251 @@
+"""A market and a broker of values for plans: no time passes, nothing is sent; what the machine asks for is done at once and
+written down as the worked examples of order-engine 6 write it."""
+
+from decimal import Decimal as D
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.changes import cancel_part, check_leg_change, leg_changed, modify_part
+from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
+from onebroker.actors.engine.plan.machine.look import Inputs
+from onebroker.actors.engine.plan.market import Level, Seen, Session, Terms
+from onebroker.actors.engine.plan.state import PartState
+from onebroker.actors.engine.records import LegChange, LegState
+from onebroker.config.money import plain
+
+MORNING = 1_795_405_800.0
+"""2026-11-23 09:20 IST, a Monday."""
+DAY = Session(opens=MORNING - 300, closes=MORNING - 300 + 22_500)
+
+
+class World:
+    """Quotes by instrument; everything else is as one says."""
+
+    def __init__(self):
+        self.now = MORNING
+        self.quotes = {}
+        self.lots, self.freezes = {}, {}
+        self.figures = None
+        self.joint = None
+        self.options, self.futures = {}, set()
+        self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
+
+    def seen(self, instrument_id):
+        return self.quotes.get(instrument_id)
+
+    def terms(self, instrument_id):
+        return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))
+
+    def session(self, instrument_id, after):
+        return next((one for one in self.sessions if one.closes > after), None)
+
+    def account(self):
+        return self.figures
+
+    def joint_pnl(self, instrument_ids, *, every_instrument, product):
+        return self.joint
+
+    def fill_price(self, leg_id, before, after):
+        return self.fill_prices.get(leg_id)
+
+    def option(self, instrument_id):
+        return self.options.get(instrument_id)
+
+    def is_future(self, instrument_id):
+        return instrument_id in self.futures
+
+    def net_rows(self, broker):
+        return None
+
+
+def number(value):
+    return value if isinstance(value, int) else D(str(value))
+
+
+def price(value):
+    return None if value is None else D(str(value))
+
+
+class Runner:
+    """Works one plan: `look()` lets the machine look and does what it asks; `said` is what went to brokers since last asked."""
+
+    def __init__(self, root, world=None, *, brokers=("alpha",)):
+        self.root = root
+        self.world = world or World()
+        self.brokers = brokers
+        self.parts, self.legs = {}, []
+        self.started = self.world.now
+        self.log, self.read = [], 0
+        self.refuse_changes, self.refuse_cancels = set(), set()
+        self.outcome = None
+
+    # --- the market -------------------------------------------------------------------------------------------------
+
+    def quote(
+        self, last=None, bid=None, offer=None, *, of="I", bid_size=1000, offer_size=1000, sells=None, volume=None
+    ):
+        before = self.world.quotes.get(of)
+        last = price(last) if last is not None else (before.last_price if before else price(bid or offer))
+        buy = (Level(price(bid), bid_size),) if bid is not None else ()
+        sell = tuple(Level(price(p), q) for p, q in sells) if sells else ()
+        if offer is not None:
+            sell = (Level(price(offer), offer_size),)
+        self.world.quotes[of] = Seen(last_price=last, buy=buy, sell=sell, volume=volume)
+        return self.look()
+
+    def at(self, seconds):
+        """Come to so many seconds after the start, looking whenever the machine asked to."""
+        until = self.started + seconds
+        while self.outcome is not None and self.outcome.wake_at <= until:
+            self.world.now = self.outcome.wake_at
+            self.look()
+        self.world.now = until
+        return self.look()
+
+    # --- the broker -------------------------------------------------------------------------------------------------
+
+    def look(self):
+        for _ in range(50):
+            self.outcome = advance(self.root, Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world))
+            self.parts = dict(self.outcome.parts)
+            if not self.outcome.actions:
+                return self
+            again = advance(self.root, Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world))
+            assert again.actions == self.outcome.actions, "a second look at the same asks for something else"
+            for action in self.outcome.actions:
+                self.do(action)
+            if any(isinstance(action, ReadRows) for action in self.outcome.actions):
+                return self
+        raise AssertionError(f"the machine never rests: {self.outcome.actions}")
+
+    def do(self, action):
+        match action:
+            case NewLeg():
+                self.place(action)
+            case ChangeLeg():
+                self.change(action)
+            case EndLeg():
+                self.cancel(action)
+
+    def place(self, order):
+        broker = order.broker or self.brokers[0]
+        number = sum(leg.broker == broker for leg in self.legs) + 1
+        leg_id = f"{broker[0].upper()}{number}"
+        self.legs.append(
+            Leg(
+                leg_id=leg_id, part=order.part, broker=broker, instrument_id=order.instrument_id, side=order.side,
+                quantity=order.quantity, order_type=order.order_type, immediate=order.validity == "IOC",
+                price=order.price, trigger=order.trigger, piece=order.piece, instance=order.instance,
+                sent_at=self.world.now,
+            )
+        )  # fmt: skip
+        self.log.append(f"PLACE {broker} {order.side} {order.quantity} {self.shown(order)} -> {leg_id}")
+
+    def shown(self, order):
+        instrument = "" if order.instrument_id == "I" else f"{order.instrument_id} "
+        prices = "/".join(plain(one) for one in (order.trigger, order.price) if one is not None)
+        ioc = " IOC" if getattr(order, "validity", "DAY") == "IOC" else ""
+        return f"{instrument}{order.order_type} {prices}".strip() + ioc
+
+    def change(self, action):
+        leg = self.leg(action.leg_id)
+        changed = []
+        if action.quantity != leg.quantity:
+            changed.append(f"quantity {action.quantity}")
+        if (action.price, action.trigger) != (leg.price, leg.trigger):
+            prices = "/".join(plain(one) for one in (action.trigger, action.price) if one is not None)
+            changed.append(f"{'SL' if action.trigger is not None else 'price'} {prices}")
+        assert changed, "a modify that changes nothing"
+        self.log.append(f"MODIFY {leg.leg_id} {' '.join(changed)}")
+        moved = self.world.now if (action.price, action.trigger) != (leg.price, leg.trigger) else leg.moved_at
+        if leg.leg_id in self.refuse_changes:
+            self.put(
+                attrs.evolve(leg, refused=(action.quantity, action.price, action.trigger), changes=leg.changes + 1)
+            )
+            return
+        self.put(
+            attrs.evolve(
+                leg, quantity=action.quantity, price=action.price, trigger=action.trigger, moved_at=moved,
+                changes=leg.changes + 1, refused=None,
+            )
+        )  # fmt: skip
+
+    def cancel(self, action):
+        leg = self.leg(action.leg_id)
+        self.log.append(f"CANCEL {leg.leg_id}")
+        if leg.leg_id in self.refuse_cancels:
+            self.put(attrs.evolve(leg, cancels=leg.cancels + 1, cancelled_at=self.world.now))
+        else:
+            self.put(attrs.evolve(leg, state=LegState.CANCELLING, cancel_reason=action.reason))
+
+    def leg(self, leg_id):
+        return next(leg for leg in self.legs if leg.leg_id == leg_id)
+
+    def put(self, leg):
+        self.legs = [leg if old.leg_id == leg.leg_id else old for old in self.legs]
+
+    # --- the caller -------------------------------------------------------------------------------------------------
+
+    @property
+    def inputs(self):
+        return Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world)
+
+    def cancel_part(self, path):
+        self.parts = dict(cancel_part(self.root, self.inputs, path))
+        return self.look()
+
+    def modify_part(self, path=None, **values):
+        _, parts = modify_part(self.root, self.inputs, path, LegChange(**{k: number(v) for k, v in values.items()}))
+        self.parts = dict(parts)
+        return self.look()
+
+    def modify_leg(self, leg_id, **values):
+        """What the desk does for a caller: check, send, and tell the plan once the broker has accepted."""
+        leg, change = self.leg(leg_id), LegChange(**{k: number(v) for k, v in values.items()})
+        check_leg_change(self.root, leg, change)
+        self.parts = dict(leg_changed(self.root, self.inputs, leg, change))
+        new = {"quantity": change.quantity, "price": change.price, "trigger": change.trigger_price}
+        self.put(attrs.evolve(leg, **{name: value for name, value in new.items() if value is not None}))
+        return self.look()
+
+    def cancel_leg(self, leg_id, filled=0):
+        """A caller's cancel by order id, confirmed by the book."""
+        leg = attrs.evolve(self.leg(leg_id), state=LegState.CANCELLED, cancel_reason=Reason.CALLER)
+        self.put(attrs.evolve(leg, filled=filled, average=leg.price if filled else None))
+        return self.look()
+
+    # --- what books show --------------------------------------------------------------------------------------------
+
+    def book(self, leg_id, status=None, *, filled=None, average=None, message=None):
+        leg = self.leg(leg_id)
+        state = leg.state if status is None else LegState(status)
+        if state is LegState.COMPLETE and filled is None:
+            filled = leg.quantity
+        filled = leg.filled if filled is None else filled
+        at = price(average) if average is not None else (leg.price or leg.trigger)
+        total = (leg.average or D(0)) * leg.filled + at * (filled - leg.filled)
+        self.put(
+            attrs.evolve(
+                leg, state=state, filled=filled, average=total / filled if filled else None,
+                status_message=message or leg.status_message,
+            )
+        )  # fmt: skip
+        return self.look()
+
+    # --- what is asserted -------------------------------------------------------------------------------------------
+
+    def sent(self):
+        """What went out since this was asked last."""
+        new, self.read = self.log[self.read :], len(self.log)
+        return new
+
+    def state(self, path="root"):
+        return self.parts[path].state.value
+
+    @property
+    def resting(self):
+        return [leg for leg in self.legs if leg.live]
+
+    def over(self):
+        return PartState(self.state()).final

@@ -1,0 +1,421 @@
+"""Choosing a broker from what sessions, quotes, charges and the day's loss say now (order-engine 4, 6.16)."""
+
+from datetime import date, datetime, time
+from decimal import Decimal
+
+import attrs
+import pytest
+
+from onebroker.actors.catalogue.interface import NOT_MAPPED, Instrument
+from onebroker.actors.engine.choice.choose import choose, none_left
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.index import Legs
+from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import Content, DocumentState
+from onebroker.actors.portfolio.messages import Slice
+from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.sessions.view import LoginState, SessionView
+from onebroker.actors.store.memory import MemoryStore
+from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, PositionRow, Tick
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.transport.budget import BudgetRoom
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.instruments import future, option, security
+from onebroker.config.sections import EngineSettings, IntradayCutoff
+
+NOW = datetime(2026, 11, 23, 11, 0, tzinfo=IST)
+BROKERS = build_registry()
+SHARE = security("nse", "equities", "A")
+CRUDE = future("mcx", "commodity_futures", "CRUDEOIL", date(2026, 12, 18))
+CALL = option("nse", "equity_options", "A", date(2026, 12, 29), 100, "CE")
+DOWN = DayLoss(limit=Decimal(5000), loss=Decimal(5200), figure_at=0.0)
+DOWN_SENTENCE = "the day is down 5200.00, which is past the 5000.00 limit, so no new order is being placed"
+
+
+class Prices:
+    """The quotes of one instrument."""
+
+    def __init__(self, tick=None, last=None):
+        self._tick, self._last = tick, last
+
+    def usable_tick(self, instrument_id):
+        return self._tick
+
+    def usable_price(self, instrument_id):
+        return self._last
+
+    def follow(self, instrument_ids):
+        raise NotImplementedError
+
+
+class Market:
+    """Brokers with what their sessions show, and what the engine is given besides."""
+
+    def __init__(self, *codes, identity=SHARE, lots=None):
+        self.codes = codes
+        self.identity = identity
+        self.lots = lots or {}
+        self.views = {
+            code: SessionView(broker=code, login=LoginState.LIVE, room=room()) for code in codes
+        }  # fmt: skip
+        self.given = {}
+
+    def show(self, code, **changes):
+        self.views[code] = attrs.evolve(self.views[code], **changes)
+        return self
+
+    def give(self, **given):
+        """`EngineDoors` fields; settings as a dict."""
+        self.given |= given
+        return self
+
+    def instrument(self):
+        listings = {code: self.listing(code) for code in self.codes}
+        return Instrument(
+            instrument_id="i", identity=self.identity, name="A", isin="INE1", lot_size=None, tick_size=0.05,
+            freeze_quantity=None, listings=listings,
+        )  # fmt: skip
+
+    def listing(self, code):
+        units = self.lots.get(code)
+        return Listing(
+            broker_token=f"{code} token", tradingsymbol="A", exchange="NSE", lot_size=units, tick_size=0.05,
+            contract_units=units if units else 1,
+        )  # fmt: skip
+
+    def doors(self):
+        clock = _Standing(NOW)
+        given = {"quotes": Prices(), **self.given}
+        settings = EngineSettings(**given.pop("settings", {}))
+        return EngineDoors(
+            store=MemoryStore(clock), clock=clock, settings=settings, catalogue=Published(NOT_MAPPED), calendar=always_open(), legs=Legs(), owner="me",
+            sessions={
+                code: SessionDoor(broker=BROKERS[code], address=None, view=Published(view))
+                for code, view in self.views.items()
+            },
+            **given,
+        )  # fmt: skip
+
+    def choose(self, **changes):
+        fields = {
+            "instrument": self.instrument(), "transaction_type": "BUY", "product": "MIS", "order_type": "LIMIT",
+            "quantity": 100, "price": Decimal(250), **changes,
+        }  # fmt: skip
+        return choose(LegOrder(**fields), self.doors())
+
+    def refused(self, **changes):
+        choice = self.choose(**changes)
+        assert choice.candidates == ()
+        answer = none_left(choice, choice.skipped)
+        return answer.status, answer.body["error"]
+
+
+class _Standing(Clock):
+    """A clock that stands still."""
+
+    def __init__(self, at):
+        super().__init__(wall=at.timestamp)
+
+    def monotonic(self):
+        return 10.0
+
+
+def room(**changes):
+    known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, **changes}
+    fields = {field.name: None for field in attrs.fields(BudgetRoom)} | {"order_windows": {}, "call_windows": {}}
+    return BudgetRoom(**{**fields, **known})
+
+
+def position(code, quantity, product="MIS", last_price=None):
+    return PositionRow(
+        position_key="k", view="net", product=product, instrument_token=f"{code} token", tradingsymbol="A",
+        exchange="NSE", quantity=quantity, last_price=last_price,
+    )  # fmt: skip
+
+
+def codes(choice):
+    return [candidate.broker.code for candidate in choice.candidates]
+
+
+def reasons(choice):
+    return {skip.broker: skip.reason for skip in choice.skipped}
+
+
+# --- the worked example ------------------------------------------------------------------------------------------------
+
+CAPPED = room(order_messages_today=900, daily_cap=1000, exit_reserve=100)
+SPENT = "angelone has been sent 900 order messages today, and the last 100 of its 1000 are kept for orders that close a position"
+
+
+def worked_example():
+    """zerodha 0.03 % at most 20, fivepaisa flat 20, dhan without login, angelone with 900 of 1000 messages sent (6.16)."""
+    market = Market("fivepaisa", "zerodha", "dhan", "angelone")
+    return market.show("dhan", login=LoginState.NEEDED).show("angelone", room=CAPPED)
+
+
+def test_the_cheapest_is_first_and_only_those_a_check_refuses_are_skipped():
+    choice = worked_example().choose()
+    assert [(one.broker.code, one.cost.total) for one in choice.candidates] == [("zerodha", 1054), ("fivepaisa", 2529)]
+    assert [(skip.broker, skip.reason) for skip in choice.skipped] == [
+        ("angelone", SPENT),
+        ("dhan", "dhan has no login in Redis"),
+    ]
+
+
+def test_pinned_to_the_broker_whose_cap_is_reached_it_is_a_429_and_a_close_goes():
+    assert worked_example().refused(broker="angelone") == (429, SPENT)
+    assert codes(worked_example().choose(broker="angelone", closes=True)) == ["angelone"]
+
+
+def test_of_several_capped_brokers_the_cheapest_speaks():
+    market = Market("fivepaisa", "zerodha").show("fivepaisa", room=CAPPED).show("zerodha", room=CAPPED)
+    status, sentence = market.refused()
+    assert (status, sentence.split()[0]) == (429, "zerodha")
+
+
+@pytest.mark.parametrize(
+    ("side", "quotes", "value"),
+    [
+        ("BUY", Prices(Tick(broker_token="1", last_price=250, sell=(DepthLevel(255, 1),))), 25_500),
+        ("SELL", Prices(Tick(broker_token="1", last_price=250, sell=(DepthLevel(255, 1),), buy=())), 25_000),
+        ("SELL", Prices(Tick(broker_token="1", last_price=250, buy=(DepthLevel(245, 1), DepthLevel(1, 1)))), 24_500),
+        ("BUY", Prices(last=240.0), 24_000),
+    ],
+)
+def test_a_market_order_is_costed_at_the_touch_it_would_meet_or_the_last_price(side, quotes, value):
+    choice = Market("zerodha").give(quotes=quotes).choose(order_type="MARKET", price=None, transaction_type=side)
+    assert choice.candidates[0].cost.brokerage == round(value * 100 * 0.0003)
+
+
+def test_without_any_price_the_brokers_are_ranked_by_room():
+    market = Market("upstox", "zerodha").show("zerodha", room=room(order_windows={"second": 5}))
+    market.show("upstox", room=room(order_windows={"second": 1}))
+    choice = market.choose(order_type="MARKET", price=None)
+    assert [(one.broker.code, one.cost) for one in choice.candidates] == [("zerodha", None), ("upstox", None)]
+
+
+# --- the day's loss ----------------------------------------------------------------------------------------------------
+
+
+def locked(*codes, **given):
+    return Market(*codes, **given).give(loss=Published(DOWN))
+
+
+def test_a_locked_day_refuses_an_entry_and_a_callers_flag_changes_nothing():
+    assert locked("zerodha", "upstox").refused() == (403, DOWN_SENTENCE)
+    assert locked("zerodha", "upstox").refused(closes=True, broker="zerodha") == (403, DOWN_SENTENCE)
+
+
+def test_what_the_engine_itself_closes_goes():
+    assert codes(locked("zerodha").choose(exit=True, closes=True, broker="zerodha")) == ["zerodha"]
+
+
+def test_an_order_that_reduces_a_position_goes_to_the_broker_that_holds_it_and_nowhere_else():
+    market = locked("fivepaisa", "zerodha", "upstox").show("upstox", positions=(position("upstox", 100),))
+    choice = market.choose(transaction_type="SELL")
+    assert codes(choice) == ["upstox"]
+    assert reasons(choice) == {"fivepaisa": DOWN_SENTENCE, "zerodha": DOWN_SENTENCE}
+
+
+@pytest.mark.parametrize(
+    ("held", "changes"),
+    [
+        (99, {"transaction_type": "SELL"}),
+        (100, {"transaction_type": "BUY"}),
+        (100, {"transaction_type": "SELL", "product": "CNC"}),
+        (-100, {"transaction_type": "SELL"}),
+        (0, {"transaction_type": "SELL"}),
+    ],
+)
+def test_more_than_is_held_or_another_side_or_product_is_a_new_order(held, changes):
+    market = locked("zerodha").show("zerodha", positions=(position("zerodha", held),))
+    assert market.refused(**changes) == (403, DOWN_SENTENCE)
+
+
+def test_positions_that_could_not_be_read_verify_nothing():
+    market = locked("zerodha").show("zerodha", positions=(position("zerodha", 100),), read_errors={"positions": "down"})
+    assert market.refused(transaction_type="SELL") == (403, DOWN_SENTENCE)
+
+
+def test_shares_held_may_be_sold():
+    row = HoldingRow(
+        instrument_token="zerodha token", tradingsymbol="A", exchange="NSE", isin="INE1", settled_quantity=100
+    )
+    market = locked("zerodha").show("zerodha", holdings=(row,))
+    assert codes(market.choose(transaction_type="SELL", product="CNC")) == ["zerodha"]
+
+
+def test_without_a_figure_new_orders_wait():
+    market = Market("zerodha").give(loss=Published(DayLoss(limit=Decimal(5000))))
+    assert market.refused() == (503, "the day's profit and loss is not available, so no new order is being placed")
+
+
+# --- contract size -----------------------------------------------------------------------------------------------------
+
+
+def crude(**lots):
+    return Market(*lots, identity=CRUDE, lots=lots)
+
+
+@pytest.mark.parametrize(
+    ("lots", "status"),
+    [({"zerodha": 100}, "single"), ({"zerodha": 100, "upstox": 10}, "disputed"), ({"zerodha": None}, "unknown")],
+)
+def test_a_contract_whose_size_is_not_agreed_gets_no_order(lots, status):
+    choice = crude(**lots).choose(product="NRML")
+    answer = none_left(choice, choice.skipped)
+    assert answer.status == 503
+    assert answer.body["error"] == (
+        "the contract size of this instrument is not agreed between brokers, so the order was not sent"
+    )
+    assert (answer.body["contract_size_status"], answer.body["instrument_id"]) == (status, "i")
+
+
+def test_brokers_outside_the_majority_are_skipped():
+    choice = crude(zerodha=100, upstox=100, angelone=10).choose(product="NRML")
+    assert set(codes(choice)) == {"zerodha", "upstox"}
+    assert reasons(choice) == {"angelone": "contract size differs"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"quantity": 150}, "quantity must be a whole number of lots of 100"),
+        ({"quantity": 200, "disclosed_quantity": 50}, "disclosed_quantity must be a whole number of lots of 100"),
+    ],
+)
+def test_quantities_are_whole_lots_of_the_trusted_size(changes, sentence):
+    assert crude(zerodha=100, upstox=100, angelone=10).refused(product="NRML", **changes) == (400, sentence)
+
+
+# --- cut-off, money, freeze --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "changes", "open_"),
+    [
+        (time(11, 0), {}, False),
+        (time(10, 59), {}, False),
+        (time(11, 1), {}, True),
+        (None, {}, True),
+        (time(10, 0), {"product": "CNC"}, True),
+        (time(10, 0), {"closes": True}, True),
+        (time(10, 0), {"after_market": True}, True),
+    ],
+)
+def test_an_intraday_entry_skips_a_broker_that_closes_them_already(cutoff, changes, open_):
+    market = Market("zerodha", "upstox").give(intraday_cutoffs={"zerodha": IntradayCutoff(equity=cutoff)})
+    choice = market.choose(**changes)
+    assert ("zerodha" in codes(choice)) is open_
+    assert open_ or reasons(choice) == {"zerodha": "intraday orders are closed for today"}
+
+
+def funds(**available):
+    slices = {
+        code: Slice(
+            broker=code, resource="funds", received_at=NOW.timestamp(),
+            rows=row if isinstance(row, FundsRow) else FundsRow(available_balance=row),
+        )
+        for code, row in available.items()
+    }  # fmt: skip
+    return Published(
+        DocumentState(
+            resource="funds", body=b"", as_of="", as_of_epoch=NOW.timestamp(), published_monotonic=9.0, brokers=b"",
+            reads=read_brokers("funds", tuple(slices), slices, NOW.timestamp()), usable_brokers=True,
+            content=Content(fields=b"", rows=(), summary=b""), build_seconds=0.0, gap_seconds=None,
+        )
+    )  # fmt: skip
+
+
+def with_money(rupees, *, check=True, identity=SHARE):
+    market = Market("zerodha", identity=identity).give(funds=funds(zerodha=rupees))
+    return market.give(settings={"check_funds": check})
+
+
+@pytest.mark.parametrize(
+    ("rupees", "changes", "reason"),
+    [
+        (25_000.0, {"product": "CNC"}, "has 25000.00 available and the order needs about 25029.69"),
+        (25_030.0, {"product": "CNC"}, None),
+        (5_000.0, {}, "has 5000.00 available and the order needs about 5010.54"),
+        (0.0, {"product": "CNC", "transaction_type": "SELL"}, None),
+        (0.0, {"closes": True, "broker": "zerodha"}, None),
+    ],
+)
+def test_a_broker_without_the_money_is_skipped_when_that_is_looked_at(rupees, changes, reason):
+    assert reasons(with_money(rupees).choose(**changes)).get("zerodha") == reason
+    assert reasons(with_money(rupees, check=False).choose(**changes)) == {}
+
+
+def test_an_option_bought_is_paid_in_full_and_what_a_sold_one_needs_is_not_known():
+    assert codes(with_money(100.0, identity=CALL).choose(product="NRML")) == []
+    assert codes(with_money(100.0, identity=CALL).choose(product="NRML", transaction_type="SELL")) == ["zerodha"]
+
+
+def test_money_in_another_pool_is_not_counted():
+    pools = FundsRow(available_balance=90_000.0, pools={"equity": 100.0, "commodity": 89_900.0})
+    assert reasons(with_money(pools).choose()) == {"zerodha": "has 100.00 available and the order needs about 5010.54"}
+
+
+def test_the_operators_freeze_quantity_counts():
+    market = Market("zerodha", identity=CALL).give(settings={"freeze_quantities": {"A": 99}})
+    assert reasons(market.choose(product="NRML")) == {"zerodha": "quantity is above the freeze quantity of 99"}
+
+
+# --- order types a broker refuses ----------------------------------------------------------------------------------------
+
+SELL_OUT = {"transaction_type": "SELL", "order_type": "MARKET", "price": None, "product": "MIS"}
+
+
+def test_an_order_that_may_go_elsewhere_skips_a_broker_that_takes_no_market_orders():
+    choice = Market("shoonya", "zerodha").choose(**SELL_OUT)
+    assert codes(choice) == ["zerodha"]
+    assert reasons(choice) == {"shoonya": "does not take MARKET orders in equities"}
+
+
+def test_a_pinned_close_goes_there_as_a_limit_past_the_touch():
+    quotes = Prices(Tick(broker_token="1", last_price=250, buy=(DepthLevel(249.5, 1),)))
+    choice = Market("shoonya").give(quotes=quotes).choose(**SELL_OUT, broker="shoonya", closes=True)
+    (candidate,) = choice.candidates
+    # 1 % of 249.50 below it, snapped down to the tick.
+    assert (candidate.order.order_type, candidate.order.price) == ("LIMIT", Decimal("247.00"))
+    assert (choice.order.order_type, choice.order.price) == ("MARKET", None)
+
+
+def test_where_it_takes_market_orders_it_stays_one():
+    quotes = Prices(Tick(broker_token="1", last_price=250))
+    choice = Market("zerodha").give(quotes=quotes).choose(**SELL_OUT, broker="zerodha", closes=True)
+    assert choice.candidates[0].order.order_type == "MARKET"
+
+
+def test_without_a_quote_the_last_price_of_the_position_row_counts():
+    market = Market("shoonya").show("shoonya", positions=(position("shoonya", 100, last_price=99.0),))
+    choice = market.choose(**SELL_OUT, broker="shoonya", closes=True)
+    assert choice.candidates[0].order.price == Decimal("97.00")
+
+
+def test_without_any_price_the_close_is_refused():
+    sentence = "no price is known for this instrument, so the position was not closed"
+    assert Market("shoonya").refused(**SELL_OUT, broker="shoonya", closes=True) == (409, sentence)
+
+
+def test_a_pinned_order_that_closes_nothing_is_refused_for_its_type():
+    quotes = Prices(Tick(broker_token="1", last_price=250))
+    status, sentence = Market("shoonya").give(quotes=quotes).refused(**SELL_OUT, broker="shoonya")
+    assert (status, sentence) == (409, "shoonya cannot take this order: does not take MARKET orders in equities")
+
+
+@pytest.mark.parametrize(("identity", "order_type"), [(SHARE, "SL-M"), (CALL, "SL")])
+def test_dhan_takes_stop_market_orders_for_shares_alone(identity, order_type):
+    stop = {
+        "transaction_type": "SELL",
+        "order_type": "SL-M",
+        "price": None,
+        "trigger_price": Decimal(200),
+        "product": "MIS",
+    }
+    (candidate,) = Market("dhan", identity=identity).choose(**stop, broker="dhan", closes=True).candidates
+    assert candidate.order.order_type == order_type

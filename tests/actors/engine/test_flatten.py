@@ -1,0 +1,337 @@
+"""Flatten (spec 2 §4.7; order-engine 5.7, row 35), judged on the exchange's ledger: what is open there afterwards, and how often
+anything was sent."""
+
+import attrs
+import msgspec
+import pytest
+import trio
+from engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
+
+from onebroker.actors.engine.desk.closes import sliced
+from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.brokers.simulator.faults import FaultKind
+
+ANSWER = [
+    "halted", "cancelled", "still_open_after_waiting", "closed", "positions_still_open_after_waiting",
+    "brokers_not_read", "flat", "timing_ms",
+]  # fmt: skip
+OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 30)
+
+
+async def bought(day, code, *, number=1, intent_id, quantity=20, product="MIS"):
+    """Open a position at one broker, and wait until its positions show it; return the share."""
+    share = day.equity(number)
+    body = day.body(share, product=product, quantity=quantity, broker=code, price=ticks(day, share, 2))
+    answer = await day.place(body, intent_id=intent_id)
+    assert answer.status == 200, answer
+    await day.until(lambda: net(day, code, share, product) != 0)
+    return share
+
+
+def net(day, code, share, product="MIS"):
+    """What a broker's session shows of a share."""
+    token = share.listings[code].broker_token
+    rows = day.sessions[code].view.value.positions
+    return sum(row.quantity for row in rows if (row.view, row.instrument_token, row.product) == ("net", token, product))
+
+
+def held(day):
+    """Net units by (broker, instrument, product) as the exchange has them; those that are not zero."""
+    return {
+        (code, one["instrument_id"], one["product"]): one["quantity"]
+        for code, positions in day.ledger()["positions"].items()
+        for one in positions
+        if one["quantity"]
+    }
+
+
+async def emptied(day):
+    """Flatten what the accounts begin with."""
+    await trio.sleep(2)
+    answer = await day.flatten()
+    assert (answer.status, answer.body["flat"], held(day)) == (200, True, {}), answer
+    await trio.sleep(3)
+    return len(day.messages("place"))
+
+
+def open_orders(day):
+    return [one for one in day.ledger()["orders"] if one["status"] in ("open", "trigger_pending", "pending")]
+
+
+async def test_every_order_is_cancelled_and_every_position_closed_everywhere(day, autojump_clock):
+    async with day.market(), day.service():
+        sent = await emptied(day)
+        since = len(day.messages("cancel"))
+        _, parent_id, _, ours = await resting(day)
+        _, theirs = await placed_elsewhere(day, "upstox")
+        for number, code in enumerate(day.codes, 1):
+            await bought(day, code, number=number, intent_id=f"b-{number}")
+        before = held(day)
+        assert len(before) == 2
+        dry = await day.flatten(dry_run=True)
+        assert (dry.status, list(dry.body)) == (
+            200, ["dry_run", "would_cancel", "would_close", "brokers_not_read", "timing_ms"],
+        )  # fmt: skip
+        assert sorted(one["order_id"] for one in dry.body["would_cancel"]) == sorted([ours, theirs])
+        assert len(day.messages("cancel")) == since
+        assert held(day) == before
+        answer = await day.flatten()
+        assert (answer.status, list(answer.body), answer.body["flat"]) == (200, ANSWER, True), answer
+        assert answer.body["halted"] == {"halted_parents": 1}
+        assert sorted(one["order_id"] for one in answer.body["cancelled"]) == sorted([ours, theirs])
+        assert all(one["sent"] and one["outcome"] == "accepted" for one in answer.body["cancelled"])
+        assert len(answer.body["closed"]) == 2
+        would = dry.body["would_close"]
+        assert [{name: one[name] for name in would[0]} for one in answer.body["closed"]] == would
+        for one in answer.body["closed"]:
+            assert (one["sent"], one["outcome"], one["http_status"]) == (True, "accepted", 200)
+            assert (one["product"], one["quantity"], one["transaction_type"], one["close_quantity"]) == (
+                "intraday", 20, "SELL", 20,
+            )  # fmt: skip
+        assert (held(day), open_orders(day)) == ({}, [])
+        assert (await stored_parent(day.store, parent_id))["state"] == "halted"
+        await trio.sleep(5)
+        parent = await stored_parent(day.store, parent_id)
+        assert (parent["state"], parent["legs"][0]["state"]) == ("halted", "cancelled")
+        assert await open_parents(day.store) == {"parents": []}
+        assert (len(day.messages("cancel")) - since, len(day.messages("place")) - sent) == (2, 6)
+
+
+async def test_every_open_parent_is_halted_and_counted(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        parents = [(await resting(day, number=number, intent_id=f"r-{number}"))[1] for number in range(5)]
+        answer = await day.flatten()
+        assert (answer.status, answer.body["halted"]) == (200, {"halted_parents": 5})
+        assert {(await stored_parent(day.store, parent_id))["state"] for parent_id in parents} == {"halted"}
+
+
+async def test_with_nothing_to_do_it_is_flat_at_once(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"], answer.body["halted"]) == (200, True, {"halted_parents": 0})
+        assert (answer.body["cancelled"], answer.body["closed"]) == ([], [])
+
+
+async def test_without_a_running_engine_orders_are_cancelled_and_each_close_says_why_it_was_not_sent(
+    day, autojump_clock
+):
+    async with day.market(), day.service():
+        await emptied(day)
+        _, _parent_id, _, order_id = await resting(day)
+        await bought(day, "zerodha", intent_id="b-1")
+        await day.store.write(OTHER)
+        await day.until(lambda: not day.status.value.running)
+        answer = await day.flatten()
+        sentence = (
+            "the order engine is not running, so the order was not placed; start unified-orders@order_engine.service"
+        )
+        assert (answer.status, answer.body["flat"], answer.body["halted"]) == (207, False, {"error": sentence})
+        assert truth(day, order_id)["status"] == "cancelled"
+        (closed,) = answer.body["closed"]
+        assert (closed["sent"], closed["status_message"], closed["http_status"]) == (False, sentence, 503)
+        assert answer.body["positions_still_open_after_waiting"] == [f"zerodha:{closed['position_key']}"]
+        assert list(held(day).values()) == [20]
+
+
+async def test_while_redis_is_away_nothing_is_sent(day, autojump_clock):
+    async with day.market(), day.service():
+        await resting(day)
+        day.store.fail_with(StoreError("connection refused"))
+        for dry_run in (False, True):
+            answer = await day.flatten(dry_run=dry_run)
+            assert (answer.status, answer.body) == (503, {"error": "Redis could not be read: connection refused"})
+        assert day.messages("cancel") == []
+
+
+async def test_a_cancel_that_is_refused_leaves_the_order_and_says_so(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        _, _, code, order_id = await resting(day)
+        day.simulator.faults.add(code, FaultKind.REJECT_CANCELS, seconds=60)
+        began = day.clock.monotonic()
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (207, False)
+        (cancelled,) = answer.body["cancelled"]
+        assert (cancelled["sent"], cancelled["outcome"]) == (True, "rejected")
+        assert answer.body["still_open_after_waiting"] == [f"{code}:{order_id}"]
+        assert 5 <= day.clock.monotonic() - began < 12
+        assert len(day.messages("cancel")) == 1
+        day.simulator.faults.heal()
+        again = await day.flatten()
+        assert (again.status, again.body["flat"], again.body["halted"]) == (200, True, {"halted_parents": 0})
+        assert open_orders(day) == []
+
+
+async def test_a_broker_that_cannot_be_read_is_named_and_the_others_are_flattened(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        await resting(day, broker="zerodha")
+        await bought(day, "zerodha", intent_id="b-1")
+        day.simulator.faults.add("upstox", FaultKind.REFUSE_CONNECTIONS, seconds=600)
+        await trio.sleep(10)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (207, False)
+        assert answer.body["brokers_not_read"] == ["upstox"]
+        assert (held(day), open_orders(day)) == ({}, [])
+
+
+async def test_an_order_that_only_appears_while_it_waits_is_cancelled_too(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        day.simulator.faults.add("upstox", FaultKind.STALL_STREAM, seconds=60)
+        share, door = day.equity(), day.sessions["upstox"]
+        view = door.view
+        _, order_id = await placed_elsewhere(day, "upstox")
+        row = view.value.orders[order_id]
+        answers = []
+
+        async def flatten():
+            answers.append(await day.flatten())
+
+        del share, row
+        view.set(attrs.evolve(view.value, orders={}))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(flatten)
+        assert (answers[0].status, answers[0].body["flat"]) == (200, True)
+        assert [one["order_id"] for one in answers[0].body["cancelled"]] == [order_id]
+        assert open_orders(day) == []
+
+
+async def test_a_place_that_has_sent_nothing_is_halted_and_told_so(day, autojump_clock, monkeypatch):
+    async with day.market(), day.service():
+        sent = await emptied(day)
+        share, answers = day.equity(), {}
+        take_room_later(monkeypatch, 1.0)
+
+        async def place():
+            answers["place"] = await day.place(day.body(share, price=ticks(day, share, -3)), wait=10)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(place)
+            await trio.sleep(0.5)
+            answers["flatten"] = await day.flatten()
+        assert (answers["place"].status, answers["place"].body["error"]) == (
+            409, "a flatten halted this order before anything was sent",
+        )  # fmt: skip
+        assert answers["flatten"].body["halted"] == {"halted_parents": 1}
+        assert len(day.messages("place")) == sent
+        parent = await stored_parent(day.store, answers["place"].body["parent_id"])
+        assert parent["state"] == "halted"
+
+
+async def test_an_order_whose_place_is_under_way_is_waited_for_and_cancelled(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        share, answers = day.equity(), {}
+        day.simulator.faults.add("all", FaultKind.LATENCY, seconds=1, delay_seconds=1.5)
+
+        async def place():
+            answers["place"] = await day.place(day.body(share, price=ticks(day, share, -3), broker="zerodha"), wait=10)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(place)
+            await trio.sleep(0.5)
+            answers["flatten"] = await day.flatten()
+        assert answers["place"].status == 200
+        assert answers["flatten"].body["halted"] == {"halted_parents": 1}
+        assert [one["order_id"] for one in answers["flatten"].body["cancelled"]] == [answers["place"].body["order_id"]]
+        assert (answers["flatten"].status, open_orders(day)) == (200, [])
+
+
+async def test_one_flatten_at_a_time_so_that_no_position_is_closed_twice(day, autojump_clock):
+    async with day.market(), day.service():
+        sent = await emptied(day)
+        for number, code in enumerate(day.codes, 1):
+            await bought(day, code, number=number, intent_id=f"b-{number}")
+        answers = []
+
+        async def flatten():
+            answers.append(await day.flatten())
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(flatten)
+        assert [answer.status for answer in answers] == [200, 200, 200]
+        assert sorted(len(answer.body["closed"]) for answer in answers) == [0, 0, 2]
+        assert held(day) == {}
+        assert len(day.messages("place")) - sent == 4
+
+
+async def test_a_short_position_is_bought_back_and_a_carried_one_closes_as_nrml(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        share = day.equity(1)
+        answer = await day.place(
+            day.body(share, product="MIS", transaction_type="SELL", quantity=5, broker="upstox"), intent_id="s-1"
+        )
+        assert answer.status == 200, answer
+        future = day.listed("nse_equity_index_futures")[0]
+        lot = future.listings["zerodha"].lot_size
+        answer = await day.place(day.body(future, product="NRML", quantity=lot, broker="zerodha"), intent_id="f-1")
+        assert answer.status == 200, answer
+        await day.until(lambda: net(day, "upstox", share) and net(day, "zerodha", future, "NRML"))
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (200, True), answer
+        shown = {one["broker"]: one for one in answer.body["closed"]}
+        assert (shown["upstox"]["transaction_type"], shown["upstox"]["close_quantity"]) == ("BUY", 5)
+        assert (shown["zerodha"]["product"], shown["zerodha"]["segment"]) == ("carry", "nse_equity_index_futures")
+        assert held(day) == {}
+
+
+async def test_a_position_above_the_freeze_quantity_is_closed_in_whole_lots_each_counted(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        future = day.listed("nse_equity_index_futures")[0]
+        lot = future.listings["zerodha"].lot_size
+        for number in range(2):
+            body = day.body(future, product="NRML", quantity=2 * lot, broker="zerodha")
+            assert (await day.place(body, intent_id=f"f-{number}")).status == 200
+        await day.until(lambda: net(day, "zerodha", future, "NRML") == 4 * lot)
+        table = {future.identity.underlying_symbol: 3 * lot - 1}
+        settings = attrs.evolve(day.engine_doors.settings, freeze_quantities=table)
+        object.__setattr__(day.engine_doors, "settings", settings)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (200, True), answer
+        assert [one["close_quantity"] for one in answer.body["closed"]] == [2 * lot, 2 * lot]
+        assert len({one["order_id"] for one in answer.body["closed"]}) == 2
+        assert held(day) == {}
+
+
+async def test_a_token_that_names_no_instrument_is_left_open_and_said(day, autojump_clock, monkeypatch):
+    async with day.market(), day.service():
+        await emptied(day)
+        await bought(day, "zerodha", intent_id="b-1")
+        monkeypatch.setattr(type(day.snapshot), "by_token", lambda *_: None)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (207, False)
+        (closed,) = answer.body["closed"]
+        assert (closed["sent"], closed["segment"], closed["status_message"]) == (
+            False, None,
+            "the broker's token does not name exactly one mapped instrument, so this position was not closed",
+        )  # fmt: skip
+        assert len(answer.body["positions_still_open_after_waiting"]) == 1
+
+
+async def test_a_position_in_contracts_of_unknown_size_is_left_open_and_said(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        share = await bought(day, "zerodha", intent_id="b-1")
+        view = day.sessions["zerodha"].view
+        rows = [row for row in view.value.positions if row.instrument_token == share.listings["zerodha"].broker_token]
+        unknown = tuple(msgspec.structs.replace(row, quantity=None, contracts=-2) for row in rows)
+        view.set(attrs.evolve(view.value, positions=unknown))
+        dry = await day.flatten(dry_run=True)
+        shown = dry.body["would_close"][0]
+        assert (shown["quantity"], shown["close_quantity"], shown["transaction_type"]) == (None, None, "BUY")
+
+
+@pytest.mark.parametrize(
+    ("units", "most", "slices"),
+    [(10, None, [10]), (10, 10, [10]), (11, 10, [10, 1]), (30, 10, [10, 10, 10]), (75, 50, [50, 25]), (5, 0, [5])],
+)
+def test_slices_sum_up_to_the_position(units, most, slices):
+    assert sliced(units, most) == slices

@@ -1,0 +1,381 @@
+"""Nothing is lost or made between ten brokers' own row formats and the documents, whatever was traded.
+
+Each example trades at random on ten accounts of a simulated exchange; then the dialects render every account in the brokers' own
+words, the codecs read them, the assemblers add them up, and the exchange's ledger judges. No sockets, no sessions, no time passes
+but trio's.
+"""
+
+import json
+from collections import Counter
+from datetime import datetime
+from functools import cache
+from types import SimpleNamespace
+
+import attrs
+import trio
+import trio.testing
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from ledger_judge import TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
+
+from onebroker.actors.catalogue.merge import merge
+from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.portfolio.assembling import document_body
+from onebroker.actors.portfolio.funds import FundsAssembler
+from onebroker.actors.portfolio.holdings import HoldingsAssembler
+from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.positions import PositionsAssembler
+from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.reads import codec_calls
+from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.brokers import BROKERS
+from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.lookup import DIALECTS
+from onebroker.brokers.simulator.model import NewOrder, SimRefusal
+from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.money import paise
+from onebroker.config.settings import build_settings
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
+INSTRUMENTS = 100
+BETWEEN_SECONDS = 0.25
+EXAMPLES = settings(
+    max_examples=30, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+
+numbers = st.integers(0, 999)
+actions = st.one_of(
+    st.tuples(
+        st.just("place"), st.sampled_from(TEN), numbers, st.sampled_from(Side), st.integers(-60, 60), st.integers(1, 4)
+    ),
+    st.tuples(st.just("take"), st.sampled_from(TEN), numbers, st.sampled_from(Side), st.booleans(), st.integers(1, 4)),
+    st.tuples(st.just("sell"), st.sampled_from(TEN), numbers),
+    st.tuples(st.just("cancel"), st.sampled_from(TEN), numbers),
+    st.tuples(st.just("move"), numbers, st.integers(-40, 40)),
+)
+"""Limit and market orders, sales of what is held, cancels, and moves of the market by ticks."""
+
+
+class NobodysLegs:
+    version = 0
+
+    def owner(self, broker, order_id, tag):
+        return None
+
+    def knows(self, row, broker):
+        return True
+
+
+class NoQuotes:
+    def usable_price(self, instrument_id):
+        return None
+
+    def usable_tick(self, instrument_id):
+        return None
+
+
+async def drive(flow, transport, clock):
+    """Send the requests of a flow, each made from the answers before it; return the answers and what the flow came to."""
+    answers, request = [], next(flow)
+    try:
+        while True:
+            answers.append(await transport.send(request.leaving(clock.now()), 10))
+            request = flow.send(answers[-1])
+    except StopIteration as end:
+        return answers, end.value
+
+
+class Ten:
+    """Ten accounts at one exchange, and everything between their wire formats and the documents."""
+
+    def __init__(self):
+        registry, self.clock = build_registry(), Clock.following_trio(MONDAY_TEN)
+        recipe = Recipe(
+            dialects={code: DIALECTS[code] for code in TEN}, traits=BROKERS, calendar=always_open(), clock=self.clock,
+            journal=MemoryJournal(), instruments=INSTRUMENTS,
+        )  # fmt: skip
+        self.simulator = Simulator(recipe)
+        self.exchange = self.simulator.exchange
+        given = {
+            code: {
+                **gateway.dialect.credentials,
+                "login_url": base_of(code),
+                **gateway.dialect.addresses(base_of(code)),
+            }
+            for code, gateway in self.simulator.gateways.items()
+        }
+        built = build_settings(
+            {"brokers": given},
+            known_brokers={code: broker.all_credential_keys for code, broker in registry.items()},
+            second_hosts={code: frozenset(broker.endpoints.others) for code, broker in registry.items()},
+        )
+        self.services = brokers_in_service(
+            registry, built.brokers, exit_share=built.engine.exit_share, day_limits=False
+        )
+        self.transport = InProcessTransport(self.simulator)
+
+    async def log_in(self):
+        self.access = {code: await self._access(service) for code, service in self.services.items()}
+
+    async def _access(self, service):
+        codec, redirect = service.broker.login, ""
+        if service.broker.login_kind is not LoginKind.UNATTENDED:
+            page = WireRequest(kind=CallKind.LOGIN, method="GET", url=codec.login_page(service.access))
+            redirect = (await self.transport.send(page, 10)).headers["location"]
+        _, login = await drive(codec.log_in(service.access, redirect, self.clock.now()), self.transport, self.clock)
+        return attrs.evolve(service.access, login=login)
+
+    async def catalogue(self):
+        frames = {}
+        for code, service in self.services.items():
+            access = attrs.evolve(service.access, login=None)
+            flow = service.broker.instruments.file_requests(access, self.clock.now())
+            answers, _ = await drive(flow, self.transport, self.clock)
+            frames[code] = service.broker.instruments.read_files([answer.body for answer in answers])
+        return TableSnapshot(merge(frames)[0], self.clock.today())
+
+    async def rows(self, snapshot, resource):
+        """Return what each broker's codec reads of its own words."""
+        found = {}
+        for code, service in self.services.items():
+            requests, parse = codec_calls(service.broker)[resource]
+            answers, _ = await drive(requests(self.access[code], self.clock.now()), self.transport, self.clock)
+            found[code] = parse(answers, snapshot.listings(code))
+        return found
+
+
+@cache
+def snapshot():
+    """The catalogue of the simulated brokers' files: the same for all examples."""
+
+    async def read():
+        return await Ten().catalogue()
+
+    return trio.run(read, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@cache
+def markets():
+    """Instruments that every broker lists: shares, and an index future."""
+    every = [snapshot().at(row) for row in range(snapshot().count)]
+    listed = {segment: [one for one in every if one.identity.segment == segment and set(TEN) <= set(one.listings)]
+              for segment in ("nse_equities", "nse_equity_index_futures")}  # fmt: skip
+    return [*listed["nse_equities"][:5], *listed["nse_equity_index_futures"][:1]]
+
+
+def document(world, resource, rows):
+    """Return the document of these slices, as a client reads it."""
+    catalogue = world.catalogue(snapshot())
+    assembler = {
+        "funds": FundsAssembler,
+        "holdings": lambda: HoldingsAssembler(catalogue, NoQuotes()),
+        "positions": lambda: PositionsAssembler(catalogue),
+        "orders": lambda: OrderBookAssembler(catalogue, NobodysLegs()),
+        "trades": lambda: TradeBookAssembler(catalogue, NobodysLegs()),
+    }[resource]()
+    slices = world.by_broker(
+        *[world.slice_of(code, resource, *([held] if resource == "funds" else held)) for code, held in rows.items()]
+    )
+    content = world.finish(assembler.assemble(slices))
+    reads = read_brokers(resource, tuple(rows), slices, world.NOW)
+    brokers = json.dumps([assembler.broker_entry(read) for read in reads]).encode()
+    return json.loads(document_body(content, brokers, "2026-11-18T16:36:40"))
+
+
+class Trading:
+    """Does the actions of an example."""
+
+    def __init__(self, ten):
+        self.ten, self.exchange = ten, ten.exchange
+
+    def act(self, kind, *details):
+        getattr(self, kind)(*details)
+
+    def place(self, code, number, side, steps, lots):
+        contract = self._contract(number)
+        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
+        self._send(code, number, side, lots, intraday=number % 2 == 0, price=price)
+
+    def take(self, code, number, side, intraday, lots):
+        self._send(code, number, side, lots, intraday=intraday, price=None)
+
+    def sell(self, code, number):
+        """Sell part of a holding."""
+        held = self.exchange.account(code).holdings()
+        holding = held[number % len(held)]
+        quantity = max(1, self.exchange.account(code).sellable(holding.instrument_id) // (1 + number % 3))
+        self._place(code, holding.instrument_id, Side.SELL, Product.CNC, quantity, None)
+
+    def cancel(self, code, number):
+        account = self.exchange.account(code)
+        working = [order for order in account.orders() if not order.status.finished]
+        if working:
+            account.cancel(working[number % len(working)].order_id)
+
+    def move(self, number, steps):
+        contract = self._contract(number)
+        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
+        self.ten.simulator.set_price(contract.instrument_id, price, hold_seconds=3600)
+
+    def _contract(self, number):
+        return self.exchange.contract(markets()[number % len(markets())].instrument_id)
+
+    def _send(self, code, number, side, lots, *, intraday, price):
+        contract = self._contract(number)
+        share = markets()[number % len(markets())].identity.segment == "nse_equities"
+        product = Product.MIS if intraday else Product.CNC if share else Product.NRML
+        self._place(code, contract.instrument_id, side, product, lots * contract.lot_size, price)
+
+    def _place(self, code, instrument_id, side, product, quantity, price):
+        self.exchange.account(code).place(
+            NewOrder(
+                instrument_id=instrument_id, side=side, product=product, validity=Validity.DAY, quantity=quantity,
+                order_type=OrderType.MARKET if price is None else OrderType.LIMIT, price=price,
+            )
+        )  # fmt: skip
+
+
+def hold_prices(ten):
+    """Let the price of what was traded or is held stand still, so that all reads and the ledger are of one moment."""
+    accounts = [ten.exchange.account(code) for code in TEN]
+    concerned = {one.instrument_id for one in markets()}
+    concerned |= {one.instrument_id for account in accounts for one in (*account.positions(), *account.holdings())}
+    for instrument_id in sorted(concerned):
+        last = ten.exchange.last_price(ten.exchange.contract(instrument_id))
+        ten.simulator.set_price(instrument_id, last, hold_seconds=3600)
+
+
+def traded(done, look):
+    """Trade on ten fresh accounts, then `look` at the exchange and at the rows of every resource by broker."""
+    markets()  # read from the brokers' files once, in a run of its own
+
+    async def run():
+        ten = Ten()
+        await ten.log_in()
+        trading = Trading(ten)
+        for action in done:
+            try:
+                trading.act(*action)
+            except SimRefusal:
+                continue
+            await trio.sleep(BETWEEN_SECONDS)
+        hold_prices(ten)
+        await trio.sleep(60)  # every broker's limit of calls has room again
+        rows = {resource: await ten.rows(snapshot(), resource) for resource in RESOURCES}
+        look(SimpleNamespace(exchange=ten.exchange, **rows))
+
+    trio.run(run, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@EXAMPLES
+@given(done=st.lists(actions, min_size=40, max_size=160))
+def test_ten_brokers_own_words_come_to_what_the_ledger_holds(world, done):
+    def judge(day):
+        judge_orders(day.exchange, document(world, "orders", day.orders), set())
+        judge_trades(day.exchange, document(world, "trades", day.trades), set())
+        judge_positions(day.exchange, document(world, "positions", day.positions))
+        judge_funds(day.exchange, document(world, "funds", day.funds))
+        judge_holdings(day.exchange, document(world, "holdings", day.holdings))
+
+    traded(done, judge)
+
+
+def known(rows):
+    """Return (instrument or own name, product) -> row; a name of its own where no instrument is known."""
+    return {(row["instrument_id"] or row["by_broker"][0]["tradingsymbol"], row["product"]): row for row in rows}
+
+
+SUMS = ("quantity", "buy_quantity", "sell_quantity", "overnight_quantity", "buy_value", "sell_value")
+
+
+def added(rows, name):
+    """Add a figure up over rows, in paise; None where one of them is not known."""
+    values = [row[name] for row in rows]
+    return None if None in values else sum(paise(value) for value in values)
+
+
+@EXAMPLES
+@given(done=st.lists(actions, min_size=40, max_size=160))
+def test_the_document_of_ten_is_the_sum_of_ten_documents_of_one(world, done):
+    def look(day):
+        for resource in ("orders", "trades"):
+            check_book(world, resource, getattr(day, resource))
+        check_funds(world, day.funds)
+        check_positions(world, day.positions)
+        check_holdings(world, day.holdings)
+
+    traded(done, look)
+
+
+def check_book(world, resource, rows):
+    ten = document(world, resource, rows)
+    alone = [document(world, resource, {code: rows[code]}) for code in sorted(TEN)]
+    assert ten[resource] == [row for one in alone for row in one[resource]]
+    assert ten["summary"]["count"] == sum(one["summary"]["count"] for one in alone)
+
+
+def check_funds(world, rows):
+    ten = document(world, "funds", rows)
+    alone = [document(world, "funds", {code: rows[code]}) for code in TEN]
+    for part in ("summary", "pnl", "margin_breakdown", "cash_movement"):
+        added_up = {name: sum(paise(one[part][name]) for one in alone) for name in ten[part]}
+        assert {name: paise(figure) for name, figure in ten[part].items()} == added_up
+
+
+def check_positions(world, rows):
+    ten = document(world, "positions", rows)
+    alone = [document(world, "positions", {code: rows[code]}) for code in TEN]
+    for view in ("net", "day"):
+        single = [known(one[view]) for one in alone]
+        merged = known(ten[view])
+        assert merged.keys() == {key for one in single for key in one}
+        for key, row in merged.items():
+            parts = [one[key] for one in single if key in one]
+            for name in SUMS:
+                assert added([row], name) == added(parts, name), (view, key, name)
+            for name in ("realized", "unrealized"):
+                assert added([row["pnl"]], name) == added([part["pnl"] for part in parts], name), (view, key, name)
+
+
+def check_holdings(world, rows):
+    ten = document(world, "holdings", rows)
+    alone = [document(world, "holdings", {code: rows[code]}) for code in TEN]
+    for name in ("quantity", "collateral_quantity"):
+        total = Counter()
+        for one in alone:
+            total.update({row["isin"]: row[name] for row in one["holdings"]})
+        assert {row["isin"]: row[name] for row in ten["holdings"]} == total
+    invested = sum(paise(one["summary"]["total_investment"]) for one in alone)
+    assert paise(ten["summary"]["total_investment"]) == invested
+
+
+def test_the_examples_do_fill_and_sell(world):
+    """A quiet example proves nothing: one by hand, whose figures are known."""
+
+    def look(day):
+        (share, *_) = markets()
+        row = known(document(world, "positions", day.positions)["net"])[share.instrument_id, "intraday"]
+        lot = day.exchange.contract(share.instrument_id).lot_size
+        assert (row["quantity"], row["buy_quantity"], row["sell_quantity"]) == (4 * lot, 5 * lot, lot)
+        bought = [
+            one for one in day.exchange.ledger.fills() if (one.instrument_id, one.side) == (share.instrument_id, "BUY")
+        ]
+        assert added([row], "buy_value") == sum(paise(float(one.quantity * one.price)) for one in bought)
+        assert row["pnl"]["total"] != 0
+        assert document(world, "orders", day.orders)["summary"]["by_status"]["OPEN"] == 1
+
+    done = [
+        ("take", "zerodha", 0, Side.BUY, True, 3), ("take", "dhan", 0, Side.BUY, True, 2), ("move", 0, 40),
+        ("take", "zerodha", 0, Side.SELL, True, 1), ("place", "upstox", 1, Side.BUY, -60, 1),
+    ]  # fmt: skip
+    traded(done, look)

@@ -1,0 +1,63 @@
+"""Orders for the tests of the engine's day: resting ones of the engine and of elsewhere, and what the exchange says of them."""
+
+from decimal import Decimal
+
+import trio
+
+from onebroker.actors.sessions.orders import OrderDesk
+from onebroker.brokers.broker import OrderTicket
+
+
+def ticks(day, share, percent):
+    """A price so many percent from the share's last one, on its tick."""
+    last = day.exchange.market(share.instrument_id).last_price
+    tick = Decimal(repr(share.tick_size))
+    return (last * (1 + Decimal(percent) / 100) / tick).quantize(Decimal(1)) * tick
+
+
+async def resting(day, *, number=0, intent_id="i-1", percent=-3, **more):
+    """Place a resting order through the engine; return its share, parent, broker and order id."""
+    await trio.sleep(2)  # the calls of the start have left the brokers' windows
+    share = day.equity(number)
+    answer = await day.place(day.body(share, price=ticks(day, share, percent), **more), intent_id=intent_id)
+    assert answer.status == 200, answer
+    code, order_id = answer.body["broker"], answer.body["order_id"]
+    await day.until(lambda: order_id in day.sessions[code].view.value.orders)
+    return share, answer.body["parent_id"], code, order_id
+
+
+async def placed_elsewhere(day, code, *, number=0, **more):
+    """Place an order as the account's holder would, beside the service; return its share and order id."""
+    share, door = day.equity(number), day.sessions[code]
+    fields = {
+        "transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT", "validity": "DAY", "quantity": 10,
+        "disclosed_quantity": 0, "price": ticks(day, share, -3), "trigger_price": None, "after_market": False, "token": "elsewhere01",
+        **more,
+    }  # fmt: skip
+    ticket = OrderTicket(listing=share.listings[code], segment=share.identity.segment, **fields)
+    request = door.broker.orders.place_request(door.view.value.access, ticket, day.clock.now())
+    async with day.open_transport() as transport:
+        response = await transport.send(request, 5)
+    order_id = door.broker.orders.parse_order_answer(response).order_id
+    assert order_id is not None, (code, response.body)
+    await day.until(lambda: order_id in door.view.value.orders, 120)
+    return share, order_id
+
+
+def truth(day, order_id, broker=None):
+    """The order as the exchange has it."""
+    (order,) = [
+        one for one in day.ledger()["orders"] if one["order_id"] == order_id and broker in (None, one["broker"])
+    ]
+    return order
+
+
+def take_room_later(monkeypatch, seconds):
+    """Let every order wait so long for room."""
+    take_room = OrderDesk.take_room
+
+    async def later(desk, message):
+        await trio.sleep(seconds)
+        await take_room(desk, message)
+
+    monkeypatch.setattr(OrderDesk, "take_room", later)

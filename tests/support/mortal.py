@@ -1,0 +1,101 @@
+"""A service that can be killed at any step, as by kill -9: from the moment of death nothing it does has an effect and nothing it
+waits for comes. `Mortal` stands between the service and the world; the next service begins from what the store holds.
+
+    with mortal(day, "commit 2 after") as life:
+        ... run a service; `life.count()` before what is to be cut in half ...
+"""
+
+import contextlib
+
+import trio
+
+from onebroker.brokers.requests import CallKind
+
+
+class Mortal:
+    """Counts the service's commits and order messages, and dies at one of them."""
+
+    def __init__(self, death):
+        self.death = death
+        self.dead = trio.Event()
+        self._commits = self._sends = 0
+
+    def count(self):
+        """Count from one again from here on."""
+        self._commits = self._sends = 0
+
+    async def at(self, *names):
+        """Die at a step that is called by one of these names."""
+        if self.dead.is_set():
+            await trio.sleep_forever()
+        if self.death in names:
+            self.dead.set()
+            await trio.sleep_forever()
+
+    def commit(self):
+        self._commits += 1
+        return f"commit {self._commits}"
+
+    def send(self):
+        self._sends += 1
+        return f"send {self._sends}"
+
+
+class MortalStore:
+    def __init__(self, store, life):
+        self._store = store
+        self._life = life
+
+    async def commit(self, *ops, fence=None, absent=None):
+        name = self._life.commit()
+        await self._life.at(f"{name} before")
+        await self._store.commit(*ops, fence=fence, absent=absent)
+        await self._life.at(f"{name} after")
+
+    async def write(self, *ops):
+        await self._life.at("write")
+        await self._store.write(*ops)
+
+    def post(self, *ops):
+        if not self._life.dead.is_set():
+            self._store.post(*ops)
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+class MortalTransport:
+    def __init__(self, transport, life):
+        self._transport = transport
+        self._life = life
+
+    async def send(self, request, timeout_seconds):
+        name = self._life.send() if request.kind is CallKind.ORDER else None
+        await self._life.at(*(("send before", f"{name} before") if name else ("read",)))
+        answer = await self._transport.send(request, timeout_seconds)
+        await self._life.at(*(("send after", f"{name} after") if name else ("read",)))
+        return answer
+
+    async def connect(self, address, timeout_seconds):
+        await self._life.at("connect")
+        return await self._transport.connect(address, timeout_seconds)
+
+    async def __aenter__(self):
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, *details):
+        return await self._transport.__aexit__(*details)
+
+
+@contextlib.contextmanager
+def mortal(day, death):
+    """Let the services that are started inside die at `death`."""
+    life = Mortal(death)
+    whole, open_transport = day.store, day.open_transport
+    day.store = MortalStore(whole, life)
+    day.open_transport = lambda: MortalTransport(open_transport(), life)
+    try:
+        yield life
+    finally:
+        day.store, day.open_transport = whole, open_transport
