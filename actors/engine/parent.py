@@ -377,7 +377,7 @@ class ParentActor:
             self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
 
     async def _read_when_due(self, broker: str, unseen_since: float) -> None:
-        """Ask for the book that decides, of a broker whose own pace is slower (icicidirect: once a minute)."""
+        """Ask for the book that decides, of a broker whose own pace may be as slow as once a minute."""
         await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
         self._read_orders_soon(broker)
 

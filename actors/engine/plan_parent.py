@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import attrs
 import trio
 
+from onebroker.actors.engine import answers
 from onebroker.actors.engine.cancelling import NOT_SENT
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.intents import taken_up
@@ -92,6 +93,16 @@ class PlanParentActor(ParentActor):
         self._first = trio.Event()
         """Set when the plan has been looked at for the first time."""
         self._looks = 0
+
+    def _take_up_again(self, record: ParentRecord) -> None:
+        """After a restart: a plan whose caller has no answer and which has sent nothing ends, because the caller was told of
+        nothing (K4, K14); one that has sent something goes on, and its answer is made again (K8)."""
+        if record.answered or record.state.final:
+            return
+        if record.legs:
+            self._remember(combined(record, self._root, {}, 0.0, None))
+        else:
+            self._refuse(None, answers.failed_before_sending(record, "the service was restarted"))
 
     # --- the life of it ---------------------------------------------------------------------------------------------
 
@@ -231,7 +242,9 @@ class PlanParentActor(ParentActor):
             deadline = self._place_deadline - ROOM_BEFORE_DEADLINE_SECONDS
         try:
             done = await self._placing.place(new, deadline)
-            if isinstance(done, NotPlaced):
+            if isinstance(done, NotPlaced) and done.passes and new.is_exit:
+                await self._try_again_soon(new)
+            elif isinstance(done, NotPlaced):
                 self._refuse_part(new, done.answer)
             else:
                 newest = self._record.legs[-1].leg_id
@@ -240,6 +253,14 @@ class PlanParentActor(ParentActor):
             self._under_way -= 1
             self._news.set()
             self._traffic.tell()
+
+    async def _try_again_soon(self, new: NewLeg) -> None:
+        """An exit is not given up for the moment's sake: the next look prices it anew."""
+        self._placing.under_way.append(new)
+        try:
+            await trio.sleep(UNSENT_SECONDS)
+        finally:
+            self._placing.under_way.remove(new)
 
     def _refuse_part(self, new: NewLeg, answer: EngineAnswer) -> None:
         """A check refused the order (row 5): its part sends nothing more."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import attrs
 
+from onebroker.actors.engine.choice.checks import Why
 from onebroker.actors.engine.choice.choose import by_code, choose, none_left
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.lock import EngineLock
@@ -22,10 +23,8 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.config.messages import orders as texts
 
-EXIT_ROOM_SECONDS = 3_600.0
-"""Exits wait for room as long as it takes (row 42)."""
 LATER_ROOM_SECONDS = 10.0
-"""Later legs of an entry wait this long (row 42)."""
+"""How long later legs wait for room (row 42); an exit is then priced anew and waits again, as long as it takes."""
 SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING})
 """Parents of which legs are sent."""
 
@@ -35,6 +34,8 @@ class NotPlaced:
     """A leg was not sent."""
 
     answer: EngineAnswer
+    passes: bool = False
+    """Whether that is about the moment, not about the order: no room, or no store to write it ahead."""
 
 
 class Placing:
@@ -89,17 +90,18 @@ class Placing:
         seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock))
         built, unbuildable = buildable(seat, choice.candidates, self._clock)
         planned, without_room = await take_room(
-            built, closes=choice.order.closes, deadline=self._until(new, deadline), doors=self._doors
+            built, closes=choice.order.closes, deadline=self._until(deadline), doors=self._doors
         )
         skipped = by_code((*choice.skipped, *unbuildable, *without_room))
         if not record.legs:
             rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
             self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
-        return NotPlaced(none_left(choice, skipped)) if planned is None else planned
+        if planned is not None:
+            return planned
+        return NotPlaced(none_left(choice, skipped), passes=any(skip.why is Why.RATE for skip in skipped))
 
-    def _until(self, new: NewLeg, deadline: float | None) -> float:
-        wait = EXIT_ROOM_SECONDS if new.is_exit else LATER_ROOM_SECONDS
-        return self._clock.monotonic() + wait if deadline is None else deadline
+    def _until(self, deadline: float | None) -> float:
+        return self._clock.monotonic() + LATER_ROOM_SECONDS if deadline is None else deadline
 
     async def _write_ahead(self, new: NewLeg, planned: Planned) -> NotPlaced | None:
         """Write the leg as `sending` with the rate counts; without that nothing is sent."""
@@ -125,7 +127,8 @@ class Placing:
             )
         except (StoreError, Ended) as error:
             await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
-            return NotPlaced(EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))}))
+            answer = EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))})
+            return NotPlaced(answer, passes=isinstance(error, StoreError))
         self._doors.legs.note(self._recorder.record, leg)
         return None
 

@@ -18,8 +18,8 @@ from onebroker.actors.history.interface import MICROSECONDS
 from onebroker.actors.store.durable_history import Factor
 from onebroker.config.messages import history as sentences
 
-DECISIVE = math.log(1.25)
-"""Least change of price, as a logarithm, that a move over night is not taken for."""
+DECISIVE = math.log(1.25) - 1e-9
+"""Least change of price, as a logarithm, that a move over night is not taken for: that of a bonus of one for four."""
 MOST_NIGHT_DAYS = 10
 """Candles further apart than this around an ex-date tell nothing."""
 JUDGED_DAYS = MOST_NIGHT_DAYS

@@ -35,6 +35,8 @@ def test_every_document_shows_every_broker_as_read(demo):
         assert demo.all_ok(f"/api/{path}")
     funds = demo.read("/api/portfolio/funds")
     assert funds["summary"]["available_balance"] == pytest.approx(1e8, rel=0.01), "a crore at each of ten"
+    named = lambda: all(row["instrument_id"] for row in demo.read("/api/portfolio/holdings")["holdings"])  # noqa: E731
+    demo.until(named, "the catalogue to name what is held")
     holdings = demo.read("/api/portfolio/holdings")
     truth = demo.ledger()["holdings"]
     held = {row["instrument_id"] for rows in truth.values() for row in rows}

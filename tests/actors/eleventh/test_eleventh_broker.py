@@ -60,6 +60,8 @@ MAY_NAME_BROKERS = {
     "brokers/simulator/lookup.py": "the list of dialects",
     "brokers/simulator/brokers.py": "the exchange's table of accounts",
     "brokers/broker.py": "an example in a docstring",
+    "config/charges/brokerage.py": "what each broker charges, as published; one without a row ranks last and can be given one by a file",
+    "config/charges/statutory.py": "whose page a figure was read on",
     "http/routes/reference.py": "an example of the OpenAPI document",
     "http/instrument_schemas.py": "likewise",
     "http/quote_schemas.py": "likewise",

@@ -9,7 +9,7 @@ import trio
 from onebroker.actors.engine.plan.executions import Twap
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rule, SequencePart
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
@@ -364,3 +364,49 @@ async def test_no_store_no_new_leg(trading, autojump_clock):
     parent = await trading.until(answer, "rejected")
     assert "connection refused" in parent["status_message"]
     assert trading.messages() == []
+
+
+async def test_an_exit_that_cannot_be_written_ahead_is_sent_once_the_store_is_back(trading, autojump_clock):
+    await trading.move(0)
+    when = PriceAt(instrument_id="I", level=trading.at(-2), direction=Direction.BELOW)
+    answer = await trading.place(order(side="SELL", price=Marketable(follow=True), when=when, is_exit=True))
+    trading.day.store.fail_with(StoreError("connection refused"))
+    await trading.move(-3)
+    await trio.sleep(5)
+    assert trading.messages() == []
+    trading.day.store.come_back()
+    await trading.until(answer, "completed")
+    assert trading.messages() == [("place", "SELL", 10, "LIMIT")]
+
+
+async def test_a_dry_run_of_a_plan_shows_what_its_start_would_send_and_leaves_nothing_behind(trading, autojump_clock):
+    await trading.move(0)
+    root = together(
+        "root",
+        order("root.children.0", "BUY", 5, Fixed(trading.at(-3))),
+        order("root.children.1", "BUY", 6, Fixed(trading.at(-2)), hold=True),
+    )
+    body = trading.day.body(trading.share, product="MIS", price=trading.at(0), plan=trading.on_share(root))
+    answer = await trading.day.place(body, dry_run=True)
+    assert answer.status == 200, answer.body
+    (request,) = answer.body["requests"]
+    assert (request["path"], request["order"]["quantity"]) == ("root.children.0", 5)
+    assert [child["path"] for child in answer.body["plan"]["children"]] == ["root.children.0", "root.children.1"]
+    assert trading.messages() == []
+    assert (await open_parents(trading.day.store))["parents"] == []
+
+
+async def test_pieces_that_have_gone_are_not_sent_again_after_a_restart(day, autojump_clock):
+    with trio.fail_after(86_400):
+        async with day.market():
+            root = order(quantity=40, price=Marketable(), execution=Twap(slices=4, over_minutes=D(4)))
+            async with day.service(quotes=True):
+                trading = Trading(day)
+                await trading.move(0)
+                answer = await trading.place(root)
+                await trading.until_messages(2, 100)
+                await trio.sleep(5)
+            async with day.service(quotes=True):
+                trading.quotes = day.quotes.follow([trading.share.instrument_id])
+                await trading.until(answer, "completed", seconds=400)
+                assert trading.messages() == [("place", "BUY", 10, "LIMIT")] * 4

@@ -151,7 +151,7 @@ def running(nursery, autojump_clock):
         feed = Feed(
             codec=codec, number=0, always=True, watch=watch, listings={}, login=logins,
             caller=Caller(transport, gate, clock), transport=transport, clock=clock, events=events,
-            spread=random.Random(1),
+            spread=random.Random(1), account=None,
         )  # fmt: skip
         nursery.start_soon(feed.run)
         return SimpleNamespace(codec=codec, events=events, logins=logins, streams=streams)
