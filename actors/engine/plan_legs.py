@@ -1,6 +1,7 @@
 """Between a plan's machine and what is stored and sent: legs as the machine sees them, orders as a broker is sought for. Pure."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import attrs
 
@@ -17,7 +18,7 @@ from onebroker.config.vocabulary import OrderType, Side, Validity
 class Refusals:
     """What brokers have refused of one leg, since this actor began."""
 
-    change: tuple[int, object, object] | None = None
+    change: tuple[int, Decimal | None, Decimal | None] | None = None
     """(quantity, price, trigger) of the change refused last."""
     cancels: int = 0
     cancelled_at: float = 0.0
@@ -48,7 +49,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool) -> L
         sent_at=leg.sent_at,
         moved_at=leg.moved_at,
         changes=leg.modifies,
-        refused=refused.change,  # type: ignore[arg-type]
+        refused=refused.change,
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,
         busy=busy,

@@ -46,6 +46,7 @@ from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord, ParentState
 from onebroker.actors.engine.rows import row_of
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox
+from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.records import OrderRow
@@ -58,12 +59,13 @@ from onebroker.config.vocabulary import Outcome
 
 UNSENT_SECONDS = 1.0
 """How long a change or cancel that could not leave is left alone."""
-WAIT_FOR_ROOM_SECONDS = 10.0
+ROOM_SECONDS = 5.0
+"""How long a change or cancel waits for room (order-engine 4.5); then the next look works it out anew, so that what leaves is never
+what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
 LOOK_SECONDS = 2.0
 """A look takes far less; a caller waits no longer for one."""
 KEEP_SECONDS = 1.0
 """How often what a rule remembers of the market is kept (order-engine row 6)."""
-EXITS_WAIT_SECONDS = 3_600.0
 
 
 class PlanParentActor(ParentActor):
@@ -135,7 +137,7 @@ class PlanParentActor(ParentActor):
                 with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
                     await self._news.wait()
 
-    async def _hear_quotes(self, follower) -> None:  # type: ignore[no-untyped-def]
+    async def _hear_quotes(self, follower: Follower) -> None:
         async for _ in follower:
             self._news.set()
 
@@ -247,8 +249,7 @@ class PlanParentActor(ParentActor):
             elif isinstance(done, NotPlaced):
                 self._refuse_part(new, done.answer)
             else:
-                newest = self._record.legs[-1].leg_id
-                self._results.setdefault(newest, done)
+                self._results[done.leg_id] = done.sent
         finally:
             self._under_way -= 1
             self._news.set()
@@ -284,9 +285,8 @@ class PlanParentActor(ParentActor):
             part = next(one for one in walk(self._root) if one.path == leg.part)
             exit = isinstance(part, OrderPart) and part.is_exit
             priority = Priority.EXIT if exit or action.reduces else Priority.MOVE
-            wait = EXITS_WAIT_SECONDS if exit or action.reduces else WAIT_FOR_ROOM_SECONDS
             target = self._changing.target(leg, row)
-            sent = await self._changing.modify(leg, target, change, priority, self._clock.monotonic() + wait)
+            sent = await self._changing.modify(leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS)
             self._note_change(leg_id, action, change, sent)
         except Refusal:
             self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
@@ -314,7 +314,7 @@ class PlanParentActor(ParentActor):
             row = self._row(leg)
             if row is None or leg.state.final:
                 return
-            deadline = self._clock.monotonic() + EXITS_WAIT_SECONDS
+            deadline = self._clock.monotonic() + ROOM_SECONDS
             sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
             if sent.answer.outcome is Outcome.REJECTED:
                 before = self._refusals.get(leg_id, Refusals())

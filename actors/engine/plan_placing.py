@@ -1,7 +1,7 @@
 """Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
 parent's actor, beside `cancelling` and `changing`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -30,12 +30,25 @@ SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING}
 
 
 @attrs.frozen
+class Placed:
+    """What became of a leg's message."""
+
+    leg_id: str
+    sent: Sent
+
+
+@attrs.frozen
 class NotPlaced:
     """A leg was not sent."""
 
     answer: EngineAnswer
     passes: bool = False
     """Whether that is about the moment, not about the order: no room, or no store to write it ahead."""
+
+
+def next_number(leg_ids: Iterable[str]) -> int:
+    """Return the running number of a plan's next leg. Not their count: an attempt that was never written has used one up."""
+    return max((int(leg_id.rpartition(".")[2]) for leg_id in leg_ids), default=-1) + 1
 
 
 class Placing:
@@ -59,9 +72,9 @@ class Placing:
         self._is_sent = is_sent
         self.under_way: list[NewLeg] = []
         """Orders that have no leg yet."""
-        self._number = len(recorder.record.legs)
+        self._number = next_number(leg.leg_id for leg in recorder.record.legs)
 
-    async def place(self, new: NewLeg, deadline: float | None) -> Sent | NotPlaced:
+    async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced:
         """Place one leg; `deadline` in monotonic seconds for the first ones, whose caller waits.
 
         The order stands in `under_way` until its leg is in the record or it was refused.
@@ -132,7 +145,7 @@ class Placing:
         self._doors.legs.note(self._recorder.record, leg)
         return None
 
-    async def _send(self, planned: Planned) -> Sent:
+    async def _send(self, planned: Planned) -> Placed:
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
         with self._traffic.message(leg_id):
             sent = await send_once(
@@ -149,4 +162,4 @@ class Placing:
             self._is_sent(leg_id)
             self._leg_changed(leg_sent(leg, sent.answer, self._clock.epoch()))
             await self._recorder.write()  # the result is recorded before the caller hears it
-        return sent
+        return Placed(leg_id, sent)

@@ -9,6 +9,7 @@ import trio
 from onebroker.actors.engine.plan.executions import Twap
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rule, SequencePart
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
+from onebroker.actors.engine.plan_placing import next_number
 from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.faults import FaultKind
@@ -185,7 +186,7 @@ async def test_without_a_quote_a_market_order_is_refused_and_nothing_is_sent(tra
     assert answer.status == 409
     assert answer.body["error"].endswith("could not be priced and nothing was sent")
     assert trading.messages() == []
-    assert (await trading.parent(answer))["state"] == "rejected"
+    await trading.until(answer, "rejected")
 
 
 async def test_a_restart_goes_on_where_the_plan_stood_and_sends_nothing_twice(day, autojump_clock):
@@ -410,3 +411,43 @@ async def test_pieces_that_have_gone_are_not_sent_again_after_a_restart(day, aut
                 trading.quotes = day.quotes.follow([trading.share.instrument_id])
                 await trading.until(answer, "completed", seconds=400)
                 assert trading.messages() == [("place", "BUY", 10, "LIMIT")] * 4
+
+
+async def test_a_leg_of_after_a_restart_takes_no_place_of_an_older_one(day, autojump_clock):
+    """An attempt that could not be written ahead uses up a number, so numbers may run ahead of the count of legs."""
+    with trio.fail_after(86_400):
+        async with day.market():
+            async with day.service(quotes=True):
+                trading = Trading(day)
+                await trading.move(0)
+                fallen = PriceAt(instrument_id="I", level=trading.at(-2), direction=Direction.BELOW)
+                risen = PriceAt(instrument_id="I", level=trading.at(2), direction=Direction.ABOVE)
+                root = together(
+                    "root",
+                    order("root.children.0", "SELL", 5, Fixed(trading.at(9)), when=fallen, is_exit=True),
+                    order("root.children.1", "SELL", 6, Fixed(trading.at(8)), when=risen, is_exit=True),
+                )
+                answer = await trading.place(root)
+                day.store.fail_with(StoreError("connection refused"))
+                await trading.move(-3)
+                await trio.sleep(0.5)  # one attempt fails; the next is a second later
+                day.store.come_back()
+                await trading.until_messages(1)
+                parent = await trading.until(answer, "working", "root.children.0")
+                assert parent["legs"][0]["leg_id"].endswith(".1"), "no number was used up"
+                await trio.sleep(5)
+            async with day.service(quotes=True):
+                trading.quotes = day.quotes.follow([trading.share.instrument_id])
+                await trading.move(3)
+                await trading.until_messages(2)
+                await trading.until(answer, "working", "root.children.1")
+                await trio.sleep(5)
+                parent = await trading.parent(answer)
+                assert sorted(leg["quantity"] for leg in parent["legs"]) == [5, 6]
+                tags = [message["tag"] for message in trading.day.ledger()["messages"]]
+                assert len(tags) == len(set(tags)) == 2
+
+
+def test_the_number_of_a_new_leg_is_past_all_that_there_are():
+    assert next_number([]) == 0
+    assert next_number(["p.0", "p.2"]) == 3
