@@ -28,7 +28,8 @@ from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.index import Legs
 from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.loss_watch import LossWatch
-from onebroker.actors.engine.messages import EngineMessage, EngineStatus, Place
+from onebroker.actors.engine.messages import EndExits, EngineMessage, EngineStatus, Place
+from onebroker.actors.engine.past_volumes import StoredVolumes
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill import BackfillProgress
@@ -155,6 +156,8 @@ class Tree:
     brokers: Mapping[str, InService]
     sessions: Mapping[str, SessionDoor]
     engine_status: Published[EngineStatus]
+    legs: Legs
+    """Whose an order is."""
     loss: Published[DayLoss]
     """The day's loss and whether new orders are refused for it."""
     engine: Address[EngineMessage]
@@ -163,6 +166,7 @@ class Tree:
     parents: Changes[str, ParentRecord]
     """The engine's parents as they change; for one reader."""
     desk: Address[DeskMessage]
+    calendar: Calendar
 
 
 class _Planting:
@@ -215,6 +219,7 @@ class _Planting:
             catalogue=self._catalogue,
             calendar=inputs.calendar,
             clock=inputs.clock,
+            usable_seconds=inputs.settings.engine.quote_usable_seconds,
         )
         self._loss = Published(DayLoss(limit=inputs.settings.engine.daily_loss_limit))
         self._engine_doors = EngineDoors(
@@ -229,9 +234,11 @@ class _Planting:
             owner=inputs.owner,
             excluded_brokers=frozenset(inputs.settings.engine.excluded_brokers),
             intraday_cutoffs={code: broker.intraday_cutoff for code, broker in inputs.settings.brokers.items()},
+            modifies_per_order={code: broker.modifies_per_order for code, broker in inputs.settings.brokers.items()},
             charges=inputs.charges,
             funds=self._documents["funds"],
             loss=self._loss,
+            volumes=StoredVolumes(inputs.history),
         )
 
     def children(self) -> Iterator[Child]:
@@ -277,9 +284,11 @@ class _Planting:
             brokers=self._inputs.brokers,
             sessions=self._sessions,
             engine_status=self._engine_status,
+            legs=self._legs,
             loss=self._loss,
             engine=self._engine_box.address,
             intent_waits=self._intent_waits,
+            calendar=self._inputs.calendar,
             parents=self._engine_doors.parents,
             desk=self._desk_box.address,
         )
@@ -407,6 +416,8 @@ class _Planting:
 
     def _intent_waits(self, intent_id: str) -> bool:
         def is_it(message: EngineMessage) -> bool:
+            if isinstance(message, EndExits):
+                return False
             return (message.intent_id if isinstance(message, Place) else message.intent.intent_id) == intent_id
 
         return intent_id in self._engine_doors.in_hand or self._engine_box.holds(is_it)

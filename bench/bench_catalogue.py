@@ -1,7 +1,8 @@
 """The daily catalogue build at full size: ten brokers' instrument files in their real formats, as the service goes about it.
 
-A real catalogue actor fetches the files from a transport that reads them from disk, keeps them for its worker process, lets that
-build, maps what it wrote and swaps the snapshot; then a client process asks for 100,000 instruments in one POST. All the time the loop
+A real catalogue actor fetches the files over the service's own transport (TLS, packed where its requests accept that) from a server
+in another process (`bench.file_server`), keeps them for its worker process, lets that build, maps what it wrote and swaps the
+snapshot; then a client process asks for 100,000 instruments in one POST. All the time the loop
 is watched (`bench.loop_watch`), its garbage collector being set as the service's. Beside the build, before and after, in a process of its own as well: a bare polars parse of the same files (`bench.bare_parse`). Ratios
 are also given for processor seconds, which other programs on the machine disturb less. The files are made anew in a temporary
 folder (`bench.instrument_files`, not measured) unless --files names a folder that holds some.
@@ -17,13 +18,16 @@ import json
 import os
 import platform
 import resource
+import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import date
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,6 +35,7 @@ import attrs
 import trio
 
 from bench.asked_details import serve_instruments
+from bench.file_server import CERTIFICATE
 from bench.instrument_files import ROWS, files_in
 from bench.loop_watch import LoopWatch
 from onebroker.actors.catalogue.actor import CatalogueActor
@@ -48,7 +53,8 @@ from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.broker import Access, Broker, Registry
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import NotSent, StreamAddress, WireRequest, WireResponse
-from onebroker.brokers.transport.interface import FrameStream
+from onebroker.brokers.transport.interface import FrameStream, Transport
+from onebroker.brokers.transport.network import open_transport
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.http.collector import settle_collector
@@ -62,23 +68,33 @@ PACKAGES = ("trio", "polars", "msgspec")
 MB = 1024.0
 
 
-class DiskTransport:
-    """Answers every address with the file that was made for it."""
+class NearTransport:
+    """The service's transport, to a server on this machine in the place of all brokers' hosts."""
 
-    def __init__(self, files: Mapping[str, Path]) -> None:
+    def __init__(self, transport: Transport, files: Mapping[str, str], port: int) -> None:
+        self._transport = transport
         self._files = files
+        self._port = port
 
     async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
-        path = self._files.get(request.url)
-        if path is None:
-            return WireResponse(status=404)
-        return WireResponse(status=200, body=await trio.to_thread.run_sync(path.read_bytes))
+        near = f"https://127.0.0.1:{self._port}/{self._files.get(request.url, 'missing')}"
+        return await self._transport.send(attrs.evolve(request, url=near), timeout_seconds)
 
     async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
         raise NotSent("there are no streams here")
 
     async def aclose(self) -> None:
-        """There is nothing open."""
+        """Who opened the transport closes it."""
+
+
+@asynccontextmanager
+async def _serving(folder: Path) -> AsyncIterator[int]:
+    """Serve the files in a process of its own; give its port."""
+    async with trio.open_nursery() as nursery:
+        command = [sys.executable, "-m", "bench.file_server", str(folder)]
+        server = await nursery.start(partial(trio.run_process, command, stdout=subprocess.PIPE, check=False))
+        yield int(await server.stdout.receive_some())
+        server.terminate()
 
 
 class TimedBuilder(ProcessBuilder):
@@ -87,11 +103,20 @@ class TimedBuilder(ProcessBuilder):
     def __init__(self, folder: Path, watch: LoopWatch) -> None:
         super().__init__(folder)
         self._watch = watch
-        self.build_seconds = self.load_seconds = 0.0
+        self._began, self._cpu_began = time.perf_counter(), time.thread_time()
+        self.fetch_seconds = self.fetch_cpu_seconds = self.build_seconds = self.load_seconds = 0.0
+        self.fetch_stalls: dict[str, object] = {}
         self.build_stalls: dict[str, object] = {}
+
+    async def begin(self) -> None:
+        self._began, self._cpu_began = time.perf_counter(), time.thread_time()
+        self._watch.lap()
+        await super().begin()
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         began = time.perf_counter()
+        self.fetch_seconds, self.fetch_cpu_seconds = began - self._began, time.thread_time() - self._cpu_began
+        self.fetch_stalls = self._watch.lap()
         report = await super().build(downloads, output, unlisted)
         self.build_seconds = time.perf_counter() - began
         self.build_stalls = self._watch.lap()
@@ -132,16 +157,16 @@ def _access(broker: Broker) -> Access:
     return Access(endpoints=broker.endpoints, credentials={}, login=None)
 
 
-def _addresses(registry: Registry, folder: Path, clock: Clock) -> dict[str, Path]:
-    """Return the address of every file a codec asks for -> the file."""
-    found: dict[str, Path] = {}
+def _addresses(registry: Registry, folder: Path, clock: Clock) -> dict[str, str]:
+    """Return the address of every file a codec asks for -> the name of the file made for it."""
+    found: dict[str, str] = {}
     for code, paths in files_in(folder).items():
         flow = registry[code].instruments.file_requests(_access(registry[code]), clock.now())
         request = next(flow)
         for path in paths[:-1]:
-            found[request.url] = path
+            found[request.url] = path.name
             request = flow.send(WireResponse(status=200))
-        found[request.url] = paths[-1]
+        found[request.url] = paths[-1].name
         flow.close()
     return found
 
@@ -164,6 +189,25 @@ async def _build(
     folder: Path, data: Path, published: Published[CatalogueState], watch: LoopWatch
 ) -> list[dict[str, object]]:
     registry, clock, builder = build_registry(), Clock(), TimedBuilder(data, watch)
+    addresses = _addresses(registry, folder, clock)
+    async with (
+        _serving(folder) as port,
+        open_transport(clock, ssl_context=ssl.create_default_context(cafile=CERTIFICATE)) as network,
+    ):
+        transport = NearTransport(network, addresses, port)
+        return await _built(registry, transport, builder, clock, data, published, watch)
+
+
+async def _built(
+    registry: Registry,
+    transport: Transport,
+    builder: "TimedBuilder",
+    clock: Clock,
+    data: Path,
+    published: Published[CatalogueState],
+    watch: LoopWatch,
+) -> list[dict[str, object]]:
+    """Have a catalogue actor fetch, build and publish, once."""
     mailbox: Mailbox[CatalogueMessage] = open_mailbox("the catalogue", capacity=8)
     actor = CatalogueActor(
         mailbox=mailbox, published=published,
@@ -172,8 +216,7 @@ async def _build(
             code: Source(broker=broker, access=_access(broker), view=Published(SessionView(broker=code)))
             for code, broker in registry.items()
         },
-        transport=DiskTransport(_addresses(registry, folder, clock)), durable=MemoryDurable(), builder=builder, clock=clock,
-        calendar=always_open(), folder=data,
+        transport=transport, durable=MemoryDurable(), builder=builder, clock=clock, calendar=always_open(), folder=data,
     )  # fmt: skip
     before, memory = Spent.now(), resident()
     watch.lap()
@@ -201,7 +244,13 @@ async def _build(
         "resident_after_mb": resident()["VmRSS"],
         "not_of_files_after_mb": resident()["RssAnon"],
     }
-    return [build, {"what": "opening and swapping", "seconds": round(builder.load_seconds, 3), **stalls}]
+    fetched = {
+        "what": "fetching",
+        "seconds": round(builder.fetch_seconds, 3),
+        "loop_cpu_s": round(builder.fetch_cpu_seconds, 2),
+        **builder.fetch_stalls,
+    }
+    return [fetched, build, {"what": "opening and swapping", "seconds": round(builder.load_seconds, 3), **stalls}]
 
 
 async def _ask(count: int, data: Path, published: Published[CatalogueState], watch: LoopWatch) -> dict[str, object]:
@@ -249,7 +298,7 @@ async def _measure(folder: Path) -> list[dict[str, object]]:
         watch.start(nursery)
         with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as data:
             first = await _parse(folder, watch)
-            build, opened = await _build(folder, Path(data), published, watch)
+            fetched, build, opened = await _build(folder, Path(data), published, watch)
             second = await _parse(folder, watch)
             asked = await _ask(ASKED, Path(data), published, watch)
             build |= _read(published.value.latest)
@@ -257,7 +306,7 @@ async def _measure(folder: Path) -> list[dict[str, object]]:
     for figure in ("seconds", "cpu_s"):
         parses = [float(str(parse[figure])) for parse in (first, second)]
         build[f"ratio_{figure}"] = round(float(str(build[figure])) / statistics.mean(parses), 2)
-    return [first, build, opened, second, asked]
+    return [first, fetched, build, opened, second, asked]
 
 
 def _report(folder: Path, rows: int) -> None:

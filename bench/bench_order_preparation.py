@@ -7,6 +7,10 @@ sockets) runs on the real clock, once over the store in memory and once over an 
 figure holds waiting for room. The simulated market moves twice a second on the same loop: the slowest figures hold its steps too,
 and a service on its own is a little faster than they say.
 
+Beside it, in the same run, Zerodha's official SDK places the same kind of order at the simulator in another process
+(`sdk_place_driver.py`): from its call to its first bytes leaving, and its whole call. It checks nothing, chooses no broker, keeps no
+limit and writes nothing down.
+
     python -m bench.bench_order_preparation [--orders 200]
 """
 
@@ -15,6 +19,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -30,6 +35,7 @@ from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import IST, Clock
 from tests.actors.conftest import Day
 
+ROOT = Path(__file__).resolve().parents[1]
 PACE_SECONDS = 0.15
 """Between two orders: below 10 a second and, over two brokers, below 200 a minute each."""
 WARM_UP_ORDERS = 5
@@ -59,15 +65,56 @@ async def _measure(kind: str, orders: int) -> dict[str, object]:
         await stack.enter_async_context(day.market())
         await stack.enter_async_context(day.service())
         took = [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
-    cuts = statistics.quantiles([milliseconds for _, milliseconds in took], n=100)
+    brokers = ",".join(sorted({broker for broker, _ in took}))
+    return _row(f"ours, {kind}", brokers, [milliseconds for _, milliseconds in took])
+
+
+def _row(what: str, brokers: str, milliseconds: list[float]) -> dict[str, object]:
+    cuts = statistics.quantiles(milliseconds, n=100)
     return {
-        "store": kind,
-        "orders": len(took),
-        "brokers": ",".join(sorted({broker for broker, _ in took})),
+        "what": what,
+        "orders": len(milliseconds),
+        "brokers": brokers,
         "p50_ms": round(cuts[49], 3),
         "p90_ms": round(cuts[89], 3),
         "p99_ms": round(cuts[98], 3),
     }
+
+
+def _sdk(orders: int) -> list[dict[str, object]]:
+    """Return the figures of the SDK's calls, placed at a simulator of its own."""
+    python = ROOT / ".sdk" / "others" / "bin" / "python"
+    if not python.exists():
+        raise SystemExit(".sdk/others is missing: run `python tests/sdk/install.py`")
+    with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as folder:
+        command = ["-m", "onebroker.brokers.simulator", "--brokers", "zerodha", "--data-dir", folder, "--instruments", "300"]
+        with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as simulator:
+            try:
+                line = _line_of(simulator)
+                done = subprocess.run(
+                    [python, "-W", "ignore", ROOT / "tests/sdk/runner.py", ROOT / "bench/sdk_place_driver.py"],
+                    input=json.dumps({**line, "orders": orders}) + "\n",
+                    capture_output=True,
+                    text=True,
+                    timeout=600,
+                    check=True,
+                )
+            finally:
+                simulator.terminate()
+    took = json.loads(done.stdout.splitlines()[-1])
+    return [_row("SDK, to its bytes", "zerodha", took["preparing"]), _row("SDK, whole call", "zerodha", took["whole"])]
+
+
+def _line_of(simulator: "subprocess.Popen[str]") -> dict[str, object]:
+    """Read the simulator's lines up to `ready`; return its broker's."""
+    assert simulator.stdout is not None
+    found: dict[str, object] = {}
+    for text in simulator.stdout:
+        if text.strip() == "ready":
+            break
+        values = json.loads(text) if text.startswith("{") else {}
+        found = values if "broker" in values else found
+    return found
 
 
 async def _place(day: Day, number: int) -> tuple[str, float]:
@@ -89,9 +136,10 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=200, help="orders over each store")
     options = parser.parse_args()
     rows = [trio.run(_measure, kind, options.orders, strict_exception_groups=True) for kind in ("memory", "redis")]
-    print("".join(f"{name:>17}" for name in rows[0]))
+    rows += _sdk(options.orders)
+    print("".join(f"{name:>20}" for name in rows[0]))
     for row in rows:
-        print("".join(f"{value!s:>17}" for value in row.values()))
+        print("".join(f"{value!s:>20}" for value in row.values()))
     machine = {
         "python": sys.version.split()[0],
         "system": platform.platform(),

@@ -169,12 +169,19 @@ class OrderAnswer:
     status_message: str | None
     broker_response: object
     """Decoded JSON, or the first 300 characters of the body."""
+    exchange_order_id: str | None = None
+    """The exchange's number, where the answer names it."""
+    token: str | None = None
+    """The tag of the order, where the answer repeats it."""
     session_dead: bool = False
     rate_limited: bool = False
 
 
 class OrderCodec(Protocol):
-    """place_request and modify_request raise `NotSendable` for what cannot be said in the broker's words."""
+    """place_request and modify_request raise `NotSendable` for what cannot be said in the broker's words.
+
+    Every request says which order it is about (`order_messages.about_new`, `about_standing`).
+    """
 
     def place_request(self, access: Access, ticket: OrderTicket, now: datetime) -> WireRequest: ...
 
@@ -183,7 +190,11 @@ class OrderCodec(Protocol):
     def cancel_request(self, access: Access, row: OrderRow, now: datetime) -> WireRequest: ...
 
     def parse_order_answer(self, response: WireResponse) -> OrderAnswer:
-        """Read the answer to a place, modify or cancel; never raises."""
+        """Read the answer to a place, modify or cancel; never raises.
+
+        Says what the answer says, with the names that stand in it; whether it answers what was asked, `order_messages.answer_to`
+        tells, through which every answer is read.
+        """
 
 
 class BookCodec(Protocol):
@@ -200,6 +211,34 @@ class BookCodec(Protocol):
     def trade_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
     def parse_trades(self, responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]: ...
+
+
+@attrs.frozen(kw_only=True)
+class TokenQuestion:
+    """Which order is asked for: one that was sent with our token and has not been seen since."""
+
+    token: str
+    instrument_token: str
+    """`Listing.broker_token`."""
+    segment: str
+    """Stored form, such as `nse_equities`."""
+
+
+@attrs.frozen
+class FoundByToken:
+    """The broker has the order."""
+
+    order_id: str | None
+    """None where the answer names it by the exchange's number only."""
+
+
+class TokenCodec(Protocol):
+    """Asks for one order by our token; a module of a broker that can be asked so."""
+
+    def token_request(self, access: Access, question: TokenQuestion, now: datetime) -> WireRequest: ...
+
+    def parse_token(self, response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
+        """Return the order with that token; None on a clear answer that there is none. Whatever else says nothing, and raises."""
 
 
 class PortfolioCodec(Protocol):
@@ -243,6 +282,7 @@ class InstrumentCodec(Protocol):
     def file_requests(self, access: Access, now: datetime) -> ReadFlow:
         """The calls for the broker's files. Raises KeyError (by `Access.token`) where they need a login and there is none.
 
+        The body of a call of kind FILE is kept without being shown to the flow; one that it has to look into is of another kind.
         A call that failed is answered by one without a body, and the flow goes on with the next file; a flow that needs that
         answer raises BadAnswer.
         """
@@ -340,7 +380,9 @@ class Capabilities:
     modifiable: frozenset[str]
     """Of price, trigger_price, quantity, order_type, validity, disclosed_quantity; others answer 501."""
     asked_by_token: bool
-    """Whether an order can be asked for by our token (order-engine 2.4)."""
+    """Whether an order can be asked for by our token (order-engine 2.4): then `Broker.by_token` says how."""
+    order_time_seconds: int = 1
+    """The fineness in which its books write when an order was placed."""
     refused_in_derivatives: frozenset[str] = frozenset()
     """Order types of `order_types` that it does not take for futures and options."""
 
@@ -390,6 +432,8 @@ class Broker:
     feed_carries_orders: bool
     quotes_first_on: frozenset[str] = frozenset()
     """Exchanges whose priority list of REST quotes names it (architecture 13)."""
+    by_token: TokenCodec | None = None
+    """None where an order cannot be asked for by our token."""
     account_field: AccountField | None = None
     """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
     event_account_field: AccountField | None = None

@@ -121,6 +121,11 @@ def milliseconds(value: object) -> float | None:
 # --- rows --------------------------------------------------------------------------------------------------------------
 
 
+def same_token(tag: object, token: str) -> bool:
+    """Tell whether a broker's tag is our token, which is compared without case."""
+    return (text(tag) or "").lower() == token.lower()
+
+
 def row_of(value: object) -> dict[str, object]:
     """Return a row of an answer; raise `BadAnswer` when it is no object."""
     if not isinstance(value, dict):

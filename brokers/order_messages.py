@@ -1,14 +1,27 @@
-"""What the order messages of all brokers have in common: quantities in the broker's units, and the answer as we keep it.
+"""What the order messages of all brokers have in common: quantities in the broker's units, the answer as we keep it, and
+whether it answers what was asked.
 
 Which answers are a clear no, and where the order id stands, each broker's `orders.py` knows.
 """
 
 import re
+from collections.abc import Container
 from decimal import Decimal
 
-from onebroker.brokers.broker import OrderAnswer
-from onebroker.brokers.records import Listing
-from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind, WireResponse
+import attrs
+
+from onebroker.brokers.broker import OrderAnswer, OrderCodec, OrderTicket
+from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.requests import (
+    BadAnswer,
+    BrokerRefusal,
+    NotSendable,
+    OrderNames,
+    RefusalKind,
+    WireRequest,
+    WireResponse,
+)
+from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import OrderType, Outcome
 
 _BODY_CHARACTERS = 300
@@ -44,6 +57,64 @@ def check_prices(order_type: OrderType, price: Decimal | None, trigger_price: De
         raise NotSendable(f"a {order_type} order needs a trigger price")
 
 
+def about_new(ticket: OrderTicket, request: WireRequest) -> WireRequest:
+    """Return the request that places an order, marked as being about it."""
+    return attrs.evolve(request, about=OrderNames(token=ticket.token or None))
+
+
+def about_standing(row: OrderRow, request: WireRequest) -> WireRequest:
+    """Return the request that changes or cancels an order, marked as being about it."""
+    return attrs.evolve(request, about=OrderNames(order_id=row.order_id, exchange_order_id=row.exchange_order_id))
+
+
+def answer_to(
+    orders: OrderCodec, request: WireRequest, response: WireResponse, *, known: Container[str] = ()
+) -> OrderAnswer:
+    """Read the answer to an order message; one about another order than `request` is UNKNOWN, whatever it says of that one.
+
+    `known`: the order ids that the broker had shown before the request left; none of them can be a new order's. Never raises.
+    """
+    answer = orders.parse_order_answer(response)
+    why = _about_another(request.about, answer, known)
+    if why is None:
+        return answer
+    return attrs.evolve(answer, outcome=Outcome.UNKNOWN, order_id=None, status_message=why)
+
+
+def _about_another(asked: OrderNames, answer: OrderAnswer, known: Container[str]) -> str | None:
+    """Return what shows that an answer is about another order; None when nothing does: brokers leave names out."""
+    if asked.token is not None:
+        if answer.token is not None and not _same(asked.token, answer.token):
+            return texts.answer_of_another_tag(answer.token, asked.token)
+        if answer.order_id is not None and answer.order_id in known:
+            return texts.answer_of_older_order(answer.order_id)
+        return None
+    # The exchange's number is what such a broker is asked by, and its own number may change (5paisa's stop orders).
+    if asked.exchange_order_id is not None and answer.exchange_order_id is not None:
+        asked_id, told_id = asked.exchange_order_id, answer.exchange_order_id
+    elif asked.order_id is not None and answer.order_id is not None:
+        asked_id, told_id = asked.order_id, answer.order_id
+    else:
+        return None
+    return None if _same_order(asked_id, told_id) else texts.answer_of_another_order(told_id, asked_id)
+
+
+def _same_order(asked: str, told: str) -> bool:
+    """Compare two order ids. What follows a hyphen names a leg of the order before it (Fyers' `-BO-1`), and may be left out."""
+    if _same(asked, told):
+        return True
+    (order, _, leg), (told_order, _, told_leg) = asked.partition("-"), told.partition("-")
+    return _same(order, told_order) and not (leg and told_leg)
+
+
+def _same(asked: str, told: str) -> bool:
+    """Compare as brokers write: case and padding do not count, nor do the leading zeros that a number loses."""
+    asked, told = asked.strip().casefold(), told.strip().casefold()
+    if asked.isdecimal() and told.isdecimal():
+        return asked.lstrip("0") == told.lstrip("0")
+    return asked == told
+
+
 def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> OrderAnswer:
     """Return the answer a refusal is: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10).
 
@@ -61,13 +132,17 @@ def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> 
     )
 
 
-def not_refused(order_id: str | None, response: WireResponse) -> OrderAnswer:
-    """Return the answer of a broker that did not refuse: ACCEPTED with an order id, UNKNOWN without."""
+def not_refused(order_id: str | None, response: WireResponse, *, token: str | None = None) -> OrderAnswer:
+    """Return the answer of a broker that did not refuse: ACCEPTED with an order id, UNKNOWN without.
+
+    `token` is the tag, where the answer repeats it.
+    """
     return OrderAnswer(
         outcome=Outcome.UNKNOWN if order_id is None else Outcome.ACCEPTED,
         order_id=order_id,
         status_message=None,
         broker_response=_shown(response),
+        token=token,
     )
 
 

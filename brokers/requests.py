@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
+from typing import Protocol, Self
 
 import attrs
 import msgspec
@@ -19,7 +19,29 @@ class CallKind(StrEnum):
     HISTORY = "history"
     LOGIN = "login"
     FILE = "file"
-    """Instrument dumps: large, slow, not counted."""
+    """Instrument dumps: large, slow, not counted. Who asked for one may not see its body: it goes to the disk as it comes."""
+
+
+class BodySink(Protocol):
+    """Takes the body of an answer as it comes, so that a large file never lies in memory whole."""
+
+    async def take(self, piece: bytes) -> None:
+        """Take the next piece, decoded; the one after it is read only then. Lets other tasks run.
+
+        What went wrong is raised as a `BrokerError`, which ends the exchange and reaches its caller as it is.
+        """
+
+
+@attrs.frozen(kw_only=True)
+class OrderNames:
+    """By which names an order message speaks of its order, as the broker writes them; None = by none of that kind."""
+
+    order_id: str | None = None
+    """Of the order that is changed or cancelled; a new order has none yet."""
+    exchange_order_id: str | None = None
+    """The exchange's number of that order."""
+    token: str | None = None
+    """What a new order carries in the broker's tag field."""
 
 
 @attrs.frozen(kw_only=True)
@@ -36,12 +58,15 @@ class WireRequest:
     sign: Callable[[datetime], Mapping[str, str]] | None = attrs.field(default=None, repr=False, eq=False)
     """Makes the headers that hold the moment of sending (a signature with its time); asked when the request leaves, because it
     may have waited for room in the budget. Builders that are given `now` right before the send sign at once instead."""
+    about: OrderNames = attrs.field(factory=OrderNames, repr=False, eq=False)
+    """Which order an order message is about; does not leave. Its answer is held against it (`order_messages.answer_to`)."""
     version: str | None = None
     """Where given, the answer to an earlier request to the same URL with the same version may be used instead of asking again:
     an order's trades change only with its filled quantity."""
 
-    arrived: Callable[[int], None] | None = attrs.field(default=None, repr=False, eq=False)
-    """Told how many bytes of the answer's body have come, each time there are more: for who watches a large file."""
+    body_to: BodySink | None = attrs.field(default=None, repr=False, eq=False)
+    """Where the answer's body goes, whatever its status; the answer itself then comes without one. An exchange that fails has
+    given it a part."""
 
     def leaving(self, now: datetime) -> Self:
         """Return the request as it leaves at `now`: signed, where it is to be."""

@@ -28,7 +28,7 @@ def scaled(value: float, places: int) -> int:
     quick: float = value * 10**places
     if -_QUICK < quick < _QUICK and round(value, places) == value:
         return round(quick)  # written with no more decimals than that: off by far less than half a unit
-    return int(exact(value).scaleb(places).quantize(Decimal(1), ROUND_HALF_UP))
+    return int(exact(value).scaleb(places).to_integral_value(ROUND_HALF_UP))
 
 
 def unscaled(amount: int, places: int) -> float:

@@ -9,14 +9,9 @@ from onebroker.config.sections import BrokerSettings, EngineSettings, HistorySet
 UNSERVED: dict[str, frozenset[str]] = {
     "service": frozenset({"fast_lane"}),
     "history": frozenset(),
-    "engine": frozenset(
-        {
-            "marketable_limit_mode", "hold_limits", "hold_plain_limits", "quote_usable_seconds", "cancel_confirm_seconds",
-            "square_off", "pre_open_send_window", "closing_window_minutes",
-        }
-    ),
-    "brokers": frozenset({"modifies_per_order"}),
-}  # fmt: skip
+    "engine": frozenset(),
+    "brokers": frozenset(),
+}
 """Section -> keys."""
 
 _SECTIONS: dict[str, type] = {"service": ServiceSettings, "history": HistorySettings, "engine": EngineSettings}

@@ -1,5 +1,7 @@
 """From a running tree to the application's `Services`: what routes may read and ask, and what health shows."""
 
+from collections.abc import Mapping
+
 import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
@@ -12,6 +14,7 @@ from onebroker.actors.history.messages import LastLoad
 from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
+from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.settings import Settings
 from onebroker.http.collector import collector_metrics
@@ -50,6 +53,7 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, l
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
             "engine": lambda: attrs.asdict(tree.engine_status.value),
+            "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
@@ -74,6 +78,7 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, l
             brokers=tuple(tree.sessions),
             settings=settings.engine,
             catalogue=tree.catalogue,
+            calendar=tree.calendar,
             engine_status=tree.engine_status,
             engine=tree.engine,
             desk=tree.desk,
@@ -98,6 +103,15 @@ def broker_health(door: SessionDoor) -> dict[str, object]:
         "order_feed": None if door.broker.order_feed is None else _feed(view.order_feed),
         "room": None if view.room is None else attrs.asdict(view.room),
     }
+
+
+def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[str, object]]:
+    """Return what `/api/health` shows of today's orders that carry a token of the order engine which neither it nor the store
+    knows (order-engine K19): nothing is done to them."""
+    return [
+        {"broker": broker, "order_id": row.order_id, "token": token, "status": row.status}
+        for (broker, token), row in sorted(strangers.items())
+    ]
 
 
 def loss_health(state: DayLoss, now: float) -> dict[str, object] | None:

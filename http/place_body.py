@@ -18,7 +18,7 @@ from onebroker.actors.engine.messages import PlaceBody
 from onebroker.actors.engine.plan.reading.surroundings import World
 from onebroker.actors.engine.references.forms import References
 from onebroker.actors.engine.references.parsing import is_finite_number, parse_references
-from onebroker.actors.engine.synthetic import named_type, with_synthetic
+from onebroker.actors.engine.synthetic import Needs, named_type, needs_of, with_synthetic
 from onebroker.config.instruments import (
     ORDERABLE_SEGMENTS,
     SEGMENT_SHAPES,
@@ -57,15 +57,16 @@ class CheckedBody:
     """Everything that can be checked without the catalogue."""
 
     name: InstrumentName
-    transaction_type: str
-    product: str
-    order_type: OrderType
+    transaction_type: str | None
+    """This, product and order_type: None when the type takes them from its parts and the body leaves them out."""
+    product: str | None
+    order_type: OrderType | None
     validity: str
     quantity: int | None
-    """None = left to the quantity reference."""
+    """None = left to the quantity reference, the position or the parts."""
     disclosed_quantity: int
     price: Decimal | None
-    """None too when a price reference stands in its place."""
+    """None too when a price reference stands in its place, or the type works its price out."""
     trigger_price: Decimal | None
     references: References | None
     after_market: bool
@@ -80,13 +81,15 @@ def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tup
     Raises Refusal 400 with the spec's text.
     """
     _check_depth(body)
-    transaction_type = _word(body, "transaction_type", tuple(Side))
-    product = _word(body, "product", SENDABLE_PRODUCTS)
-    order_type = OrderType(_word(body, "order_type", tuple(OrderType)))
+    needs = needs_of(body.get("synthetic"))
+    transaction_type = _order_field(body, "transaction_type", tuple(Side), needs)
+    product = _order_field(body, "product", SENDABLE_PRODUCTS, needs)
+    order_word = _order_field(body, "order_type", tuple(OrderType), needs)
+    order_type = None if order_word is None else OrderType(order_word)
     validity = _word(body, "validity", SENDABLE_VALIDITIES, default=Validity.DAY)
-    quantity = _quantity(body)
+    quantity = _quantity(body, needs)
     disclosed = _disclosed(body, quantity)
-    price, trigger_price = _prices(body, order_type)
+    price, trigger_price = _prices(body, order_type, needs)
     checked = CheckedBody(
         transaction_type=transaction_type,
         product=product,
@@ -122,7 +125,7 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
         instrument=instrument,
         transaction_type=checked.transaction_type,
         product=checked.product,
-        order_type=checked.order_type.value,
+        order_type=None if checked.order_type is None else checked.order_type.value,
         validity=checked.validity,
         quantity=checked.quantity or 0,
         disclosed_quantity=checked.disclosed_quantity,
@@ -163,10 +166,16 @@ def _word(body: Mapping[str, Any], name: str, choices: tuple[str, ...], *, defau
     return word
 
 
-def _quantity(body: Mapping[str, Any]) -> int | None:
+def _order_field(body: Mapping[str, Any], name: str, choices: tuple[str, ...], needs: Needs) -> str | None:
+    if body.get(name) is None and not needs.order_fields:
+        return None
+    return _word(body, name, choices)
+
+
+def _quantity(body: Mapping[str, Any], needs: Needs) -> int | None:
     """Return the typed quantity; beside a quantity reference, which judges it by its kind, it may be left out."""
     value, referenced = body.get("quantity"), body.get("quantity_reference") is not None
-    if value is None and referenced:
+    if value is None and (referenced or not needs.quantity or not needs.order_fields):
         return None
     if value is None:
         raise Refusal(400, texts.QUANTITY_REQUIRED)
@@ -190,9 +199,15 @@ def _disclosed(body: Mapping[str, Any], quantity: int | None) -> int:
     return int(value)
 
 
-def _prices(body: Mapping[str, Any], order_type: OrderType) -> tuple[Decimal | None, Decimal | None]:
+def _prices(
+    body: Mapping[str, Any], order_type: OrderType | None, needs: Needs
+) -> tuple[Decimal | None, Decimal | None]:
     price, trigger = _number(body, "price"), _number(body, "trigger_price")
+    if order_type is None:
+        return price, trigger
     referenced = body.get("price_reference") is not None
+    if not needs.prices:
+        return _unused(body, order_type, price, trigger)
     if order_type.takes_price and price is None and not referenced:
         raise Refusal(400, texts.needs_price(order_type))
     if not order_type.takes_price and (price is not None or referenced):
@@ -202,6 +217,17 @@ def _prices(body: Mapping[str, Any], order_type: OrderType) -> tuple[Decimal | N
     if not order_type.takes_trigger and trigger is not None:
         raise Refusal(400, texts.takes_no_trigger(order_type))
     return (None if referenced else price), trigger
+
+
+def _unused(
+    body: Mapping[str, Any], order_type: OrderType, price: Decimal | None, trigger: Decimal | None
+) -> tuple[Decimal | None, Decimal | None]:
+    """The type works its prices out: what the order_type takes may be given or left out, anything else is refused as ever."""
+    if not order_type.takes_price and (price is not None or body.get("price_reference") is not None):
+        raise Refusal(400, texts.takes_no_price(order_type))
+    if not order_type.takes_trigger and trigger is not None:
+        raise Refusal(400, texts.takes_no_trigger(order_type))
+    return price, trigger
 
 
 def _number(body: Mapping[str, Any], name: str) -> Decimal | None:

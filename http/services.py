@@ -29,6 +29,7 @@ from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken
+from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
 from onebroker.http.metrics import MetricSource
@@ -43,6 +44,7 @@ class OrderServices:
     """Codes in service."""
     settings: EngineSettings
     catalogue: Published[CatalogueState]
+    calendar: Calendar
     engine_status: Published[EngineStatus]
     engine: Address[EngineMessage]
     desk: Address[DeskMessage]

@@ -6,24 +6,21 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import attrs
 import msgspec
 import trio
 
 from onebroker.actors.catalogue.build import build_catalogue
+from onebroker.actors.catalogue.incoming import Incoming, IncomingFile, IncomingMemory, Kept
 from onebroker.actors.catalogue.report import BuildJob, BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.table import open_table
 from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
-from onebroker.brokers.instrument_files import is_missing
 
 T = TypeVar("T")
-
-Kept: TypeAlias = bytes | Path
-"""A file's body between its download and the build: on disk, so that hundreds of megabytes never lie in the service's memory."""
 
 MOST_ERROR_CHARACTERS = 400
 CLEARING_SECONDS = 10.0
@@ -63,8 +60,8 @@ class Builder(Protocol):
     async def begin(self) -> None:
         """Make place for the files of one build. Raises OSError."""
 
-    async def keep(self, name: str, body: bytes) -> Kept:
-        """Keep a file's body until the build; `MISSING` stays what it is. Raises OSError."""
+    def incoming(self, name: str) -> Incoming:
+        """Return the place of one of these files, kept until the build."""
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         """Write the catalogue file, and the one of `unlisted` instruments. Raises BuildFailed."""
@@ -85,12 +82,8 @@ class ProcessBuilder:
     async def begin(self) -> None:
         await self.off_loop(self._make_place)
 
-    async def keep(self, name: str, body: bytes) -> Kept:
-        if is_missing(body):
-            return body
-        path = self._incoming / name
-        await self.off_loop(lambda: path.write_bytes(body))
-        return path
+    def incoming(self, name: str) -> Incoming:
+        return IncomingFile(self._incoming / name, self.off_loop)
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         try:
@@ -144,9 +137,8 @@ class InProcessBuilder:
     async def begin(self) -> None:
         await trio.lowlevel.checkpoint()
 
-    async def keep(self, name: str, body: bytes) -> Kept:
-        await trio.lowlevel.checkpoint()
-        return body
+    def incoming(self, name: str) -> Incoming:
+        return IncomingMemory()
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
         await trio.lowlevel.checkpoint()

@@ -1,22 +1,26 @@
 """Fetching the brokers' instrument files. A file that does not come costs what it holds; a broker none of whose files comes is
 lost to this build, and only it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import PurePosixPath
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import attrs
 import trio
 
-from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, Fetched, Kept
+from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, Fetched
+from onebroker.actors.catalogue.incoming import Incoming, Kept
 from onebroker.actors.catalogue.progress import ProgressKeeper
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Access, Broker, ReadFlow
 from onebroker.brokers.instrument_files import MISSING, is_missing
-from onebroker.brokers.requests import BrokerError, WireRequest, WireResponse
+from onebroker.brokers.requests import BrokerError, CallKind, WireRequest, WireResponse
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
+
+T = TypeVar("T")
 
 FILE_SECONDS = 180.0
 """For one file of some tens of megabytes."""
@@ -24,6 +28,8 @@ LOGIN_SECONDS = 30.0
 """How long a build waits for the login of a broker whose file needs one."""
 BROKER_SECONDS = 600.0
 """For all files of one broker: those that it has no time left for do not come, so that one slow host holds up nobody for long."""
+APART_SECONDS = 0.05
+"""Between the beginnings of two brokers: ten TLS handshakes in one turn of the loop would hold it up, each takes a millisecond."""
 ATTEMPTS = 2
 """A read of a file is repeated once (architecture 12)."""
 NO_ANSWER = 0
@@ -46,6 +52,43 @@ class NotAnswered(BrokerError):
     def __init__(self, status: int) -> None:
         super().__init__(f"its file was answered with HTTP {status}")
         self.status = status
+
+
+class NotKept(BrokerError):
+    """There is no place for a broker's files: no other attempt, and no other file, would help."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"its file cannot be kept: {error.strerror or error}")
+
+
+class _Arriving:
+    """One file as it comes: whoever watches the build is told, and each piece is kept. Raises NotKept."""
+
+    def __init__(self, incoming: Incoming, arrived: Callable[[int], None]) -> None:
+        self._incoming = incoming
+        self._arrived = arrived
+        self._bytes = 0
+
+    async def begin(self) -> None:
+        """Begin anew, for another attempt or because what came is no file."""
+        self._bytes = 0
+        self._arrived(0)
+        await _keeping(self._incoming.begin())
+
+    async def take(self, piece: bytes) -> None:
+        self._bytes += len(piece)
+        self._arrived(self._bytes)
+        await _keeping(self._incoming.take(piece))
+
+    async def kept(self) -> Kept:
+        return await _keeping(self._incoming.kept())
+
+
+async def _keeping(work: Awaitable[T]) -> T:
+    try:
+        return await work
+    except OSError as error:
+        raise NotKept(error) from error
 
 
 async def download(
@@ -74,6 +117,7 @@ async def download(
     async with trio.open_nursery() as nursery:
         for code, source in sources.items():
             nursery.start_soon(fetch, code, source)
+            await trio.sleep(APART_SECONDS)
     return Downloads(files=files, lost=lost, day=day)
 
 
@@ -119,8 +163,8 @@ class _BrokerDownload:
             request = next(flow)
             while True:
                 names.append(_name(request, names))
-                response = await self._one(request, names[-1], missing)
-                kept.append(await self._keep(f"{self._code}-{len(kept)}", response.body))
+                response, body = await self._one(request, f"{self._code}-{len(kept)}", names[-1], missing)
+                kept.append(body)
                 request = flow.send(response)
         except StopIteration:
             pass
@@ -130,44 +174,52 @@ class _BrokerDownload:
             raise BrokerError(next(iter(missing.values())))
         return Fetched(bodies=tuple(kept), names=tuple(names), missing=missing)
 
-    async def _keep(self, name: str, body: bytes) -> Kept:
+    async def _one(
+        self, request: WireRequest, place: str, name: str, missing: dict[str, str]
+    ) -> tuple[WireResponse, Kept]:
+        """Return the answer and its body, kept; `MISSING` for a file that did not come, which is put into `missing`."""
+        arriving = _Arriving(self._builder.incoming(place), self._keeper.arriving(self._code))
         try:
-            return await self._builder.keep(name, body)
-        except OSError as error:
-            raise BrokerError(f"its file cannot be kept: {error.strerror or error}") from error
-
-    async def _one(self, request: WireRequest, name: str, missing: dict[str, str]) -> WireResponse:
-        """Return the answer, or one without a body in the place of a file that did not come, which is put into `missing`."""
-        try:
-            response = await self._answer(request)
+            response = await self._answer(request, arriving)
+            kept = await arriving.kept()
+        except NotKept:
+            raise
         except BrokerError as error:
             missing[name] = str(error)
             status = error.status if isinstance(error, NotAnswered) else NO_ANSWER
-            return WireResponse(status=status, body=MISSING)
+            return WireResponse(status=status, body=MISSING), MISSING
         self._keeper.came(self._code)
-        return response
+        return response, kept
 
-    async def _answer(self, request: WireRequest) -> WireResponse:
-        arrived = self._keeper.arriving(self._code)
-        request = attrs.evolve(request, arrived=arrived)
+    async def _answer(self, request: WireRequest, arriving: _Arriving) -> WireResponse:
         for attempt in range(1, ATTEMPTS + 1):
-            arrived(0)
+            await arriving.begin()
             try:
-                seconds = min(FILE_SECONDS, self._ends - self._clock.monotonic())
-                if seconds <= 0:
-                    raise BrokerError(f"its files took longer than {BROKER_SECONDS:g} s")
-                response = await self._transport.send(request.leaving(self._clock.now()), seconds)
+                response = await self._attempt(request, arriving)
+            except NotKept:
+                raise
             except BrokerError:
                 if attempt == ATTEMPTS:
                     raise
                 continue
             if response.status == 200:
-                arrived(len(response.body))
                 return response
             if attempt == ATTEMPTS or response.status < 500:
                 break
-        arrived(0)
+        await arriving.begin()
         raise NotAnswered(response.status)
+
+    async def _attempt(self, request: WireRequest, arriving: _Arriving) -> WireResponse:
+        """Send the request once. A file's body is only taken as it comes; any other body the flow may look at as well."""
+        seconds = min(FILE_SECONDS, self._ends - self._clock.monotonic())
+        if seconds <= 0:
+            raise BrokerError(f"its files took longer than {BROKER_SECONDS:g} s")
+        leaving = request.leaving(self._clock.now())
+        if request.kind is CallKind.FILE:
+            return await self._transport.send(attrs.evolve(leaving, body_to=arriving), seconds)
+        response = await self._transport.send(leaving, seconds)
+        await arriving.take(response.body)
+        return response
 
 
 async def _login(view: Published[SessionView]) -> Access:

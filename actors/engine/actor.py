@@ -18,6 +18,7 @@ from onebroker.actors.engine.choice.choose import choose, none_left
 from onebroker.actors.engine.choice.order import placed_order
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.dry_run import dry_run
+from onebroker.actors.engine.intake import is_ready, ready
 from onebroker.actors.engine.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
@@ -25,6 +26,7 @@ from onebroker.actors.engine.messages import (
     CancelLeg,
     CancelParent,
     CancelPart,
+    EndExits,
     EngineAnswer,
     EngineMessage,
     EngineStatus,
@@ -44,7 +46,7 @@ from onebroker.actors.engine.plan_dry_run import plan_dry_run
 from onebroker.actors.engine.plan_parent import PlanParentActor
 from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
-from onebroker.actors.engine.references.resolving import resolve
+from onebroker.actors.engine.starting import await_books, know, know_all
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
@@ -56,14 +58,13 @@ from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 
-RECONCILE_SECONDS = 30.0
-"""How long a start waits for the books of brokers with unfinished legs (order-engine 2.5)."""
 PARENT_MAILBOX = 64
 """A parent hears newest rows per order and a few caller requests; senders of the latter wait."""
 MOST_TAKEN_UP = 64
 """Intents that are journaled at the same time: the store writes those together that come together. More wait in the mailbox."""
 PARENT_POLICY = RestartPolicy(restarts=2, within_seconds=60.0, first_delay_seconds=0.1, most_delay_seconds=2.0)
 """The third fault in 60 s ends a parent as failed (order-engine row 40)."""
+_COMMON = {"hold_limits": False}
 
 
 @attrs.frozen
@@ -72,10 +73,10 @@ class _Running:
 
     mailbox: Mailbox[ParentMessage]
     finished: trio.Event = attrs.field(factory=trio.Event)
-    asked: list[ToParent | Halt] = attrs.field(factory=list)
+    asked: list[ToParent | Halt | EndExits] = attrs.field(factory=list)
     """Handed to it for callers; refused at its end where it did not come to them."""
 
-    def note(self, message: ToParent | Halt) -> None:
+    def note(self, message: ToParent | Halt | EndExits) -> None:
         self.asked[:] = [*(one for one in self.asked if not one.reply.done), message]
 
 
@@ -98,14 +99,14 @@ class EngineActor:
         crashes: CrashLog,
     ) -> None:
         self._mailbox = mailbox
-        self._doors = doors
+        self._doors = attrs.evolve(doors, engine=mailbox.address)
         self._clock = doors.clock
         self._status = status
         self._crashes = crashes
         self._lock = EngineLock(doors.store, doors.clock, doors.owner)
         self._parents: dict[str, _Running] = {}
         self._resolving: set[trio.CancelScope] = set()
-        """Intents whose references are being worked out."""
+        """Intents that are being made ready."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -160,14 +161,11 @@ class EngineActor:
         return sorted(records, key=lambda record: record.created_at)
 
     async def _reconciled(self, records: list[ParentRecord]) -> None:
-        """Wait until every broker with an unfinished leg has shown a fresh book, 30 s at most."""
+        """Wait for fresh books, and find out whose the orders in them are, before anything is sent."""
         began = self._clock.monotonic()
-        waited_for = {leg.broker for record in records for leg in record.legs if not leg.state.final}
-        with trio.move_on_after(RECONCILE_SECONDS):
-            for code in waited_for & self._doors.sessions.keys():
-                view = self._doors.sessions[code].view
-                while (view.value.orders_read_started or float("-inf")) < began:
-                    await view.wait_newer(view.version)
+        unfinished = {leg.broker for record in records for leg in record.legs if not leg.state.final}
+        await await_books(self._doors, unfinished, began)
+        await know_all(self._doors)
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
@@ -187,6 +185,9 @@ class EngineActor:
                     resolving.cancel()
                 await self._last_turn.wait()  # what was taken up before it has its parent then
                 nursery.start_soon(self._halt, message, tuple(self._parents.values()))
+            case EndExits():
+                others = [running for parent_id, running in self._parents.items() if parent_id != message.parent_id]
+                nursery.start_soon(self._end_exits, message, others)
             case _:
                 assert_never(message)
 
@@ -225,10 +226,28 @@ class EngineActor:
         finally:
             message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # nothing when it was answered
 
+    async def _end_exits(self, message: EndExits, parents: list[_Running]) -> None:
+        """Ask every other parent at once; one that ends, or restarts, meanwhile sends nothing of the kind either."""
+
+        async def end(running: _Running) -> None:
+            request = attrs.evolve(message, reply=Reply())
+            running.note(request)
+            await running.mailbox.address.tell(request)
+            with contextlib.suppress(NotOurs, ActorNotRunning):
+                await request.reply.wait()
+
+        try:
+            async with trio.open_nursery() as nursery:
+                for running in parents:
+                    nursery.start_soon(end, running)
+            message.reply.answer(None)
+        finally:
+            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # nothing when it was answered
+
     async def _receive(self, place: Place, nursery: trio.Nursery) -> None:
-        """Take an intent up, beside those that are being journaled; one with references when they are worked out."""
+        """Take an intent up, beside those that are being journaled; one with references or a plan when it is ready for that."""
         self._doors.in_hand.add(place.intent_id)
-        if place.order.references is None:
+        if is_ready(place.order):
             await self._room.acquire()
             nursery.start_soon(self._take_up, place, nursery, self._next_turn())
         else:
@@ -250,12 +269,12 @@ class EngineActor:
         return turn
 
     async def _resolve(self, place: Place) -> Place | None:
-        """Work the references out; None when the order was refused for that. A stop meanwhile has placed nothing, and says so."""
+        """Have the order made ready; None when it was refused for that. A stop meanwhile has placed nothing, and says so."""
         scope = trio.CancelScope()
         self._resolving.add(scope)
         try:
             with scope:
-                return attrs.evolve(place, order=await resolve(place.order, self._doors))
+                return attrs.evolve(place, order=await ready(place.order, self._doors))
             self._refuse(place, Refusal(409, change_texts.HALTED_BEFORE_SENT))
         except Refusal as refusal:
             self._refuse(place, refusal)
@@ -327,7 +346,7 @@ class EngineActor:
             updated_at=now,
             deadline=now + place.deadline - self._clock.monotonic(),
             body=place.order.sent,
-            parameters={"closes_position": place.order.closes_position, "hold_limits": False, "parts": {}},
+            parameters={**_COMMON, **place.order.parameters, "closes_position": place.order.closes_position, "parts": {}},
             tag=place.order.tag,
             plan=None if plan is None else encode_plan(plan),
         )
@@ -461,8 +480,7 @@ class EngineActor:
 
     async def _route_row(self, code: str, row: OrderRow) -> None:
         legs = self._doors.legs
-        if not legs.knows(row, code):
-            await legs.learn(self._doors.store, row, code)
+        await know(self._doors, code, row)
         entry = legs.entry(code, row.order_id, row.tag)
         if entry is None:
             return

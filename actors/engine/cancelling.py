@@ -1,6 +1,7 @@
 """Cancelling a leg: for a caller, again after a restart that found its cancel without a result (K13), and when an order turns
 up late (row 13c). Part of a parent's actor, which alone calls it."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import attrs
@@ -56,8 +57,9 @@ class Cancelling:
         """Legs found `cancelling` at the start: whether the message left is not known."""
         self._unknown_since: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
-        self._late_due = float("-inf")
-        self._late_retries = list(LATE_RETRIES_SECONDS)
+        self._late_due: dict[str, float] = {}
+        """Leg id -> monotonic seconds from which the cancel of that late order may be sent (again)."""
+        self._late_tries: Counter[str] = Counter()
 
     async def for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
         """Cancel as asked, and answer."""
@@ -70,12 +72,17 @@ class Cancelling:
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
 
-    async def unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
-        """Cancel without a caller; what does not leave is tried again as `wanted` says."""
+    def begin_unasked(self, leg: LegRecord, reason: str) -> None:
+        """Note that a cancel without a caller is on its way, so that it is not wanted again; `unasked` follows."""
         self._without_result.discard(leg.leg_id)
         if reason == LATE:
-            wait_seconds = self._late_retries.pop(0) if self._late_retries else float("inf")
-            self._late_due = self._clock.monotonic() + wait_seconds
+            tries = self._late_tries[leg.leg_id]
+            self._late_tries[leg.leg_id] += 1
+            wait_seconds = LATE_RETRIES_SECONDS[tries] if tries < len(LATE_RETRIES_SECONDS) else float("inf")
+            self._late_due[leg.leg_id] = self._clock.monotonic() + wait_seconds
+
+    async def unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
+        """Cancel without a caller; what does not leave is tried again as `wanted` says."""
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
         try:
             await self.cancel(leg.broker, row, leg, reason, deadline)
@@ -91,7 +98,7 @@ class Cancelling:
             again = leg.leg_id in self._without_result and began is not None
             return (leg.cancel_reason or CALLER) if again else None
         late = leg.cancel_reason == LATE and not leg.state.final
-        return LATE if late and self._clock.monotonic() >= self._late_due else None
+        return LATE if late and self._clock.monotonic() >= self._late_due.get(leg.leg_id, 0.0) else None
 
     def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
         """A book shows the order open: a cancel of unknown outcome that ended before the book began had no effect (row 33)."""

@@ -6,8 +6,11 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.choice.failures import OrderFailures
+from onebroker.actors.engine.closes import Closes
 from onebroker.actors.engine.index import Legs
 from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.engine.messages import EngineMessage
+from onebroker.actors.engine.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
@@ -50,6 +53,8 @@ class EngineDoors:
     excluded_brokers: frozenset[str] = frozenset()
     intraday_cutoffs: Mapping[str, IntradayCutoff] = attrs.field(factory=dict)
     """Broker code -> when it begins to close intraday positions itself."""
+    modifies_per_order: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker code -> how often it lets one order be changed (order-engine 1.4)."""
     charges: Charges = attrs.field(factory=built_in_charges)
     funds: Published[DocumentState | None] = attrs.field(factory=lambda: Published(None))
     """The funds document, for `check_funds`."""
@@ -57,6 +62,12 @@ class EngineDoors:
     """The day's loss, for the lockout."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
+    volumes: PastVolumes = attrs.field(factory=NoVolumes)
+    """What slices that follow the market's volume are shaped by."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
+    closes: Closes = attrs.field(factory=Closes)
+    """Which positions plans are closing (engine only)."""
+    engine: Address[EngineMessage] | None = None
+    """The engine itself, for what one parent asks of the others through it (engine only)."""
     in_hand: set[str] = attrs.field(factory=set)
     """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""

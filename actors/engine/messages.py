@@ -8,9 +8,10 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.intents import Intent
-from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.machine.clearing import Closing
+from onebroker.actors.engine.plan.parts import FromPosition, Part
 from onebroker.actors.engine.records import LegChange, LegRecord
-from onebroker.actors.engine.references.forms import References
+from onebroker.actors.engine.references.forms import PriceReference, QuantityReference, References
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.records import OrderRow
@@ -40,11 +41,13 @@ class PlaceBody:
     """A place request after the checks of spec 2 §8; every word in the API's own spelling, quantities in units."""
 
     instrument: Instrument
-    transaction_type: str
-    product: str
-    order_type: str
+    transaction_type: str | None
+    """This, product and order_type may be None for a plan whose parts all give their own."""
+    product: str | None
+    order_type: str | None
     validity: str
     quantity: int
+    """0 = left out: a quantity reference, the position or the parts give it."""
     disclosed_quantity: int
     price: Decimal | None
     trigger_price: Decimal | None
@@ -60,7 +63,21 @@ class PlaceBody:
     plan: Part | None = None
     """What is to be worked, for every type but simple."""
     routed_from: str | None = None
-    """The type that was asked for, when the plan was made from its preset."""
+    """The type that was asked for, when the plan is made from its preset."""
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    """The `synthetic` object of such a type as it was sent, without nulls."""
+    preset: Any = None
+    """Its settings as they were read, for what only the market tells (`Preset.check_market`)."""
+    parameters: Mapping[str, Any] = attrs.field(factory=dict)
+    """What the parent's record shows of the settings, defaults filled in."""
+    price_reference: PriceReference | None = None
+    """Worked out anew for every order that is sent (types of that class)."""
+    position: FromPosition | None = None
+    """The size as the position has it when the order is due, in the place of the quantity (types that work it out at their time)."""
+    closing: QuantityReference | None = None
+    """The position is looked at again for every order that is sent, and no order is larger than what is left of it."""
+    holders: tuple[tuple[str, int], ...] = ()
+    """(broker, units), the largest first: a position that no single broker holds whole is closed by an order each (4.1)."""
     references: References | None = None
     """What is still to be worked out: until then the price, the quantity (0 when left out) and, for a closing one, the side are not
     those to be sent."""
@@ -91,7 +108,7 @@ class NotOurs(Exception):
 @attrs.frozen(kw_only=True)
 class CancelLeg:
     """Cancel one resting leg for a caller; answered with what the broker said. Refused with NotOurs, LoginNeeded, RoomFull,
-    StoreError (nothing sent)."""
+    StoreError, Refusal (nothing sent)."""
 
     parent_id: str
     row: OrderRow
@@ -99,6 +116,8 @@ class CancelLeg:
     deadline: float
     """Monotonic seconds until which to wait for room."""
     intent: Intent
+    asked: bool = True
+    """By a caller; else by a plan that closes the position, which nothing may keep from it."""
     reply: Reply[Sent]
 
 
@@ -216,7 +235,23 @@ class HaltParents:
 ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
 """What the desk asks of one parent, which `parent_id` names."""
 
-EngineMessage: TypeAlias = Place | ToParent | HaltParents
+
+# --- from a plan, to the others ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class EndExits:
+    """End as cancelled every part of every other open plan that waits, or is held, as an exit of positions which are about to be
+    closed (order-engine 1.3). Answered once they have ended and no order of theirs is on the way; never waits for an actor that
+    could wait for the asker."""
+
+    parent_id: str
+    """Who asks."""
+    closing: Closing
+    reply: Reply[None]
+
+
+EngineMessage: TypeAlias = Place | ToParent | HaltParents | EndExits
 
 
 # --- to a parent, from the engine's router ------------------------------------------------------------------------------
@@ -248,4 +283,4 @@ class Halt:
     reply: Reply[bool]
 
 
-ParentMessage: TypeAlias = LegSeen | BooksFresh | ToParent | Halt
+ParentMessage: TypeAlias = LegSeen | BooksFresh | ToParent | Halt | EndExits

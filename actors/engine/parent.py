@@ -5,7 +5,6 @@ What was not written is not sent: a leg is written as `sending` before its reque
 after a restart is looked for in the broker's book, never sent again (order-engine 2.4, 2.5).
 """
 
-from collections import defaultdict
 from typing import assert_never
 
 import attrs
@@ -24,6 +23,7 @@ from onebroker.actors.engine.messages import (
     CancelLeg,
     CancelParent,
     CancelPart,
+    EndExits,
     EngineAnswer,
     Halt,
     LegSeen,
@@ -33,6 +33,7 @@ from onebroker.actors.engine.messages import (
     Place,
 )
 from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, buildable, take_room
+from onebroker.actors.engine.reconciling import Reconciling
 from onebroker.actors.engine.recording import (
     KEPT_SECONDS,
     RETRY_SECONDS,
@@ -42,25 +43,20 @@ from onebroker.actors.engine.recording import (
     session_day,
 )
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.recovering import with_lost_legs
 from onebroker.actors.engine.rows import is_of, row_of
 from onebroker.actors.engine.sending import send_once
 from onebroker.actors.engine.stopping import Stopping
 from onebroker.actors.engine.traffic import Traffic
-from onebroker.actors.engine.transitions import (
-    leg_never_shown,
-    leg_of_earlier_day,
-    leg_seen,
-    leg_sent,
-    simple_parent,
-)
+from onebroker.actors.engine.transitions import leg_seen, leg_sent, simple_parent, turns_up
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.supervisor import flush_shielded
 from onebroker.actors.sessions.messages import ReadSoon, ReturnRoom, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
-from onebroker.config.clock import latest_boundary
 from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
 
@@ -95,10 +91,8 @@ class ParentActor:
         self._begin = begin
         self._under_way = 0
         """Tasks that may send."""
-        self._unseen_since: dict[str, float] = {}
-        """Leg id -> monotonic seconds at which the first fresh book began that did not show that unsettled leg."""
-        self._settled_from: defaultdict[str, float] = defaultdict(self._clock.monotonic)
-        """Leg id -> monotonic seconds after which a book must have been begun to say something about that unsettled leg."""
+        self._looked_through: frozenset[tuple[str, str]] = frozenset()
+        """Orders with a token nobody knows of which it is known whether they are this parent's."""
         self._end_heard: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its end was first heard of; a book begun later confirms it."""
 
@@ -114,26 +108,51 @@ class ParentActor:
         shared = (self._recorder, self._doors, self._lock, self._traffic, self._leg_changed)
         self._cancelling, self._changing = Cancelling(*shared), Changing(*shared)
         self._stopping = Stopping(self._recorder, self._doors, self._traffic, self._cancelling)
+        self._reconciling = Reconciling(self._recorder, self._doors, self._traffic, self._leg_changed, self._say)
+        lost = self._take_up_lost()
+        record = self._record
         for leg in record.legs:
             self._doors.legs.note(record, leg)
-            self._settled_from[leg.leg_id] = self._clock.monotonic()
         self._prepare(record)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._recorder.write_behind)
                 task_status.started()
                 self._begin_work(nursery, place)
-                if place is not None:
+                if place is not None and lost:
+                    place.reply.answer(answers.already_started(record.intent_id))
+                    self._take_up_again(record)
+                elif place is not None:
                     self._under_way += 1
                     nursery.start_soon(self._place, place)
                 elif self._begin is None:
                     self._take_up_again(record)
-                    self._read_unsettled_soon(record)
+                    self._reconciling.read_unsettled_soon()
                 await self._until_over(nursery)
                 nursery.cancel_scope.cancel()
         finally:
             if self._recorder.unsaved:
                 await flush_shielded(self._write, deadline_seconds=FLUSH_SECONDS)
+
+    def _take_up_lost(self) -> bool:
+        """Take up orders of this parent that brokers show and the store has forgotten (K19); tell whether there were any."""
+        strangers = self._doors.legs.strangers
+        if strangers.keys() <= self._looked_through:
+            return False
+        self._looked_through = frozenset(strangers)
+        before = self._newest()
+        record = with_lost_legs(before, strangers, session_day(self._clock), self._clock.epoch())
+        for leg in record.legs[len(before.legs) :]:
+            self._doors.legs.note(record, leg)
+            entry = encode_entry(entry_of(record, leg))
+            self._doors.store.post(Set(keys.leg_token(leg.token), entry, KEPT_SECONDS))
+        if record is not before:
+            self._recorder.change(record)
+        return record is not before
+
+    def _newest(self) -> ParentRecord:
+        """Return the record with all that is known (for kinds that keep more than it holds)."""
+        return self._record
 
     def _prepare(self, record: ParentRecord) -> None:
         """Make what the kind of parent needs besides (for kinds built on this one)."""
@@ -170,6 +189,8 @@ class ParentActor:
                 self._read(message, nursery)
             case ModifyPart() | CancelPart():
                 self._for_part(message, nursery)
+            case EndExits():
+                self._end_exits(message, nursery)
             case CancelLeg() | ModifyLeg() | CancelParent() | Halt():
                 self._under_way += 1
                 nursery.start_soon(self._for_caller, message)
@@ -180,7 +201,7 @@ class ParentActor:
         try:
             match message:
                 case CancelLeg():
-                    await self._cancelling.for_caller(message, self._leg_of(message.broker, message.row))
+                    await self._cancel_for_caller(message, self._leg_of(message.broker, message.row))
                 case ModifyLeg():
                     await self._modify_for_caller(message, self._leg_of(message.broker, message.row))
                 case CancelParent():
@@ -190,11 +211,18 @@ class ParentActor:
         finally:
             self._under_way -= 1
 
+    async def _cancel_for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
+        await self._cancelling.for_caller(message, leg)
+
     async def _modify_for_caller(self, message: ModifyLeg, leg: LegRecord | None) -> None:
         await self._changing.for_caller(message, leg)
 
     def _for_part(self, message: ModifyPart | CancelPart, nursery: trio.Nursery) -> None:
         message.reply.refuse(self._no_part(message))
+
+    def _end_exits(self, message: EndExits, nursery: trio.Nursery) -> None:
+        """Nothing of a simple order waits, or is held."""
+        message.reply.answer(None)
 
     def _no_part(self, message: ModifyPart | CancelPart) -> Refusal:
         """A simple order has no parts, and none of it is ever held (order-engine 2.6, 5.6)."""
@@ -307,9 +335,7 @@ class ParentActor:
         self._leg_changed(leg_sent(leg, sent.answer, self._clock.epoch()))
 
     def _is_sent(self, leg_id: str) -> None:
-        """From now on a book may say that an unsettled leg is not there."""
-        self._settled_from[leg_id] = self._clock.monotonic()
-        self._unseen_since.pop(leg_id, None)
+        self._reconciling.is_sent(leg_id)
 
     # --- following --------------------------------------------------------------------------------------------------
 
@@ -323,11 +349,9 @@ class ParentActor:
         """Compare the legs with a whole book: what it shows, and what it does not."""
         for leg in self._record.legs:
             if leg.broker == message.broker:
-                row = self._row_of(leg, message)
+                row = self._row_of(leg, message) or self._reconciling.settle(leg, message, nursery)
                 if row is not None:
                     self._follow(leg, row, message.began, nursery)
-                else:
-                    self._missing(leg, message.began, nursery)
 
     def _row_of(self, leg: LegRecord, message: BooksFresh) -> OrderRow | None:
         if not leg.state.final or leg.state is LegState.NOT_SENT:
@@ -342,9 +366,12 @@ class ParentActor:
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
             self._read_orders_soon(leg.broker)
-        seen = leg_seen(leg, self._changing.standing(leg, row), self._clock.epoch(), confirmed=confirmed)
+        standing = self._changing.standing(leg, row)
+        seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=self._adopts(leg))
         if seen is not leg:
             self._leg_changed(seen)
+        if turns_up(leg, seen):
+            self._say(unknown_texts.turned_up(leg.broker))
         if began is not None:
             self._changing.decide(seen, row, began)
         if not self._traffic.busy(leg.leg_id) and not is_finished(row.status):
@@ -355,38 +382,22 @@ class ParentActor:
         reason = self._cancelling.wanted(leg, began)
         if reason is not None:
             self._under_way += 1
+            self._cancelling.begin_unasked(leg, reason)
             nursery.start_soon(self._cancel_unasked, leg, row, reason)
         elif began is not None:
             self._cancelling.decide(leg, row, began)
 
-    def _missing(self, leg: LegRecord, began: float, nursery: trio.Nursery) -> None:
-        """A whole book does not show the leg: its day is over (K15), or after 60 s of such books it was not sent (row 13)."""
-        if leg.state.final:
-            return
-        began_epoch = self._clock.epoch() - (self._clock.monotonic() - began)
-        if leg.session_day < session_day(self._clock):
-            if began_epoch >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(leg.leg_id):
-                self._leg_changed(leg_of_earlier_day(leg, self._clock.epoch()))
-            return
-        if not leg.state.unsettled or self._traffic.busy(leg.leg_id) or began < self._settled_from[leg.leg_id]:
-            return
-        if leg.leg_id not in self._unseen_since:
-            self._unseen_since[leg.leg_id] = began
-            nursery.start_soon(self._read_when_due, leg.broker, began)
-        if began >= self._unseen_since[leg.leg_id] + self._doors.settings.unknown_settle_seconds:
-            self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
-
-    async def _read_when_due(self, broker: str, unseen_since: float) -> None:
-        """Ask for the book that decides, of a broker whose own pace may be as slow as once a minute."""
-        await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
-        self._read_orders_soon(broker)
-
-    def _read_unsettled_soon(self, record: ParentRecord) -> None:
-        for broker in {leg.broker for leg in record.legs if leg.state.unsettled}:
-            self._read_orders_soon(broker)
-
     def _read_orders_soon(self, broker: str) -> None:
         self._doors.sessions[broker].address.replace("orders soon", ReadSoon("orders"))
+
+    def _adopts(self, leg: LegRecord) -> bool:
+        """Whether an order taken as not sent goes on when it turns up: an exit of an open parent (row 13c). A simple parent has
+        ended with its only leg."""
+        return False
+
+    def _say(self, sentence: str) -> None:
+        """Let the parent say something of one of its legs."""
+        self._recorder.change(attrs.evolve(self._record, status_message=sentence, updated_at=self._clock.epoch()))
 
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))

@@ -53,6 +53,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool) -> L
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,
         busy=busy,
+        given_up=leg.given_up,
     )
 
 
@@ -65,12 +66,13 @@ def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str |
         order_type=new.order_type.value,
         validity=new.validity,
         quantity=new.quantity,
+        disclosed_quantity=new.disclosed_quantity,
         price=new.price,
         trigger_price=new.trigger,
         broker=new.broker,
         prefer=prefer,
         closes=closes or new.is_exit,
-        exit=new.is_exit,
+        exit=new.known_exit,
     )
 
 

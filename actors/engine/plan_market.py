@@ -1,18 +1,18 @@
 """The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). Reads what
 others publish, awaits nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.contract_size import contract_size
 from onebroker.actors.engine.choice.freeze import most_per_order
-from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.plan.market import AccountFigures, Seen, Session, Terms, seen
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms, seen
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.records import LegRecord
-from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.portfolio.position_view import position_product, total_paise
 from onebroker.brokers.records import FundsRow, PositionRow
 from onebroker.config.calendars import MOST_DAYS_SEARCHED
 from onebroker.config.clock import IST, from_epoch
@@ -45,6 +45,9 @@ class PlanMarket:
             tick = self._doors.quotes.usable_tick(instrument_id)
             self._seen[instrument_id] = None if tick is None else seen(tick)
         return self._seen[instrument_id]
+
+    def is_stale(self, instrument_id: str) -> bool:
+        return self._doors.quotes.is_stale(instrument_id)
 
     def terms(self, instrument_id: str) -> Terms:
         instrument = self._instrument(instrument_id)
@@ -88,21 +91,43 @@ class PlanMarket:
         )
 
     def joint_pnl(
-        self, instrument_ids: Sequence[str], *, every_instrument: bool, product: str | None
-    ) -> Decimal | None:
-        """The sum over all brokers; None while one of them cannot be read."""
-        total = Decimal(0)
-        for code in self._doors.sessions:
-            rows = self.net_rows(code)
-            if rows is None:
-                return None
+        self,
+        instrument_ids: Sequence[str],
+        *,
+        every_instrument: bool,
+        product: str | None,
+        holders: Collection[str] | None,
+    ) -> JointFigure | None:
+        total, brokers = 0, set[str]()
+        for code, door in self._doors.sessions.items():
+            rows = [
+                row
+                for row in door.view.value.positions
+                if row.view == "net"
+                and product in (None, position_product(row.product))
+                and (every_instrument or self._instrument_of(code, row) in instrument_ids)
+            ]
+            if not self._figures_are_new(door):
+                if rows if holders is None else code in holders:
+                    return None
+                continue
             for row in rows:
-                of_these = every_instrument or self._instrument_of(code, row) in instrument_ids
-                if of_these and (product is None or position_product(row.product) == product):
-                    total += sum(
-                        (exact(value) for value in (row.realized, row.unrealized) if value is not None), Decimal(0)
-                    )
-        return total
+                brokers.add(code)
+                figure = total_paise(row)
+                if figure is None:
+                    return None
+                total += figure
+        return JointFigure(Decimal(total).scaleb(-2), frozenset(brokers))
+
+    def _figures_are_new(self, door: SessionDoor) -> bool:
+        view = door.view.value
+        read = view.positions_read_started
+        now = self._doors.clock.monotonic()
+        return read is not None and "positions" not in view.read_errors and now - read <= FIGURES_SECONDS
+
+    def lockout(self) -> str | None:
+        refusal = self._doors.loss.value.refusal(self._doors.clock.monotonic())
+        return None if refusal is None else str(refusal.body["error"])
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
         leg = self._legs[leg_id]
@@ -124,12 +149,6 @@ class PlanMarket:
     def is_future(self, instrument_id: str) -> bool:
         instrument = self._instrument(instrument_id)
         return instrument is not None and instrument.identity.shape is Shape.FUTURE
-
-    def net_rows(self, broker: str) -> Sequence[PositionRow] | None:
-        view = self._doors.sessions[broker].view.value
-        if view.positions_read_started is None or "positions" in view.read_errors:
-            return None
-        return [row for row in view.positions if row.view == "net"]
 
     def _instrument(self, instrument_id: str) -> Instrument | None:
         latest = self._doors.catalogue.value.latest

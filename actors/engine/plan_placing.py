@@ -4,7 +4,9 @@ parent's actor, beside `cancelling` and `changing`."""
 from collections.abc import Callable, Iterable
 
 import attrs
+import trio
 
+from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.checks import Why
 from onebroker.actors.engine.choice.choose import by_code, choose, none_left
 from onebroker.actors.engine.doors import EngineDoors
@@ -15,6 +17,8 @@ from onebroker.actors.engine.plan_legs import order_of
 from onebroker.actors.engine.planning import Planned, Seat, buildable, take_room
 from onebroker.actors.engine.recording import KEPT_SECONDS, Ended, Recorder, session_day
 from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.references.forms import QuantityReference
+from onebroker.actors.engine.references.reading import fresh_nets
 from onebroker.actors.engine.sending import send_once
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_sent
@@ -22,7 +26,12 @@ from onebroker.actors.sessions.messages import ReturnRoom, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import references as reference_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Validity
 
+POSITION_SECONDS = 3.0
+"""How long a position is read anew before an order that takes it apart."""
 LATER_ROOM_SECONDS = 10.0
 """How long later legs wait for room (row 42); an exit is then priced anew and waits again, as long as it takes."""
 SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING})
@@ -46,6 +55,10 @@ class NotPlaced:
     """Whether that is about the moment, not about the order: no room, or no store to write it ahead."""
 
 
+class Dropped:
+    """A leg was not sent, because the plan has gone on meanwhile and wants less; the next look says what instead."""
+
+
 def next_number(leg_ids: Iterable[str]) -> int:
     """Return the running number of a plan's next leg. Not their count: an attempt that was never written has used one up."""
     return max((int(leg_id.rpartition(".")[2]) for leg_id in leg_ids), default=-1) + 1
@@ -62,7 +75,9 @@ class Placing:
         traffic: Traffic,
         leg_changed: Callable[[LegRecord], None],
         is_sent: Callable[[str], None],
+        is_wanted: Callable[[NewLeg], bool],
     ) -> None:
+        """`is_wanted` says of an order that is under way whether the plan, as it stands now, still wants it as large as it is."""
         self._recorder = recorder
         self._doors = doors
         self._clock = doors.clock
@@ -70,11 +85,12 @@ class Placing:
         self._traffic = traffic
         self._leg_changed = leg_changed
         self._is_sent = is_sent
+        self._is_wanted = is_wanted
         self.under_way: list[NewLeg] = []
         """Orders that have no leg yet."""
         self._number = next_number(leg.leg_id for leg in recorder.record.legs)
 
-    async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced:
+    async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced | Dropped:
         """Place one leg; `deadline` in monotonic seconds for the first ones, whose caller waits.
 
         The order stands in `under_way` until its leg is in the record or it was refused.
@@ -95,11 +111,21 @@ class Placing:
         instrument = None if latest is None else latest.instrument(new.instrument_id)
         if instrument is None:
             return NotPlaced(EngineAnswer(status=503, body={"error": texts.NO_BROKER}))
+        if new.closing is not None:
+            try:
+                new = await self._bounded(new, new.closing, instrument)
+            except Refusal as refusal:
+                return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
         record = self._recorder.record
-        choice = choose(order_of(new, instrument, closes=record.parameters.get("closes_position") is True), self._doors)
+        closes = record.parameters.get("closes_position") is True
+        choice = choose(order_of(new, instrument, closes=closes), self._doors)
+        if not choice.candidates and new.is_strike:
+            resting = attrs.evolve(new, validity=Validity.DAY)
+            choice = choose(order_of(resting, instrument, closes=closes), self._doors)
         if choice.refusal is not None:
             return NotPlaced(choice.refusal)
-        number, self._number = self._number, self._number + 1
+        number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
+        self._number = number + 1
         seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock))
         built, unbuildable = buildable(seat, choice.candidates, self._clock)
         planned, without_room = await take_room(
@@ -113,10 +139,28 @@ class Placing:
             return planned
         return NotPlaced(none_left(choice, skipped), passes=any(skip.why is Why.RATE for skip in skipped))
 
+    async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
+        """Return the order no larger than what is left of the position it takes apart, less what is on its way there already.
+
+        Raises Refusal 409 when nothing is left, 503 when that cannot be read.
+        """
+        codes = self._doors.sessions.keys() if new.broker is None else {new.broker}
+        until = trio.current_time() + POSITION_SECONDS
+        nets = await fresh_nets(instrument, closing.product, codes, self._doors, until=until)
+        held = max(0, -new.side.sign * sum(nets.values()))
+        legs = [leg for leg in self._recorder.record.legs if leg.part == new.part and not leg.state.final]
+        left = held - sum(leg.quantity - leg.filled_quantity for leg in legs)
+        if left <= 0:
+            raise Refusal(409, reference_texts.no_position(closing.kind))
+        return attrs.evolve(new, quantity=min(new.quantity, left))
+
     def _until(self, deadline: float | None) -> float:
         return self._clock.monotonic() + LATER_ROOM_SECONDS if deadline is None else deadline
 
-    async def _write_ahead(self, new: NewLeg, planned: Planned) -> NotPlaced | None:
+    async def _return_room(self, planned: Planned) -> None:
+        await self._doors.sessions[planned.leg.broker].address.tell(ReturnRoom(permit=planned.permit))
+
+    async def _write_ahead(self, new: NewLeg, planned: Planned) -> NotPlaced | Dropped | None:
         """Write the leg as `sending` with the rate counts; without that nothing is sent."""
         now = self._clock.epoch()
         leg = attrs.evolve(
@@ -136,12 +180,16 @@ class Placing:
                 sending,
                 Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
                 Set(keys.rate(leg.broker), planned.permit.counts),
-                only_if=lambda record: record.state in SENDS,
+                # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
+                only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and self._is_wanted(new),
             )
         except (StoreError, Ended) as error:
-            await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
+            await self._return_room(planned)
+            if isinstance(error, Ended) and self._recorder.record.state in SENDS and not self._is_wanted(new):
+                return Dropped()
             answer = EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))})
-            return NotPlaced(answer, passes=isinstance(error, StoreError))
+            taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
+            return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
         self._doors.legs.note(self._recorder.record, leg)
         return None
 

@@ -115,6 +115,8 @@ class LegRecord:
     """Which piece of its part's quantity it carries (order-engine 1.5)."""
     instance: str | None = None
     """Which fill or position row it was made for, or that it closes what its part filled."""
+    given_up: bool = False
+    """Whether it stays unknown to its session's end: the broker shows more orders that could be it than there are (row 13b)."""
     moved_at: float = 0.0
     """When its price was moved last."""
     sent_at: float = 0.0

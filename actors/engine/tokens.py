@@ -5,6 +5,8 @@ import string
 
 PREFIX = "ob"
 DIGITS = 12
+LEAST_DIGITS = 6
+"""A shorter beginning of a token says nothing."""
 _ALPHABET = string.digits + string.ascii_lowercase
 
 
@@ -17,6 +19,13 @@ def leg_token(intent_id: str, path: str, number: int) -> str:
         value, digit = divmod(value, len(_ALPHABET))
         digits.append(_ALPHABET[digit])
     return PREFIX + "".join(digits)
+
+
+def may_be_cut(tag: str | None) -> bool:
+    """Whether a broker's tag may be the beginning of a token of ours: long enough to be nobody else's by chance."""
+    if tag is None or not len(PREFIX) + LEAST_DIGITS <= len(tag) < len(PREFIX) + DIGITS:
+        return False
+    return looks_like_token(tag.ljust(len(PREFIX) + DIGITS, "0"))
 
 
 def looks_like_token(tag: str | None) -> bool:

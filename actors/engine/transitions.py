@@ -9,6 +9,7 @@ from onebroker.actors.engine.records import LegChange, LegRecord, LegState, Pare
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import from_epoch, local_text
+from onebroker.config.messages import unknown_orders as texts
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderStatus, OrderType, Outcome, Validity, is_finished
 
@@ -41,13 +42,8 @@ SIMPLE_PARENT_BY_LEG: dict[LegState, ParentState] = {
     LegState.NOT_SENT: ParentState.REJECTED,
 }
 
-NEVER_SHOWN = "the broker never showed this order"
 LATE = "late"
-"""`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent (row 13c)."""
-
-
-def late_sentence(broker: str) -> str:
-    return f"an order taken as not sent appeared at {broker} after all"
+"""`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent and is cancelled (row 13c)."""
 
 
 def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
@@ -67,17 +63,23 @@ def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
     )
 
 
-def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool) -> LegRecord:
+def turns_up(before: LegRecord, after: LegRecord) -> bool:
+    """Whether an order taken as not sent, or given up, is there after all (row 13c)."""
+    lost = before.state is LegState.NOT_SENT and after.state is not LegState.NOT_SENT
+    return lost or (before.given_up and not after.given_up)
+
+
+def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adopted: bool = False) -> LegRecord:
     """Return the leg after the broker showed its order (rows 12, 13c, 14-18, 31, 34, 43).
 
     The filled quantity only grows; a final leg keeps its state; a leg whose cancel is under way stays so until the order has
     ended. An end other than COMPLETE counts when it is `confirmed`, by a book read begun after it was first heard of: a
-    stream's CANCELLED can run ahead of the last fill (order-engine 2.3). The very object `leg` is returned when nothing
-    changes.
+    stream's CANCELLED can run ahead of the last fill (order-engine 2.3). A leg that had been given up as not sent is one to
+    be cancelled, unless it is `adopted`. The very object `leg` is returned when nothing changes.
     """
     state = _state_seen(leg.state, LEG_BY_STATUS.get(row.status, LegState.OPEN), confirmed)
     settled = leg.state.unsettled or leg.state is LegState.NOT_SENT
-    came_late = leg.state is LegState.NOT_SENT and state is not LegState.NOT_SENT
+    late = leg.given_up or (leg.state is LegState.NOT_SENT and state is not LegState.NOT_SENT)
     grown = row.filled_quantity > leg.filled_quantity
     seen = attrs.evolve(
         leg,
@@ -87,7 +89,8 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool) -> L
         filled_quantity=row.filled_quantity if grown else leg.filled_quantity,
         average_price=_average(leg, row),
         quantity=_quantity(leg, row),
-        cancel_reason=LATE if came_late else leg.cancel_reason,
+        cancel_reason=LATE if late and not adopted else leg.cancel_reason,
+        given_up=False,
     )
     return leg if seen == leg else attrs.evolve(seen, updated_at=now)
 
@@ -118,13 +121,20 @@ def _average(leg: LegRecord, row: OrderRow) -> float | None:
 
 def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
     """Return an unsettled leg after 60 s of fresh books without it (row 13)."""
-    return attrs.evolve(leg, state=LegState.NOT_SENT, status_message=NEVER_SHOWN, updated_at=now)
+    return attrs.evolve(leg, state=LegState.NOT_SENT, status_message=texts.NEVER_SHOWN, updated_at=now)
+
+
+def leg_given_up(leg: LegRecord, now: float) -> LegRecord:
+    """Return an unsettled leg after 60 s of fresh books that show more orders which could be it than there are (row 13b)."""
+    return attrs.evolve(
+        leg, state=LegState.UNKNOWN, given_up=True, status_message=texts.MORE_THAN_ONE, updated_at=now
+    )
 
 
 def leg_of_earlier_day(leg: LegRecord, now: float) -> LegRecord:
     """Return a leg of an earlier day that today's book does not show (K15): expired at its last known fill."""
-    sentence = f"what filled after {local_text(from_epoch(leg.updated_at))} is not known"
-    return attrs.evolve(leg, state=LegState.EXPIRED, status_message=sentence, updated_at=now)
+    sentence = texts.not_known_after(local_text(from_epoch(leg.updated_at)))
+    return attrs.evolve(leg, state=LegState.EXPIRED, given_up=False, status_message=sentence, updated_at=now)
 
 
 def leg_modified(leg: LegRecord, change: LegChange, now: float) -> LegRecord:
@@ -164,15 +174,17 @@ def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRec
     state = SIMPLE_PARENT_BY_LEG[leg.state]
     if leg.state is LegState.CANCELLED and leg.validity == Validity.IOC and leg.cancel_reason is None:
         state = ParentState.EXPIRED  # row 15b
+    if leg.given_up:
+        state = ParentState.FAILED  # row 13b
     if record.state is ParentState.CANCELLING:
         state = ParentState.CANCELLED if leg.state.final else ParentState.CANCELLING
     elif record.state.final and record.state is not ParentState.REJECTED:
         state = record.state
-    message = leg.status_message if leg.state.final else record.status_message
+    message = leg.status_message if leg.state.final or leg.given_up else record.status_message
     return attrs.evolve(
         record.with_leg(leg),
         state=state,
-        status_message=late_sentence(leg.broker) if leg.cancel_reason == LATE else message,
+        status_message=texts.turned_up(leg.broker) if leg.cancel_reason == LATE else message,
         over_filled_quantity=max(0, leg.filled_quantity - leg.quantity),
         updated_at=now,
     )

@@ -225,6 +225,19 @@ def _unrealized_paise(row: PositionRow) -> int | None:
     return value_paise(row.quantity, last) - value_paise(row.quantity, average)
 
 
+def total_paise(row: PositionRow) -> int | None:
+    """Return realized + unrealized of a row in paise: the broker's figures; where it gives no realized one, what its values say; None
+    when that is not known either."""
+    unrealized = _unrealized_paise(row)
+    if row.realized is not None:
+        return None if unrealized is None else paise(row.realized) + unrealized
+    bought, sold = _side_paise(row.buy_quantity, row.buy_value), _side_paise(row.sell_quantity, row.sell_value)
+    last = price_or_none(row.last_price)
+    if bought is None or sold is None or row.quantity is None or (row.quantity and last is None):
+        return None
+    return sold - bought + (value_paise(row.quantity, last) if last is not None else 0)
+
+
 def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:
     total = None if realized is None or unrealized is None else realized + unrealized
     return PositionPnl(realized=_rupees(realized), unrealized=_rupees(unrealized), total=_rupees(total))

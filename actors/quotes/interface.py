@@ -16,5 +16,8 @@ class QuoteReader(Protocol):
 
 
 class LiveQuotes(QuoteReader, Protocol):
+    def is_stale(self, instrument_id: str) -> bool:
+        """Tell whether a live quote is there that may not be acted on any more."""
+
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""

@@ -10,7 +10,7 @@ from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.quotes.known import KnownInstruments
 from onebroker.actors.quotes.messages import QuoteMessage, Touched
-from onebroker.actors.quotes.usable import may_act, may_serve
+from onebroker.actors.quotes.usable import USABLE_SECONDS, may_act, may_serve
 from onebroker.brokers.records import Tick
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
@@ -33,12 +33,14 @@ class Quotes:
         catalogue: Published[CatalogueState],
         calendar: Calendar,
         clock: Clock,
+        usable_seconds: float = USABLE_SECONDS,
     ) -> None:
         self._book = book
         self._address = address
         self._known = KnownInstruments(catalogue)
         self._calendar = calendar
         self._clock = clock
+        self._usable_seconds = usable_seconds
         self._touched: dict[str, float] = {}
 
     @property
@@ -66,8 +68,13 @@ class Quotes:
             return None
         self._touch(instrument_id)
         quote = self._book.value.live(instrument_id)
-        now = self._clock.epoch()
-        return quote.tick if quote is not None and may_act(quote, instrument.identity, self._calendar, now) else None
+        if quote is None:
+            return None
+        usable = may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
+        return quote.tick if usable else None
+
+    def is_stale(self, instrument_id: str) -> bool:
+        return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None
 
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
         """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""

@@ -6,7 +6,7 @@ from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
 
 USABLE_SECONDS = 300.0
-"""Spec 1 §8, quote freshness; order-engine 5.8, quote_usable_seconds."""
+"""Spec 1 §8, quote freshness; also the default of order-engine 5.8, quote_usable_seconds."""
 MOST_AHEAD_SECONDS = 5.0
 """A receipt further in the future comes from another clock: it proves nothing about now."""
 
@@ -22,11 +22,14 @@ def may_serve(quote: Quote, identity: Identity, calendar: Calendar, now: float) 
     )
 
 
-def may_act(quote: Quote, identity: Identity, calendar: Calendar, now: float) -> bool:
+def may_act(
+    quote: Quote, identity: Identity, calendar: Calendar, now: float, usable_seconds: float = USABLE_SECONDS
+) -> bool:
     """Tell whether triggers, trails and pricing may act on a live quote (order-engine 0, usable quote): not stale, received
-    within 300 s and within a session other than the pre-open; and by this process, since nobody knows what has happened
+    within `usable_seconds` and within a session other than the pre-open; and by this process, since nobody knows what has happened
     between an older one and the restart."""
-    if quote.stale_since is not None or quote.restored or not -MOST_AHEAD_SECONDS <= now - quote.received_at <= USABLE_SECONDS:
+    age = now - quote.received_at
+    if quote.stale_since is not None or quote.restored or not -MOST_AHEAD_SECONDS <= age <= usable_seconds:
         return False
     return calendar.is_open(*market_of(identity), from_epoch(quote.received_at))
 

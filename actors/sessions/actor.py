@@ -16,6 +16,7 @@ from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.messages import DocumentMessage
 from onebroker.actors.sessions.books import MOVED_BY_ORDERS, Books
+from onebroker.actors.sessions.by_token import TokenReader
 from onebroker.actors.sessions.candles import CandleReader
 from onebroker.actors.sessions.check import Doors, check_session
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
@@ -23,6 +24,7 @@ from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.sessions.messages import (
+    AskByToken,
     AskRoom,
     Check,
     ExchangeRedirect,
@@ -113,11 +115,10 @@ class SessionActor:
         self._books = Books(
             broker.code, store=doors.store, documents=doors.documents, clock=doors.clock, read_soon=self._read_soon
         )
-        self._order_desk = OrderDesk(
-            transport=doors.transport, gate=self._gate, clock=doors.clock, parse=broker.orders.parse_order_answer
-        )
+        self._order_desk = OrderDesk(transport=doors.transport, gate=self._gate, clock=doors.clock, codec=broker.orders)
         self._quotes = QuoteReader(broker, self._login, self._caller)
         self._candles = CandleReader(broker, self._login, self._caller)
+        self._by_token = TokenReader(broker, self._login, self._caller, doors.clock)
         self._watch = WatchList(broker.feed.sockets, broker.feed.per_socket)
         self._sockets = self._make_sockets(spread)
         self._pollers = self._make_pollers()
@@ -198,8 +199,8 @@ class SessionActor:
                 nursery.start_soon(self._exchange, message)
             case LoginStored():
                 self._login.look()
-            case FetchQuotes() | ReadCandles():
-                nursery.start_soon(self._read_market, message)
+            case FetchQuotes() | ReadCandles() | AskByToken():
+                nursery.start_soon(self._ask_broker, message)
             case Check():
                 nursery.start_soon(self._check, message)
             case Watch() | RenewStream():
@@ -215,7 +216,7 @@ class SessionActor:
 
     async def _send_order(self, message: SendOrder) -> None:
         access = self._login.live
-        sent = await self._order_desk.send(message)
+        sent = await self._order_desk.send(message, self._doors.view.value.orders)
         if sent.answer.session_dead and access is not None:
             self._login.dead(access)
         message.reply.answer(sent)
@@ -234,10 +235,12 @@ class SessionActor:
         except (BrokerError, ValueError) as error:
             message.reply.refuse(error)
 
-    async def _read_market(self, message: FetchQuotes | ReadCandles) -> None:
+    async def _ask_broker(self, message: FetchQuotes | ReadCandles | AskByToken) -> None:
         try:
             if isinstance(message, FetchQuotes):
                 message.reply.answer(await self._quotes.fetch(message.listings))
+            elif isinstance(message, AskByToken):
+                message.reply.answer(await self._by_token.find(message.question))
             else:
                 read = await self._candles.read(message.listing, message.interval, message.first, message.last)
                 message.reply.answer(read)

@@ -9,7 +9,7 @@ import msgspec
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.broker import Login, OrderAnswer
+from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, TokenQuestion
 from onebroker.brokers.records import Candle, Listing, Tick
 from onebroker.brokers.requests import BrokerError, WireRequest
 from onebroker.brokers.transport.budget import Place, Priority
@@ -27,7 +27,7 @@ class RoomFull(Exception):
 
 
 class NotOffered(BrokerError):
-    """The broker has no candles of this instrument or interval; nothing was asked."""
+    """The broker has no candles of this instrument or interval, or cannot be asked by token; nothing was asked."""
 
 
 class CapReached(Exception):
@@ -105,6 +105,15 @@ class ReadSoon:
     resource: Resource
 
 
+@attrs.frozen(kw_only=True)
+class AskByToken:
+    """Ask a broker that can be asked so for the order with our token: answered with the order, None on a clear no. Refused with
+    LoginNeeded, NotOffered or BrokerError: nothing is known then. A dead login is repaired once."""
+
+    question: TokenQuestion
+    reply: Reply[FoundByToken | None]
+
+
 # --- from routes and commands ------------------------------------------------------------------------------------------
 
 
@@ -165,7 +174,7 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | AskByToken | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
     | RenewStream
 )
 

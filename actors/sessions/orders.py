@@ -1,12 +1,13 @@
 """Order messages of one session: a place in the budget, then one send, exactly once. Child-task code of the session actor."""
 
-from collections.abc import Callable
+from collections.abc import Container
 
 from onebroker.actors.sessions.counts import encode_counts
 from onebroker.actors.sessions.flows import RATE_LIMIT_PAUSE_SECONDS
 from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
-from onebroker.brokers.broker import OrderAnswer
-from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, WireResponse
+from onebroker.brokers.broker import OrderAnswer, OrderCodec
+from onebroker.brokers.order_messages import answer_to
+from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown
 from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
@@ -17,13 +18,11 @@ from onebroker.config.vocabulary import Outcome
 class OrderDesk:
     """Takes room and sends. Holds no orders."""
 
-    def __init__(
-        self, *, transport: Transport, gate: BudgetGate, clock: Clock, parse: Callable[[WireResponse], OrderAnswer]
-    ) -> None:
+    def __init__(self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec) -> None:
         self._transport = transport
         self._gate = gate
         self._clock = clock
-        self._parse = parse
+        self._codec = codec
 
     async def take_room(self, message: AskRoom) -> None:
         """Answer with a permit as soon as there is room, or refuse at the deadline or the day's cap."""
@@ -48,8 +47,11 @@ class OrderDesk:
     def return_room(self, permit: Permit) -> None:
         self._gate.give_back(permit.place)
 
-    async def send(self, message: SendOrder) -> Sent:
-        """Send once and say what is known of the outcome; never raises for what a broker or a network does."""
+    async def send(self, message: SendOrder, known: Container[str]) -> Sent:
+        """Send once and say what is known of the outcome; never raises for what a broker or a network does.
+
+        `known`: the ids of the orders that the broker shows now, none of which a new order can have.
+        """
         began = self._clock.monotonic()
         if began >= message.leave_before:
             return self._not_sent(message, began, "the order engine's lock may be lost, so this was not sent")
@@ -63,7 +65,7 @@ class OrderDesk:
             )
         else:
             self._gate.landed(message.permit.place)
-            answer = self._parse(response)
+            answer = answer_to(self._codec, message.request, response, known=known)
         if answer.rate_limited:
             self._gate.close_for(RATE_LIMIT_PAUSE_SECONDS)
         return Sent(answer=answer, broker_seconds=self._clock.monotonic() - began, reached=True)

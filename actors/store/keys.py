@@ -19,6 +19,7 @@
 | orders:parents:open | parent actor | set of parent ids | |
 | orders:leg:<broker>:<day>:<order_id> | parent actor | JSON {parent_id, leg_id, path, tag, …} | 8 days |
 | orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
+| orders:tagging | engine | set of the codes of brokers whose books have shown a leg token | |
 | orders:lockout:<date> | engine | JSON | 2 days |
 | onebroker:schema | store | version of what is stored | |
 """
@@ -32,6 +33,7 @@ SESSION_TOKEN = "session:token"
 ENGINE_LOCK = "orders:engine:lock"
 INTENTS = "orders:intents"
 OPEN_PARENTS = "orders:parents:open"
+TAGGING = "orders:tagging"
 QUOTES_LIVE = "quotes:live"
 QUOTES_FETCHED = "quotes:fetched"
 SCHEMA = "onebroker:schema"

@@ -16,7 +16,14 @@ from onebroker.brokers.angelone.values import (
 )
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.order_messages import (
+    about_new,
+    about_standing,
+    broker_quantity,
+    check_prices,
+    not_refused,
+    refused,
+)
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -64,7 +71,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     }
     if ticket.token:
         body["ordertag"] = _tag(ticket.token)
-    return wire.request(access, CallKind.ORDER, "POST", wire.PLACE, body)
+    return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", wire.PLACE, body))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -97,13 +104,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "exchange": change.listing.exchange,
         "triggerprice": _price(trigger_price if order_type.takes_trigger else None),
     }
-    return wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body)
+    return about_standing(row, wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build POST cancelOrder."""
     body = {"variety": _variety_of(row), "orderid": row.order_id}
-    return wire.request(access, CallKind.ORDER, "POST", wire.CANCEL, body)
+    return about_standing(row, wire.request(access, CallKind.ORDER, "POST", wire.CANCEL, body))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

@@ -3,6 +3,7 @@
 from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.dhan import (
     books,
+    by_token,
     candles,
     feed,
     instruments,
@@ -31,6 +32,7 @@ DHAN = Broker(
     login=login,
     orders=orders,
     books=books,
+    by_token=by_token,
     portfolio=portfolio,
     account_field=AccountField(name="dhanClientId", own=logged_in_user),
     instruments=instruments,

@@ -14,7 +14,14 @@ from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTick
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.order_messages import (
+    about_new,
+    about_standing,
+    broker_quantity,
+    check_prices,
+    not_refused,
+    refused,
+)
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -62,7 +69,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         del fields["correlationId"]
     if ticket.after_market:
         fields["amoTime"] = AT_THE_OPEN
-    return wire.request(access, CallKind.ORDER, "POST", wire.ORDERS, fields)
+    return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", wire.ORDERS, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -89,12 +96,12 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "triggerPrice": trigger_price if order_type.takes_trigger else _ZERO,
         "validity": validity,
     }
-    return wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields)
+    return about_standing(row, wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build DELETE /orders/{id}; the order id alone names the order."""
-    return wire.request(access, CallKind.ORDER, "DELETE", _order_path(row))
+    return about_standing(row, wire.request(access, CallKind.ORDER, "DELETE", _order_path(row)))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
@@ -104,7 +111,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     nothing open is a rejection; everything else (5xx, the broker's internal errors, an empty body, a gateway's page, an order
     id beside an error) leaves the outcome unknown.
     """
-    order_id, status = _named(response)
+    order_id, token, status = _named(response)
     refusal = wire.refusal_of(response)
     if refusal is not None:
         surely = (
@@ -119,8 +126,8 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
         return not_refused(None, response)
     if values.status(status) == OrderStatus.REJECTED:
         answer = refused(BrokerRefusal(RefusalKind.REFUSED, _reason(response)), response, surely=True)
-        return attrs.evolve(answer, order_id=order_id)
-    return not_refused(order_id, response)
+        return attrs.evolve(answer, order_id=order_id, token=token)
+    return not_refused(order_id, response, token=token)
 
 
 def _body(response: WireResponse) -> dict[str, object]:
@@ -131,11 +138,13 @@ def _body(response: WireResponse) -> dict[str, object]:
     return body if isinstance(body, dict) else {}
 
 
-def _named(response: WireResponse) -> tuple[str | None, str]:
+def _named(response: WireResponse) -> tuple[str | None, str | None, str]:
+    """Return order id, tag and status; the documented answers leave the tag out."""
     body = _body(response)
     order_id = body.get("orderId")
     return (
         text(order_id) if isinstance(order_id, (str, int)) and not isinstance(order_id, bool) else None,
+        text(body.get("correlationId")),
         str(body.get("orderStatus")),
     )
 

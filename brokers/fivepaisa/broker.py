@@ -1,7 +1,18 @@
 """5paisa as one value: `FIVEPAISA`."""
 
 from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
-from onebroker.brokers.fivepaisa import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.fivepaisa import (
+    books,
+    by_token,
+    candles,
+    feed,
+    instruments,
+    login,
+    orders,
+    portfolio,
+    quotes,
+    wire,
+)
 from onebroker.brokers.fivepaisa.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
 FIVEPAISA = Broker(
@@ -23,6 +34,7 @@ FIVEPAISA = Broker(
     login=login,
     orders=orders,
     books=books,
+    by_token=by_token,
     portfolio=portfolio,
     account_field=AccountField(name="ClientCode", own=logged_in_user),
     event_account_field=AccountField(name="ClientCode", own=logged_in_user),

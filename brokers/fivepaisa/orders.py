@@ -7,10 +7,13 @@ and the exchange's, which modify and cancel take.
 from datetime import datetime
 from decimal import Decimal
 
+import attrs
+
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import number
+from onebroker.brokers.fields import number, text
 from onebroker.brokers.fivepaisa import values, wire
-from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.fivepaisa.books import exchange_number
+from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, RefusalKind, WireRequest, WireResponse
 from onebroker.config.money import exact
@@ -32,7 +35,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     if order_type not in values.ORDER_TYPES_SENT or not ticket.price:
         raise NotSendable("fivepaisa refuses orders without a limit price")
     exchange, kind, code = values.parts(ticket.listing.broker_token)
-    return wire.request(
+    request = wire.request(
         access,
         CallKind.ORDER,
         wire.PLACE,
@@ -52,6 +55,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
             "AlgoID": 0,
         },
     )
+    return about_new(ticket, request)
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -75,12 +79,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         fields["StopLossPrice"] = trigger
     if change.disclosed_quantity is not None or row.disclosed_quantity:
         fields["DisQty"] = _standing(change.disclosed_quantity, row.disclosed_quantity, change)
-    return wire.request(access, CallKind.ORDER, wire.MODIFY, fields)
+    return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build V1/CancelOrderRequest. Raises `NotSendable` while the exchange's number is not known."""
-    return wire.request(access, CallKind.ORDER, wire.CANCEL, {"ExchOrderID": _exchange_number(row)})
+    request = wire.request(access, CallKind.ORDER, wire.CANCEL, {"ExchOrderID": _exchange_number(row)})
+    return about_standing(row, request)
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
@@ -94,8 +99,24 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     if refusal is not None:
         told = refusal.kind is not RefusalKind.REFUSED or refusal.code in _CLEAR_CODES
         surely = response.status < 500 and response.status != 408 and refusal.kind is not RefusalKind.UNAVAILABLE
-        return refused(refusal, response, surely=surely and told)
-    return not_refused(_order_number(response), response)
+        return _with_names(refused(refusal, response, surely=surely and told), response)
+    return _with_names(not_refused(_order_number(response), response), response)
+
+
+def _with_names(answer: OrderAnswer, response: WireResponse) -> OrderAnswer:
+    """Add the exchange's number and the tag: a refusal names its order too."""
+    try:
+        envelope = response.json()
+    except BadAnswer:
+        return answer
+    body = envelope.get("body") if isinstance(envelope, dict) else None
+    if not isinstance(body, dict):
+        return answer
+    return attrs.evolve(
+        answer,
+        exchange_order_id=exchange_number(body.get("ExchOrderID")),
+        token=text(body.get("RemoteOrderID")) or text(body.get("RemoteOrderId")),
+    )
 
 
 def _order_number(response: WireResponse) -> str | None:

@@ -3,6 +3,7 @@
 from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.fyers import (
     books,
+    by_token,
     candles,
     feed,
     instruments,
@@ -30,6 +31,7 @@ FYERS = Broker(
     login=login,
     orders=orders,
     books=books,
+    by_token=by_token,
     portfolio=portfolio,
     account_field=AccountField(name="clientId", own=logged_in_user),
     instruments=instruments,

@@ -13,7 +13,14 @@ from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTick
 from onebroker.brokers.fields import text
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.order_messages import (
+    about_new,
+    about_standing,
+    broker_quantity,
+    check_prices,
+    not_refused,
+    refused,
+)
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact
@@ -48,7 +55,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     }
     if ticket.token:
         fields["orderTag"] = _tag(ticket.token)
-    return _message(access, "POST", fields)
+    return about_new(ticket, _message(access, "POST", fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -74,12 +81,12 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "qty": _changed(change.quantity, row.quantity, change),
         "disclosedQty": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
     }
-    return _message(access, "PATCH", fields)
+    return about_standing(row, _message(access, "PATCH", fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build DELETE /orders/sync, whose body names the order."""
-    return _message(access, "DELETE", {"id": row.order_id})
+    return about_standing(row, _message(access, "DELETE", {"id": row.order_id}))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

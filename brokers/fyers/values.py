@@ -142,6 +142,11 @@ def tag(value: object) -> str | None:
     return name if kind == _USER_TAG and name and name.upper() != _NO_TAG else None
 
 
+def wire_tag(tag: str) -> str:
+    """Return a tag of ours as Fyers' own lists name it."""
+    return f"{_USER_TAG}:{tag}"
+
+
 def stamp(value: object) -> str | None:
     """Return a time such as `09-Mar-2023 09:34:38` (Indian) as ISO 8601 with its offset.
 

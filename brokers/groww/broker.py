@@ -1,7 +1,7 @@
 """Groww as one value: `GROWW`."""
 
 from onebroker.brokers.broker import Broker, LoginKind
-from onebroker.brokers.groww import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.groww import books, by_token, candles, feed, instruments, login, orders, portfolio, quotes, wire
 from onebroker.brokers.groww.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
 GROWW = Broker(
@@ -20,6 +20,7 @@ GROWW = Broker(
     login=login,
     orders=orders,
     books=books,
+    by_token=by_token,
     portfolio=portfolio,
     instruments=instruments,
     quotes=quotes,

@@ -15,7 +15,14 @@ from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTick
 from onebroker.brokers.fields import text
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.order_messages import (
+    about_new,
+    about_standing,
+    broker_quantity,
+    check_prices,
+    not_refused,
+    refused,
+)
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact
@@ -59,7 +66,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     }
     if ticket.token:
         fields["order_reference_id"] = _reference(ticket.token)
-    return _message(access, wire.PLACE, fields)
+    return about_new(ticket, _message(access, wire.PLACE, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -86,12 +93,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
         "segment": _segment(row),
     }
-    return _message(access, wire.MODIFY, fields)
+    return about_standing(row, _message(access, wire.MODIFY, fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build POST /order/cancel."""
-    return _message(access, wire.CANCEL, {"segment": _segment(row), "groww_order_id": row.order_id})
+    fields: dict[str, object] = {"segment": _segment(row), "groww_order_id": row.order_id}
+    return about_standing(row, _message(access, wire.CANCEL, fields))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
@@ -109,7 +117,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
         clear = response.status in CLEAR_STATUSES or (worded and refusal.code not in UNSURE_CODES)
         return refused(refusal, response, surely=clear and order_id is None)
     accepted = order_id is not None and 200 <= response.status < 300 and answer.get("status") == wire.SUCCESS
-    outcome = not_refused(order_id if accepted else None, response)
+    outcome = not_refused(order_id if accepted else None, response, token=text(fields.get("order_reference_id")))
     if accepted and values.status(fields.get("order_status")) == OrderStatus.REJECTED:
         return attrs.evolve(outcome, status_message=text(fields.get("remark")))
     return outcome

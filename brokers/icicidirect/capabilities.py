@@ -24,6 +24,7 @@ CAPABILITIES = Capabilities(
     disclosed_quantity=True,
     modifiable=frozenset({"price", "trigger_price", "quantity", "order_type", "validity", "disclosed_quantity"}),
     asked_by_token=False,
+    order_time_seconds=60,
 )
 
 CADENCE = Cadence(

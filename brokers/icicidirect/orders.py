@@ -16,7 +16,14 @@ from onebroker.brokers.icicidirect.values import (
     SIDE_TO_WIRE,
     VALIDITY_TO_WIRE,
 )
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.order_messages import (
+    about_new,
+    about_standing,
+    broker_quantity,
+    check_prices,
+    not_refused,
+    refused,
+)
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain
@@ -50,7 +57,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "order_segment_code": "",
         "lots": "",
     }
-    return wire.request(access, CallKind.ORDER, "POST", wire.ORDER, body, now=now)
+    return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", wire.ORDER, body, now=now))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -71,13 +78,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         body["validity"] = _validity(change.validity)
     if change.disclosed_quantity is not None:
         body["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
-    return wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now)
+    return about_standing(change.row, wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build DELETE order with its JSON body, signed at `now`."""
     body = {"exchange_code": row.exchange, "order_id": row.order_id}
-    return wire.request(access, CallKind.ORDER, "DELETE", wire.ORDER, body, now=now)
+    return about_standing(row, wire.request(access, CallKind.ORDER, "DELETE", wire.ORDER, body, now=now))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:
@@ -86,19 +93,20 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     Status 200 without an error and with an order id is an acceptance. An error in the envelope is a rejection, whatever its
     HTTP status below 500, unless its words leave open what happened; everything else leaves the outcome unknown.
     """
-    order_id = _order_id(response)
+    order_id, remark = _named(response)
     refusal = wire.refusal_of(response)
     if refusal is not None:
         return refused(refusal, response, surely=order_id is None and wire.surely_refused(refusal, response))
-    return not_refused(order_id if 200 <= response.status < 300 else None, response)
+    return not_refused(order_id if 200 <= response.status < 300 else None, response, token=remark)
 
 
-def _order_id(response: WireResponse) -> str | None:
+def _named(response: WireResponse) -> tuple[str | None, str | None]:
+    """Return order id and tag; only place repeats the tag."""
     envelope = wire.envelope_of(response)
     success = None if envelope is None else envelope["Success"]
     if not isinstance(success, dict) or isinstance(success.get("order_id"), (dict, list)):
-        return None
-    return text(success.get("order_id"))
+        return None, None
+    return text(success.get("order_id")), text(success.get("user_remark"))
 
 
 def _name(listing: Listing) -> naming.Name:

@@ -15,7 +15,7 @@ from onebroker.brokers.kotakneo.values import (
     SIDE_TO_WIRE,
     VALIDITY_TO_WIRE,
 )
-from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain
@@ -57,7 +57,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     }
     if ticket.token:
         fields["ig"] = ticket.token  # comes back as GuiOrdId
-    return wire.session_request(access, CallKind.ORDER, wire.PLACE, fields)
+    return about_new(ticket, wire.session_request(access, CallKind.ORDER, wire.PLACE, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -86,7 +86,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "tt": side,
         "vd": _validity(change.validity or row.validity, listing),
     }
-    return wire.session_request(access, CallKind.ORDER, wire.MODIFY, fields)
+    return about_standing(row, wire.session_request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
@@ -95,7 +95,7 @@ def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     fields = {"on": row.order_id, "am": _flag(after_market=after_market)}
     if after_market:
         fields["ts"] = row.tradingsymbol
-    return wire.session_request(access, CallKind.ORDER, wire.CANCEL, fields)
+    return about_standing(row, wire.session_request(access, CallKind.ORDER, wire.CANCEL, fields))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import check_prices, not_refused, refused
+from onebroker.brokers.order_messages import about_new, about_standing, check_prices, not_refused, refused
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
@@ -43,7 +43,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         fields["amo"] = _AFTER_MARKET
     if ticket.token:
         fields["remarks"] = _tag(ticket.token)
-    return wire.request(access, CallKind.ORDER, wire.PLACE, fields)
+    return about_new(ticket, wire.request(access, CallKind.ORDER, wire.PLACE, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -74,13 +74,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     }
     if order_type.takes_trigger:  # a trigger beside LMT is refused
         fields["trgprc"] = plain(trigger_price)
-    return wire.request(access, CallKind.ORDER, wire.MODIFY, fields)
+    return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build CancelOrder; the order id alone names the order."""
     fields = {"norenordno": row.order_id, "ordersource": wire.SOURCE}
-    return wire.request(access, CallKind.ORDER, wire.CANCEL, fields)
+    return about_standing(row, wire.request(access, CallKind.ORDER, wire.CANCEL, fields))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

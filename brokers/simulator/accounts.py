@@ -148,6 +148,9 @@ class Account:
     def orders(self) -> Sequence[SimOrder]:
         return self._shown_orders(self._entries)
 
+    def tagged(self, tag: str) -> Sequence[SimOrder]:
+        return tuple(entry.order for entry in self._entries.values() if entry.order.new.tag == tag)
+
     def order_history(self, order_id: str) -> Sequence[SimOrder]:
         return tuple(self._history.get(order_id, ()))
 

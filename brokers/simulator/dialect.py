@@ -103,6 +103,9 @@ class AccountView(Protocol):
 
     def order(self, order_id: str) -> SimOrder | None: ...
 
+    def tagged(self, tag: str) -> Sequence[SimOrder]:
+        """Return today's orders with a tag as they are now: no book is behind such a question (`FaultKind.LATE_BOOK`)."""
+
     def orders(self) -> Sequence[SimOrder]:
         """Today's, oldest first."""
 

@@ -22,6 +22,9 @@ class FaultKind(StrEnum):
     REFUSAL_IN_200 = "refusal_in_200"
     DROP_AFTER_ACCEPT = "drop_after_accept"
     """Order messages are worked, then the connection is cut."""
+    ANOTHER_ORDER = "another_order"
+    """Order messages are worked, and their answers name another order: another id, or, of a new order, another tag where the
+    broker repeats it."""
     EXPIRE_SESSION = "expire_session"
     """Happens once, when it is switched on."""
     REJECT_ORDERS = "reject_orders"

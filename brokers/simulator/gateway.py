@@ -190,14 +190,36 @@ class Gateway:
     def _record(self, request: DialectRequest, response: WireResponse, actions: list[Action]) -> Answer:
         garbled = self._faults.strike(self.code, FaultKind.GARBAGE_BODY) is not None
         cut = bool(actions) and self._faults.strike(self.code, FaultKind.DROP_AFTER_ACCEPT) is not None
+        sent = self._of_another_order(response, actions)
         numbers = self._exchange.record(
-            self.code, actions, raw=_raw(request), answer=_said(response), delivered=not (garbled or cut)
-        )
+            self.code, actions, raw=_raw(request), answer=_said(response),
+            delivered=not (garbled or cut) and sent is response,
+        )  # fmt: skip
         if cut:
             return Answer(None, tuple(numbers))
         if garbled:
             return Answer(attrs.evolve(response, status=200, body=GARBAGE), tuple(numbers))
-        return Answer(response, tuple(numbers))
+        return Answer(sent, tuple(numbers))
+
+    def _of_another_order(self, response: WireResponse, actions: list[Action]) -> WireResponse:
+        """Return the answer, under that fault with the names of its orders in it changed."""
+        if self._faults.find(self.code, FaultKind.ANOTHER_ORDER) is None:
+            return response
+        changed = response.body
+        for name in (name for action in actions for name in self._names(action)):
+            changed = changed.replace(name.encode(), _another(name).encode())
+        if changed == response.body:
+            return response
+        self._faults.strike(self.code, FaultKind.ANOTHER_ORDER)
+        return attrs.evolve(response, body=changed)
+
+    def _names(self, action: Action) -> list[str]:
+        """Return what an answer to the message calls the order it was asked about."""
+        if action.verb == "place" or action.order_id is None:
+            return [action.tag] if action.tag else []
+        known = self._exchange.account(self.code).known(action.order_id)
+        number = None if known is None else known.order.exchange_order_id
+        return [action.order_id] if number is None else [action.order_id, number]
 
     def _order_changed(self, order: SimOrder, fill: SimFill | None) -> None:
         for session in tuple(self._outboxes.values()):
@@ -210,6 +232,14 @@ def _corrupt(frame: bytes | str) -> bytes | str:
     """Spoil a frame so that no decoder can take it for a good one: half of it, and bytes that do not belong."""
     half = len(frame) // 2
     return frame[:half] + "\x00{" if isinstance(frame, str) else frame[:half] + b"\xff\xff\xff"
+
+
+def _another(name: str) -> str:
+    """Return a name of the same kind: its last figure is the next one, its last letter another."""
+    last = name[-1]
+    if last.isdecimal():
+        return f"{name[:-1]}{(int(last) + 1) % 10}"
+    return f"{name[:-1]}{'b' if last in 'aA' else 'a'}"
 
 
 def _raw(request: DialectRequest) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.gateway import Closing, Gateway, Outbox
 from onebroker.brokers.simulator.server import dialect_request
 from onebroker.brokers.simulator.simulation import Simulator
-from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake
+from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake, handed_on
 
 _MOST_REDIRECTS = 5
 _CUT = 1006
@@ -50,7 +50,7 @@ class InProcessTransport:
             raise OutcomeUnknown("the connection was cut before the answer")
         response = answer.response
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return attrs.evolve(response, headers=headers)
+        return await handed_on(request, attrs.evolve(response, headers=headers))
 
     async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
         url = address.url

@@ -1,12 +1,13 @@
 """One HTTP/1.1 exchange without I/O: the bytes of a request, and the reading of its answer as bytes come in.
 
 No socket and no pool here; `rest.py` and `websocket.py` feed it. The framing rules (content-length, chunked,
-close-delimited, informational answers) are h11's; the decoding of the body's content encoding is ours, piece by piece,
-so that a large file never holds up the loop.
+close-delimited, informational answers) are h11's; the decoding of the body's content encoding is ours. A body comes out in
+pieces, and is nowhere joined here, so that a large file never holds up the loop.
 """
 
-import io
 import zlib
+from collections.abc import Iterator
+from itertools import chain
 from urllib.parse import SplitResult
 
 import h11
@@ -15,6 +16,9 @@ from onebroker.brokers.requests import WireRequest, WireResponse
 
 MOST_HEAD_BYTES = 64 * 1024
 """Status line and headers of an answer; longer ones are refused."""
+
+PIECE_BYTES = 32 * 1024
+"""Most that is decoded at a time: well packed data holds a thousand times its length."""
 
 DEFAULT_HEADERS = {
     "Connection": "keep-alive",
@@ -40,33 +44,39 @@ class BodyDecoder:
         self._coding = coding
         self._zlib = zlib.decompressobj(32 + zlib.MAX_WBITS)
         self._started = False
+        self._held = b""
 
-    def feed(self, data: bytes) -> bytes:
-        """Return what `data` decodes to."""
-        decoded = b""
-        while data:
-            decoded += self._decompress(data)
-            data = self._zlib.unused_data
-            if data:  # gzip allows several members in a row (RFC 1952 section 2.2)
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what `data` decodes to, in pieces of at most `PIECE_BYTES`; to be gone through to the end."""
+        data, self._held = self._held + data, b""
+        if not self._started and len(data) == 1:  # two bytes tell the kinds apart
+            self._held = data
+            return
+        piece = b""
+        while data or len(piece) == PIECE_BYTES:  # after a full piece more may wait in zlib itself
+            piece = self._decompress(data)
+            data = self._zlib.unconsumed_tail or self._zlib.unused_data
+            if self._zlib.unused_data:  # gzip allows several members in a row (RFC 1952 section 2.2)
                 self._zlib = zlib.decompressobj(32 + zlib.MAX_WBITS)
-        return decoded
+            if piece:
+                yield piece
 
     def finish(self) -> None:
         """Raise when the data was cut short. An empty body is whole (answers to HEAD, 204, 304)."""
-        if self._started and not self._zlib.eof:
+        if self._held or (self._started and not self._zlib.eof):
             raise BrokenAnswer(f"the {self._coding} body ends too early")
 
     def _decompress(self, data: bytes) -> bytes:
         first, self._started = not self._started, True
         try:
-            return self._zlib.decompress(data)
+            return self._zlib.decompress(data, PIECE_BYTES)
         except zlib.error as error:
             if not (first and self._coding == "deflate"):
                 raise BrokenAnswer(f"the {self._coding} body is corrupt") from error
         # Many servers mean raw deflate when they say "deflate" (RFC 9110 section 8.4.1.2).
         self._zlib = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            return self._zlib.decompress(data)
+            return self._zlib.decompress(data, PIECE_BYTES)
         except zlib.error as error:
             raise BrokenAnswer("the deflate body is corrupt") from error
 
@@ -87,9 +97,10 @@ class Exchange:
     def __init__(self, most_body_bytes: int) -> None:
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD_BYTES)
         self._most_body_bytes = most_body_bytes
+        self._body_bytes = 0
         self._response: h11.Response | None = None
         self._decoders: list[BodyDecoder] = []
-        self._body = io.BytesIO()  # grows in place: joining pieces of a large file would hold up the loop
+        self._whole = False
         self._peer_closed = False
 
     def request_bytes(self, request: WireRequest, address: SplitResult) -> bytes:
@@ -112,28 +123,33 @@ class Exchange:
             # h11 quotes the offending header, which may be a token.
             raise ValueError("the request cannot be written as HTTP") from None
 
-    def receive(self, data: bytes) -> WireResponse | None:
-        """Take bytes off the wire (b"" = the peer has closed); return the answer once it is whole.
+    def receive(self, data: bytes) -> Iterator[bytes]:
+        """Take bytes off the wire (b"" = the peer has closed) and yield what of the body is in them, decoded, in pieces of at most
+        `PIECE_BYTES` where it was encoded. Takes nothing unless it is gone through, to the end.
 
         Raises `BrokenAnswer`, also when the peer closed before the answer was whole.
         """
         self._peer_closed = self._peer_closed or not data
         try:
             self._h11.receive_data(data)
-            while True:
-                event = self._h11.next_event()
-                if event is h11.NEED_DATA:
-                    return None
+            while (event := self._h11.next_event()) is not h11.NEED_DATA:
                 if isinstance(event, h11.EndOfMessage):
-                    return self._whole()
-                self._take(event)
+                    self._end()
+                    return
+                yield from self._take(event)
         except h11.RemoteProtocolError as error:
             raise BrokenAnswer("the answer is not HTTP, or ends too early") from error
 
     @property
-    def body_bytes(self) -> int:
-        """How much of the body has come, decoded."""
-        return self._body.tell()
+    def whole(self) -> bool:
+        """Whether the answer has come to its end."""
+        return self._whole
+
+    def answer(self, body: bytes) -> WireResponse:
+        """Return the answer with the `body` that was made of its pieces; raise `BrokenAnswer` unless it is whole."""
+        if self._response is None or not self._whole:
+            raise BrokenAnswer("the peer closed without an answer")
+        return WireResponse(status=self._response.status_code, headers=_combined(self._response), body=body)
 
     @property
     def reusable(self) -> bool:
@@ -141,7 +157,7 @@ class Exchange:
         done = self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE
         return done and not self._peer_closed and not self._h11.trailing_data[0]
 
-    def _take(self, event: object) -> None:
+    def _take(self, event: object) -> Iterator[bytes]:
         match event:
             case h11.InformationalResponse():
                 pass  # 100 or 103: the answer proper follows
@@ -149,26 +165,26 @@ class Exchange:
                 self._response = event
                 self._decoders = body_decoders(_combined(event).get("content-encoding", ""))
             case h11.Data():
-                piece = bytes(event.data)
-                for decoder in self._decoders:
-                    piece = decoder.feed(piece)
-                self._keep(piece)
+                for piece in self._decoded(bytes(event.data)):
+                    self._body_bytes += len(piece)
+                    if self._body_bytes > self._most_body_bytes:
+                        raise BrokenAnswer(f"the answer is larger than {self._most_body_bytes} bytes")
+                    yield piece
             case _:  # ConnectionClosed, or PAUSED after a 101 nobody asked for
                 raise BrokenAnswer("the peer closed without an answer")
 
-    def _keep(self, piece: bytes) -> None:
-        if self.body_bytes + len(piece) > self._most_body_bytes:
-            raise BrokenAnswer(f"the answer is larger than {self._most_body_bytes} bytes")
-        self._body.write(piece)
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
+        pieces: Iterator[bytes] = iter((data,))
+        for decoder in self._decoders:
+            pieces = chain.from_iterable(map(decoder.feed, pieces))
+        return pieces
 
-    def _whole(self) -> WireResponse:
+    def _end(self) -> None:
         if self._response is None:
             raise BrokenAnswer("the peer closed without an answer")
         for decoder in self._decoders:
             decoder.finish()
-        return WireResponse(
-            status=self._response.status_code, headers=_combined(self._response), body=self._body.getvalue()
-        )
+        self._whole = True
 
 
 def _headers(request: WireRequest, host: str) -> list[tuple[bytes, bytes]]:

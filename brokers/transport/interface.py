@@ -5,6 +5,8 @@ Who talks to a broker holds a `Transport`; tests hand over one that answers in-p
 
 from typing import Protocol
 
+import attrs
+
 from onebroker.brokers.requests import BrokerError, StreamAddress, WireRequest, WireResponse
 
 
@@ -52,7 +54,8 @@ class Transport(Protocol):
         """Send `request` once and return its whole answer, whatever its status; redirects are answers too.
 
         Nothing is ever repeated here. Raises `NotSent` (the broker cannot have seen it) or `OutcomeUnknown` (it may
-        have) and nothing else; `timeout_seconds` spans everything, the wait for a free connection included.
+        have) and nothing else but what the request's `body_to` raised; `timeout_seconds` spans everything, the wait for
+        a free connection included.
         `trio.Cancelled` passes through, and the connection it was on is not used again.
         """
 
@@ -64,3 +67,11 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Close all pooled connections and open sockets; afterwards `send` and `connect` raise `NotSent`."""
+
+
+async def handed_on(request: WireRequest, response: WireResponse) -> WireResponse:
+    """Return `response` as `Transport.send` promises it where its body was whole from the start: given to `body_to`, if there is one."""
+    if request.body_to is None:
+        return response
+    await request.body_to.take(response.body)
+    return attrs.evolve(response, body=b"")

@@ -8,11 +8,13 @@ The rule of architecture 12: once a usable connection is in hand the request cou
 is `NotSent`, any failure after it is `OutcomeUnknown`; which exception it was decides nothing.
 """
 
+import io
 import math
 import select
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
@@ -23,7 +25,15 @@ from anyio import EndOfStream
 from anyio.abc import SocketAttribute
 from anyio.streams.tls import TLSAttribute
 
-from onebroker.brokers.requests import BrokerError, CallKind, NotSent, OutcomeUnknown, WireRequest, WireResponse
+from onebroker.brokers.requests import (
+    BodySink,
+    BrokerError,
+    CallKind,
+    NotSent,
+    OutcomeUnknown,
+    WireRequest,
+    WireResponse,
+)
 from onebroker.brokers.transport.answers import BrokenAnswer, Exchange
 from onebroker.config.clock import Clock
 
@@ -32,9 +42,10 @@ class _NeverRaised(Exception):
     pass
 
 
-# asks 3.0.0 needs anyio 3, whose trio backend (loaded at the first connection) derives from a name that current trio
+# asks 3.0.0 needs anyio 3, whose trio backend (by itself loaded at the first connection) derives from a name that current trio
 # no longer has. A class that nothing raises is right: trio raises the built-in groups, which pass through unchanged.
 vars(trio).setdefault("MultiError", _NeverRaised)
+import_module("anyio._backends._trio")  # now: loading it holds up the loop for some milliseconds
 
 ORDER_IDLE_SECONDS = 5.0
 """An order message never goes on a connection idle for longer (order-engine 2.7)."""
@@ -139,7 +150,7 @@ class RestTransport:
         self._closed = False
 
     async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
-        """Send `request` once; raise `NotSent` or `OutcomeUnknown`."""
+        """Send `request` once; raise `NotSent` or `OutcomeUnknown`, or what `request.body_to` raised."""
         progress = _Progress()
         try:
             with trio.fail_after(timeout_seconds):
@@ -166,7 +177,7 @@ class RestTransport:
             connection = await session._grab_connection(server, most_idle_seconds)
             progress.reached = True
             try:
-                answer = await _converse(connection, exchange, data, request.arrived)
+                answer = await _converse(connection, exchange, data, request.body_to)
             finally:
                 # Also when cancelled: a connection with half an exchange on it is never used again.
                 if exchange.reusable:
@@ -188,20 +199,31 @@ class RestTransport:
         return session, server
 
 
-async def _converse(
-    connection: _Connection, exchange: Exchange, data: bytes, arrived: Callable[[int], None] | None
-) -> WireResponse:
+class _Memory:
+    """Where a body goes that nobody takes piece by piece."""
+
+    def __init__(self) -> None:
+        self.body = io.BytesIO()  # grows in place: joining pieces of a large answer would hold up the loop
+
+    async def take(self, piece: bytes) -> None:
+        self.body.write(piece)
+
+
+async def _converse(connection: _Connection, exchange: Exchange, data: bytes, body_to: BodySink | None) -> WireResponse:
     await connection.send(data)
-    while True:
-        try:
-            received = await connection.receive()
-        except EndOfStream:
-            received = b""
-        answer = exchange.receive(received)
-        if answer is not None:
-            return answer
-        if arrived is not None:
-            arrived(exchange.body_bytes)
+    memory = _Memory()
+    sink = body_to or memory
+    while not exchange.whole:
+        for piece in exchange.receive(await _received(connection)):
+            await sink.take(piece)
+    return exchange.answer(memory.body.getvalue())
+
+
+async def _received(connection: _Connection) -> bytes:
+    try:
+        return await connection.receive()
+    except EndOfStream:
+        return b""
 
 
 async def close_connection(connection: _Connection) -> None:

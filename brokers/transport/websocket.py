@@ -18,7 +18,7 @@ from trio_websocket import ConnectionClosed, HandshakeError, WebSocketConnection
 from wsproto.utilities import ProtocolError
 
 from onebroker.brokers.requests import BrokerError, CallKind, NotSent, StreamAddress, WireRequest, WireResponse
-from onebroker.brokers.transport.answers import BrokenAnswer, Exchange
+from onebroker.brokers.transport.answers import Exchange
 from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake
 
 MOST_HOPS: Final = 3
@@ -264,10 +264,10 @@ def _http_answer(received: bytes) -> WireResponse:
     exchange = Exchange(MOST_REFUSAL_BYTES)
     handshake = WireRequest(kind=CallKind.LOGIN, method="GET", url="http://stream/")
     exchange.request_bytes(handshake, urlsplit(handshake.url))
-    answer = exchange.receive(received) or exchange.receive(b"")
-    if answer is None:
-        raise BrokenAnswer("the broker hung up during the handshake")
-    return answer
+    body = b"".join(exchange.receive(received))
+    if not exchange.whole:
+        body += b"".join(exchange.receive(b""))
+    return exchange.answer(body)
 
 
 def _closed(error: ConnectionClosed) -> StreamClosed:

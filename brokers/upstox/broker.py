@@ -3,6 +3,7 @@
 from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.upstox import (
     books,
+    by_token,
     candles,
     feed,
     instruments,
@@ -29,6 +30,7 @@ UPSTOX = Broker(
     login=login,
     orders=orders,
     books=books,
+    by_token=by_token,
     portfolio=portfolio,
     instruments=instruments,
     quotes=quotes,

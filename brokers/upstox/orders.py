@@ -12,7 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -62,7 +62,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     }
     if order_type in PROTECTED:
         fields["market_protection"] = AUTOMATIC_PROTECTION
-    return _message(access, "POST", wire.PLACE, fields)
+    return about_new(ticket, _message(access, "POST", wire.PLACE, fields))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -89,12 +89,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     }
     if order_type in PROTECTED:
         fields["market_protection"] = AUTOMATIC_PROTECTION
-    return _message(access, "PUT", wire.MODIFY, fields)
+    return about_standing(row, _message(access, "PUT", wire.MODIFY, fields))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build DELETE /v3/order/cancel; the order id alone names the order."""
-    return _message(access, "DELETE", f"{wire.CANCEL}?{urlencode({'order_id': row.order_id})}", None)
+    path = f"{wire.CANCEL}?{urlencode({'order_id': row.order_id})}"
+    return about_standing(row, _message(access, "DELETE", path, None))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

@@ -6,7 +6,7 @@ Sources: kiteconnect 5.2.2 (paths, fields); Kite Connect 3 documentation, orders
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.order_messages import broker_quantity, not_refused, refused
+from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -57,7 +57,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     if ticket.token:
         form["tag"] = _tag(ticket.token)
     variety = AFTER_MARKET if ticket.after_market else REGULAR
-    return wire.request(access, CallKind.ORDER, "POST", f"{wire.ORDERS}/{variety}", form=form)
+    return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", f"{wire.ORDERS}/{variety}", form=form))
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -79,13 +79,13 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         form["market_protection"] = AUTOMATIC_PROTECTION
     if _is_second_leg(change.row):
         form["parent_order_id"] = str(change.row.parent_order_id)
-    return wire.request(access, CallKind.ORDER, "PUT", _order_path(change.row), form=form)
+    return about_standing(change.row, wire.request(access, CallKind.ORDER, "PUT", _order_path(change.row), form=form))
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:
     """Build DELETE /orders/{variety}/{order_id}."""
     query = [("parent_order_id", str(row.parent_order_id))] if _is_second_leg(row) else []
-    return wire.request(access, CallKind.ORDER, "DELETE", _order_path(row), query=query)
+    return about_standing(row, wire.request(access, CallKind.ORDER, "DELETE", _order_path(row), query=query))
 
 
 def parse_order_answer(response: WireResponse) -> OrderAnswer:

@@ -229,6 +229,30 @@ def already(status: str) -> str:
     return f"the order is already {status}"
 
 
+def answer_of_another_order(told: str, asked: str) -> str:
+    """The broker's answer to a modify or cancel; ours, as the two below."""
+    return (
+        f"the broker's answer is about order {told} and not about order {asked}, so what became of this message is not known "
+        "until the order book is read again"
+    )
+
+
+def answer_of_another_tag(told: str, asked: str) -> str:
+    """The broker's answer to a place that repeats a tag."""
+    return (
+        f"the broker's answer is about an order tagged {told} and not {asked}, so what became of this order is not known "
+        "until the order book is read again"
+    )
+
+
+def answer_of_older_order(told: str) -> str:
+    """The broker's answer to a place, whose order id cannot be the new order's."""
+    return (
+        f"the broker's answer is about order {told}, which was there before this one was sent, so what became of this order is "
+        "not known until the order book is read again"
+    )
+
+
 def cancel_not_built(error: str) -> str:
     return f"the cancel could not be built: {error}"
 
@@ -259,9 +283,3 @@ def parent_unreadable(parent_id: str) -> str:
 INTENT_ID = "intent_id must be a UUID"
 NO_ANSWER_KEPT = "no answer is kept for this intent_id"
 KEPT_ANSWER_UNREADABLE = "the answer kept for this intent_id cannot be read"
-
-# --- not served by this version (the texts name what is missing, so that nothing is ever ignored silently) ----------------
-
-
-def not_served(what: str) -> str:
-    return f"{what} is not served by this version, so nothing was sent"

@@ -138,6 +138,11 @@ def takes_no_reference(synthetic_type: str, field: str) -> str:
     return f"a {synthetic_type} order takes no {field}; give real numbers"
 
 
+def takes_no_synthetic(order: str) -> str:
+    """3.33; `order` as `then`, `candidates.0`."""
+    return f"{order} takes no synthetic"
+
+
 def only_simple(field: str) -> str:
     """N20, N21."""
     return f"{field} is only for simple orders"
@@ -195,6 +200,14 @@ def pair(price: str, execution: str) -> str:
 def position_not_with(execution: str) -> str:
     """Ours: in the words of `pair`."""
     return f"a position quantity cannot be used with execution {execution}"
+
+
+def position_not_priced(price: str) -> str:
+    return f"a position quantity cannot be used with price kind {price}"
+
+
+def positions_not_priced(price: str) -> str:
+    return f"a position quantity of several instruments cannot be used with price kind {price}"
 
 
 def too_many_parts(most: int, count: int) -> str:

@@ -15,6 +15,17 @@ def no_quote(side: Side) -> str:
     return f"no live quote exists for this instrument, so the {side.value} could not be priced and nothing was sent"
 
 
+def stale_quote(side: Side) -> str:
+    return f"the live quote of this instrument is stale, so the {side.value} could not be priced and nothing was sent"
+
+
+def would_cross(side: Side, price: Decimal, touch: Decimal) -> str:
+    """3.37."""
+    return (
+        f"post_only_crosses: a {side.value} at {plain(price)} would trade at once against {plain(touch)}, so nothing was sent"
+    )
+
+
 def nobody(side: Side) -> str:
     """Nobody stands on the other side of the book (spec 2 §8)."""
     doing = "offering" if side is Side.BUY else "bidding for"
@@ -33,8 +44,18 @@ def crossing_costs(cost: Decimal, most: Decimal) -> str:
     )
 
 
+def not_a_price(price: Decimal) -> str:
+    """Ours, as 3.18 has it."""
+    return f"the stop would stand at {plain(price)}, which is not a price an order can carry"
+
+
 def without_stop(units: int) -> str:
     return f"{units} units are open without a stop"
+
+
+def units_without(units: int, what: str) -> str:
+    """3.4, 3.25; `what`: unhedged, without their second leg."""
+    return f"{units} units are {what}"
 
 
 def still_open(units: int) -> str:
@@ -51,6 +72,14 @@ def positions_unread(broker: str) -> str:
 
 def not_cleared(count: int) -> str:
     return f"{count} resting orders could not be cancelled, so this position was not closed"
+
+
+def closed_not_reversed(why: str) -> str:
+    """`why` new orders are refused today, or this position cannot be turned round."""
+    return f"{why}; the position is closed and not reversed"
+
+
+DELIVERY_NOT_REVERSED = "a delivery position cannot be reversed"
 
 
 # --- a caller's changes (order-engine 2.6, 5.6) ------------------------------------------------------------------------

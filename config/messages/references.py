@@ -77,9 +77,3 @@ def no_net_rows(broker: str) -> str:
 def units_unknown(broker: str) -> str:
     """Ours, 503."""
     return f"{broker} gives its position in this instrument in contracts of an unknown size, so it cannot be closed by reference"
-
-
-def held_at_several(shares: Iterable[tuple[str, int]]) -> str:
-    """Ours, 409: no broker holds the whole."""
-    parts = " and ".join(f"{quantity} at {broker}" for broker, quantity in shares)
-    return f"the position lies at several brokers, {parts}, so close it at each of them by giving broker"

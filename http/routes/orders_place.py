@@ -14,6 +14,7 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.today import Today
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
@@ -25,7 +26,6 @@ from onebroker.http.place_body import check_body, with_instrument
 from onebroker.http.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
-from onebroker.http.today import Today
 
 _REFUSED = tuple(refusals.REFUSALS)
 _DONE = frozenset({200, 202})
@@ -74,7 +74,8 @@ def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServ
         now=clock.now(),
         snapshot=state.latest,
         brokers=orders.brokers,
-        freeze_table=orders.settings.freeze_quantities,
+        calendar=orders.calendar,
+        settings=orders.settings,
     )
     order = with_instrument(checked, body, instrument_naming.find(checked.name, state.latest), today)
     return _Checked(order, checked.dry_run)
@@ -227,12 +228,17 @@ ROUTES = (
             _field("expiry_date", "For a future or option segment.", "date"),
             _field("strike_price", "For an option segment, in rupees.", "number"),
             _field("option_type", "For an option segment: CE or PE."),
-            _field("transaction_type", "BUY or SELL.", required=True),
-            _field("product", "CNC, MIS or NRML.", required=True),
-            _field("order_type", "MARKET, LIMIT, SL or SL-M.", required=True),
+            _field(
+                "transaction_type",
+                "BUY or SELL. This, product and order_type are required but for basket, oca and plan.",
+            ),
+            _field("product", "CNC, MIS or NRML."),
+            _field("order_type", "MARKET, LIMIT, SL or SL-M."),
             _field("validity", "DAY (default) or IOC."),
             _field(
-                "quantity", "Units, at least 1, whole lots; required unless quantity_reference is given.", "integer"
+                "quantity",
+                "Units, at least 1, whole lots; required unless quantity_reference, the position or the parts give it.",
+                "integer",
             ),
             _field("disclosed_quantity", "Units, at most quantity.", "integer"),
             _field("price", "Rupees; for LIMIT and SL, whole ticks; not needed with price_reference.", "number"),
@@ -256,7 +262,9 @@ ROUTES = (
             _field("broker", "Broker code to use instead of the service's choice."),
             _field(
                 "synthetic",
-                "`{type: simple, closes_position}`; closes_position true lets it use what is kept for exits.",
+                "`{type, closes_position, hold_limits, ...}`: the type of the order with its settings (docs/order-types.md). Without it an "
+                "order is simple, but a MARKET order runs as a marketable_limit while that mode is on. closes_position true lets it use "
+                "what is kept for exits; hold_limits true keeps limits in the engine until the market reaches them.",
                 "object",
             ),
         ),
@@ -266,14 +274,23 @@ ROUTES = (
                 doc="Accepted by the broker, or a dry run; a list: `{results: [{request_index, status, response}]}`, every status "
                 "200 or 202.",
             ),
-            Answer(status=207, has_error=False, doc="A list of which an entry has another status."),
+            Answer(
+                status=202,
+                has_error=False,
+                doc="Nothing was sent yet: outcome `armed`, with `trigger_direction` and `trigger_level` where it waits for a price.",
+            ),
+            Answer(
+                status=207,
+                has_error=False,
+                doc="Several orders of which some were accepted (`legs`), or a list of which an entry has another status.",
+            ),
             Answer(status=400, doc="A field is malformed, or the list as a whole; the sentence names it."),
             Answer(status=403, doc="The day is down past the configured loss limit."),
             Answer(status=404, doc="No such instrument is mapped."),
             Answer(
                 status=409,
-                doc="The pinned broker cannot take it; the engine read it too late; no position to close, or it lies at several "
-                "brokers (`holders`).",
+                doc="The pinned broker cannot take it; the engine read it too late; no position to close; nobody on the other side of the "
+                "book, a market past the stop, or one closed for the day.",
             ),
             Answer(status=422, has_error=False, doc="Rejected by the broker, or no connection to it could be opened."),
             Answer(status=429, doc="The broker's daily order cap has no room."),

@@ -24,6 +24,8 @@ from onebroker.actors.engine.records import LegChange
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.quotes.actor import QuoteBookActor
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.reader import Quotes
@@ -87,6 +89,8 @@ class Day:
         self.catalogue = Published(
             CatalogueState(latest=None, published_today=False, reason="the first build is running")
         )
+        self.funds = Published(None)
+        """The funds document, once `service(funds=True)` keeps one."""
         self.notes = []
         self.day_limits = False
 
@@ -123,8 +127,8 @@ class Day:
             nursery.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def service(self, *, log_in=True, quotes=False):
-        """Run sessions, engine and desk over whatever the store holds; with `quotes` the quote book too."""
+    async def service(self, *, log_in=True, quotes=False, funds=False):
+        """Run sessions, engine and desk over whatever the store holds; with `quotes` the quote book too, with `funds` that document."""
         settings = self.settings()
         self.services = brokers_in_service(
             self.registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
@@ -159,6 +163,8 @@ class Day:
                 self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
                 await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
             await self._start_quotes(supervisor, start=quotes)
+            if funds:
+                await self._start_funds(supervisor)
             await self._start_engine(supervisor, settings)
             if log_in:
                 for code in self.codes:
@@ -177,6 +183,15 @@ class Day:
         if start:
             await supervisor.start(Child(name="quotes", build=build, policy=FOREVER, mailbox=self.ticks))
 
+    async def _start_funds(self, supervisor):
+        build = lambda: DocumentActor(  # noqa: E731
+            assembler=FundsAssembler(), codes=tuple(self.codes), mailbox=self.documents["funds"], published=self.funds,
+            store=self.store, clock=self.clock,
+        )  # fmt: skip
+        await supervisor.start(
+            Child(name="funds document", build=build, policy=FOREVER, mailbox=self.documents["funds"])
+        )
+
     async def _start_engine(self, supervisor, settings):
         self.legs = Legs()
         engine_box, desk_box = open_mailbox("engine", capacity=64), open_mailbox("desk", capacity=64)
@@ -191,6 +206,7 @@ class Day:
             quotes=self.quotes,
             legs=self.legs,
             owner="owner",
+            funds=self.funds,
         )
         self.engine_doors = doors
         self.engine, self.desk = engine_box.address, desk_box.address

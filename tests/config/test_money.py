@@ -34,3 +34,8 @@ def test_halves_go_away_from_zero(rupees, whole):
 def test_what_is_no_number_is_never_an_amount(value):
     with pytest.raises((ValueError, ArithmeticError)):
         scaled(value, 2)
+
+
+@pytest.mark.parametrize(("value", "amount"), [(1e24, 10**28), (-3e200, -3 * 10**204), (5e-324, 0)])
+def test_no_number_that_a_broker_may_write_is_too_large_to_be_scaled(value, amount):
+    assert scaled(value, 4) == amount

@@ -34,8 +34,7 @@ def test_defaults_say_nothing():
 @pytest.mark.parametrize(
     ("path", "sections"),
     [
-        ("engine.marketable_limit_mode", {"engine": {"marketable_limit_mode": False}}),
-        ("brokers.zerodha.modifies_per_order", {"brokers": {"zerodha": {"modifies_per_order": 3}}}),
+        ("service.fast_lane", {"service": {"fast_lane": False}}),
     ],
 )
 def test_a_value_that_would_do_nothing_is_named(path, sections):

@@ -62,7 +62,10 @@ def messages(demo, since):
         ({"part": "sequence", "first": {}}, "root: then is required"),
         ({"price": {"kind": "guess"}}, "root: price kind must be one of fixed, marketable, native_stop"),
         ({"lifetime": {"after_days": 0}}, "root: after_days must be a whole number from 1 to 365"),
-        ({"quantity": {"position": {"product": "intraday"}}}, "root: a quantity taken from positions is not served"),
+        (
+            {"quantity": {"position": {"product": "intraday"}}, "price": {"kind": "chase"}},
+            "root: a position quantity cannot be used with price kind chase",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_read_is_refused_where_it_is_wrong_and_nothing_is_sent(plans, root, sentence):
@@ -138,3 +141,33 @@ def test_a_cancelled_plan_sends_nothing_when_its_price_comes(plans):
     assert (stopped.status, stopped.json["state"], stopped.json["cancelled_legs"]) == (200, "cancelled", [])
     move(plans, share, plans.at_price(share, -3))
     assert messages(plans, since) == []
+
+
+def test_a_position_is_closed_at_its_broker_after_the_stop_that_rests_there_was_cancelled(plans):
+    share, since = plans.share(5), plans.ledger()["next"]
+    move(plans, share, share["last_price"])
+    other = plans.place(**bracket(plans, share, 1))
+    assert other.status == 200, other
+    plans.until(lambda: part_state(plans, other, "root.each_fill.children.1") == "held", "the target to be held")
+    plans.until(lambda: len(messages(plans, since)) == 2, "the stop to be sent")
+
+    def held():
+        rows = plans.read("/api/portfolio/positions")["net"]
+        return sum(row["quantity"] for row in rows if row["instrument_id"] == share["instrument_id"])
+
+    plans.until(lambda: held() == 6, "the position to be shown")
+    root = {
+        "quantity": {"position": {"product": "intraday"}},
+        "price": {"kind": "marketable", "follow": True},
+    }
+    body = {**plans.limit_buy(share, 0, quantity=6, product="MIS"), "synthetic": {"type": "plan", "root": root}}
+    closing = plans.place(**body)
+    assert closing.status in (200, 202), closing
+    plans.until(lambda: parent(plans, closing)["state"] == "completed", "the position to be closed")
+    assert [one[:2] for one in messages(plans, since)] == [
+        ("place", "BUY"), ("place", "SELL"), ("cancel", "SELL"), ("place", "SELL"),
+    ]  # fmt: skip
+    plans.until(lambda: parent(plans, other)["state"] == "completed", "the bracket to end")
+    assert part_state(plans, other, "root.each_fill.children.1") == "cancelled"
+    plans.until(lambda: held() == 0, "nothing to be held any more")
+    plans.assert_sent_once()

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.messages import PlaceBody
 from onebroker.actors.engine.synthetic import TYPES
+from onebroker.actors.engine.today import Today
+from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Identity, Shape, option, security
 from onebroker.config.refusal import Refusal
+from onebroker.config.sections import EngineSettings
 from onebroker.http.place_body import MOST_DEPTH, check_body, with_instrument
-from onebroker.http.today import Today
 
 BROKERS = ("upstox", "zerodha")
 SHARE = security("nse", "equities", "INFY")
@@ -53,7 +55,10 @@ class Nothing:
         return None
 
 
-TODAY = Today(now=datetime(2026, 11, 23, 10, 0, tzinfo=IST), snapshot=Nothing(), brokers=BROKERS, freeze_table={})
+TODAY = Today(
+    now=datetime(2026, 11, 23, 10, 0, tzinfo=IST), snapshot=Nothing(), brokers=BROKERS, calendar=always_open(),
+    settings=EngineSettings(),
+)  # fmt: skip
 
 
 def checked(body, args=None):
@@ -405,7 +410,7 @@ def test_a_reference_that_takes_the_bodys_quantity_needs_one(quantity):
 
 
 @pytest.mark.parametrize(
-    ("kind", "shown"), [("bracket", "bracket"), (" Peg ", " Peg "), ("", ""), (5, "5"), ([], "[]")]
+    ("kind", "shown"), [("braket", "braket"), (" Pegg ", " Pegg "), ("", ""), (5, "5"), ([], "[]")]
 )
 def test_a_type_that_the_engine_does_not_run_is_refused_with_those_it_runs(kind, shown):
     assert refusal(changed(synthetic={"type": kind})) == not_run(shown)
@@ -473,7 +478,7 @@ STEPS = [
     ({"tag": "-"}, "tag must be 1 to 20 letters and digits"),
     ({"instrument_id": "x"}, "instrument_id must be a UUID"),
     ({"broker": "x"}, "broker must be one of upstox, zerodha"),
-    ({"synthetic": {"type": "peg", "hold_limits": 5}}, not_run("peg")),
+    ({"synthetic": {"type": "pegg", "hold_limits": 5}}, not_run("pegg")),
     ({"price": 0.01}, "price must be a whole number of ticks of 0.05"),
     ({"synthetic": {"hold_limits": 5, "watermark": 5}}, "hold_limits must be true or false"),
     ({"synthetic": {"watermark": 5, "x": 5}}, "watermark is worked out by the order engine, so it must not be sent"),

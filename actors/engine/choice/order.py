@@ -45,7 +45,10 @@ class LegOrder:
 
 
 def placed_order(body: PlaceBody) -> LegOrder:
-    """Return the order of a simple place request."""
+    """Return the order of a simple place request, whose body always has all order fields."""
+    assert body.transaction_type is not None
+    assert body.product is not None
+    assert body.order_type is not None
     return LegOrder(
         instrument=body.instrument,
         transaction_type=body.transaction_type,

@@ -31,6 +31,11 @@ _ORDER_PRODUCTS = {Product.CNC.value: Product.CNC, Product.MIS.value: Product.MI
 """A position's product -> that of the order which closes it; NRML for all others."""
 
 
+def closing_product(product: str) -> Product:
+    """Return the product of the order that closes a position of this product."""
+    return _ORDER_PRODUCTS.get(product, Product.NRML)
+
+
 @attrs.frozen(kw_only=True)
 class Close:
     """One order that closes a position, or a slice of it."""
@@ -45,7 +50,7 @@ class Close:
 
     @property
     def product(self) -> Product:
-        return _ORDER_PRODUCTS.get(self.row.product, Product.NRML)
+        return closing_product(self.row.product)
 
     def shown(self) -> dict[str, Any]:
         """Return an entry of `would_close`."""

@@ -74,6 +74,8 @@ class TopUp:
     randomise_percent: Decimal = Decimal(0)
     wait_for_fill: bool = True
     catch_up: bool = False
+    standing: bool = False
+    """The target is what has filled and one piece more, without end (two_sided_quote)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -94,6 +96,8 @@ class Ladder:
     one_at_a_time: bool = False
     restore: bool = False
     """A rung is sent again when the order made by its fill has filled."""
+    from_middle: bool = False
+    """The two prices are distances from the middle of the market as it is when the part starts (grid)."""
 
 
 @attrs.frozen

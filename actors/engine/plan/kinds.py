@@ -45,6 +45,7 @@ from onebroker.actors.engine.plan.prices import (
     NativeStop,
     OptionModel,
     Peg,
+    Referenced,
     Stages,
     Trail,
 )
@@ -82,6 +83,9 @@ PRICES: Mapping[str, type] = {
     "cap": Cap,
 }
 
+MADE_PRICES: Mapping[str, type] = {"referenced": Referenced}
+"""Prices that no caller can name: only types make them."""
+
 EXECUTIONS: Mapping[str, type] = {
     "all_at_once": AllAtOnce,
     "iceberg": Iceberg,
@@ -107,6 +111,6 @@ CONDITIONS: Mapping[str, type] = {
 }
 
 WORDS: Mapping[type, str] = {
-    cls: word for table in (PARTS, QUANTITIES, PRICES, EXECUTIONS, CONDITIONS) for word, cls in table.items()
+    cls: word for table in (PARTS, QUANTITIES, PRICES, MADE_PRICES, EXECUTIONS, CONDITIONS) for word, cls in table.items()
 }
 """Class -> its word."""

@@ -1,6 +1,6 @@
 """What the rules of a plan see of the world: quotes as decimals, the terms of an instrument (order-engine 0). Values only."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Protocol
 
@@ -8,7 +8,7 @@ import attrs
 
 from onebroker.actors.engine.plan.parts import QuoteField
 from onebroker.actors.engine.plan.pricing.black76 import Option
-from onebroker.brokers.records import DepthLevel, PositionRow, Tick
+from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.money import exact, snap
 from onebroker.config.vocabulary import Side
 
@@ -147,6 +147,15 @@ class AccountFigures:
     margin_utilized: Decimal | None
 
 
+@attrs.frozen
+class JointFigure:
+    """Realized + unrealized of several positions."""
+
+    rupees: Decimal
+    brokers: frozenset[str]
+    """Those that have such a position."""
+
+
 class Market(Protocol):
     """The world at one moment. Nothing here changes while a plan is looked through once."""
 
@@ -157,6 +166,9 @@ class Market(Protocol):
     def seen(self, instrument_id: str) -> Seen | None:
         """Return the usable quote, or None (order-engine 0)."""
 
+    def is_stale(self, instrument_id: str) -> bool:
+        """Whether there is a live quote that is too old to be acted on."""
+
     def terms(self, instrument_id: str) -> Terms: ...
 
     def session(self, instrument_id: str, after: float) -> Session | None:
@@ -166,9 +178,15 @@ class Market(Protocol):
         """Return the account's figures when they may be acted on (at most 30 s old)."""
 
     def joint_pnl(
-        self, instrument_ids: Sequence[str], *, every_instrument: bool, product: str | None
-    ) -> Decimal | None:
-        """Return realized + unrealized of those positions in rupees, or None while they cannot be trusted (3.45)."""
+        self,
+        instrument_ids: Sequence[str],
+        *,
+        every_instrument: bool,
+        product: str | None,
+        holders: Collection[str] | None,
+    ) -> JointFigure | None:
+        """Return the figure of those positions, or None while they cannot be trusted: rows older than 30 s, or one of `holders`
+        (None = not known yet: every broker that showed such a row last) without readable ones (3.45)."""
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
         """Return what the units of a leg between two fills were traded at; None while the trades are not known (2.3)."""
@@ -178,5 +196,5 @@ class Market(Protocol):
 
     def is_future(self, instrument_id: str) -> bool: ...
 
-    def net_rows(self, broker: str) -> Sequence[PositionRow] | None:
-        """Return the net positions that a broker was last known to hold, or None when they cannot be read."""
+    def lockout(self) -> str | None:
+        """Return why new orders are refused today (4.7), or None."""

@@ -14,6 +14,7 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Execution
 from onebroker.actors.engine.plan.prices import Price
+from onebroker.actors.engine.references.forms import QuantityReference
 from onebroker.config.money import Rounding
 
 # --- quantities (1.3) --------------------------------------------------------------------------------------------------
@@ -139,8 +140,8 @@ class TimeOfDay:
     """The day has come to this time (India)."""
 
     at: time
-    pre_open: bool = False
-    """Of the next pre-open, tomorrow's when today's is over (opening_auction)."""
+    day: str | None = None
+    """YYYY-MM-DD, known beforehand (opening_auction); None = the day on which the part became due."""
 
 
 class AccountField(StrEnum):
@@ -250,10 +251,23 @@ class OrderPart(_Part):
     broker: str | None = None
     """The pinned broker."""
     tag: str | None = None
+    closing: QuantityReference | None = None
+    """The position that it takes apart: each order is bounded by what is left of it when it is sent (spec 2 §6)."""
+    disclosed_quantity: int = 0
+    """Units shown to the market; 0 = all (plain orders that run as a marketable_limit or virtual_limit)."""
     hold: bool = False
     """Kept in the engine until the market reaches its limit (1.9)."""
+    uncovered: str | None = None
+    """Of a linked part: what the units are called that have filled without it, once its order was refused (`unhedged`)."""
+    release_ticks: int = 0
+    """Released so many ticks before that (virtual_limit)."""
     is_exit: bool = False
     """Whether it may use the rooms kept for exits (0, entry and exit)."""
+    known_exit: bool = False
+    """Whether the engine itself knows that it closes something, not by a caller's flag alone: then the day's loss does not stop it
+    (4.7)."""
+    compulsory: bool = False
+    """A caller may not cancel it while what it hangs on is open (cover)."""
     each_fill: "Part | None" = None
 
 
@@ -272,6 +286,8 @@ class SequencePart(_Part):
 @attrs.frozen(kw_only=True)
 class TogetherPart(_Part):
     children: tuple["Part", ...]
+    most_inventory: int | None = None
+    """Units that the net of its fills, with what rests on one side, never passes either way (grid, two_sided_quote)."""
 
 
 class Rule(StrEnum):
@@ -321,3 +337,15 @@ def own_orders_of(part: Part) -> Iterator[OrderPart]:
         return
     for child in children_of(part):
         yield from own_orders_of(child)
+
+
+def first_orders_of(part: Part) -> Iterator[OrderPart]:
+    """Yield the order parts that a plan's start can send: without those that hang on another's fills or end."""
+    match part:
+        case OrderPart():
+            yield part
+        case SequencePart():
+            yield from first_orders_of(part.first)
+        case TogetherPart() | OneCancelsOthersPart():
+            for child in part.children:
+                yield from first_orders_of(child)

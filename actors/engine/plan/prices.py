@@ -9,12 +9,34 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.references.forms import PriceReference
+
+
+class Crossing(StrEnum):
+    """What becomes of a limit that would trade at once."""
+
+    REFUSE = "refuse"
+    REST = "rest"
+    """It goes one tick short of the other side."""
+
 
 @attrs.frozen
 class Fixed:
     """Never moves; the only kind that can be held."""
 
     price: Decimal
+    on_crossing: Crossing | None = None
+    """Judged once, before its first order is sent (post_only); None = sent as it is."""
+
+
+@attrs.frozen
+class Referenced:
+    """A limit worked out from a price reference at the moment each order is sent, or its holding begins; it never moves then.
+
+    Only types make it (spec 2 §6, resolved at each later order, or when its time has come).
+    """
+
+    reference: PriceReference
 
 
 @attrs.frozen(kw_only=True)
@@ -38,6 +60,8 @@ class NativeStop:
     limit_price: Decimal | None = None
     limit_offset: Decimal | None = None
     marketable_after_seconds: Decimal | None = None
+    limit_reference: PriceReference | None = None
+    """In the place of a limit: worked out when the stop is sent."""
 
 
 @attrs.frozen(kw_only=True)
@@ -99,6 +123,11 @@ class Peg:
     cap_price: Decimal | None = None
     requote_ticks: int = 1
     """Moved when the wanted price is at least so many ticks away (two_sided_quote)."""
+    passive: bool = False
+    """Never at the opposite touch or past it (two_sided_quote)."""
+    skew_ticks: int = 0
+    """It stands so many ticks lower for each `skew_quantity` units that its group is long, higher when it is short."""
+    skew_quantity: int = 1
 
 
 @attrs.frozen(kw_only=True)
@@ -210,6 +239,7 @@ class Cap:
 Stop: TypeAlias = NativeStop | Trail | Stages
 Price: TypeAlias = (
     Fixed
+    | Referenced
     | Marketable
     | NativeStop
     | Trail
@@ -223,6 +253,15 @@ Price: TypeAlias = (
     | Discretion
     | Cap
 )
+
+
+def uncapped(price: Price) -> Price:
+    """The rule itself, without the caps around it."""
+    return uncapped(price.of) if isinstance(price, Cap) else price
+
+
+RESTING = (Fixed, Referenced)
+"""Plain limits: they stay where they were sent, and can be held in the engine."""
 
 
 def is_stop(price: Price) -> bool:

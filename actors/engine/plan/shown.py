@@ -52,7 +52,7 @@ def _own_fields(part: Part) -> dict[str, Any]:
             first, then = shown_plan(part.first), shown_plan(part.then)
             return {"first": first, "then": then, "start_then": part.start_then.value}
         case TogetherPart():
-            return {"children": [shown_plan(child) for child in part.children]}
+            return {"children": [shown_plan(child) for child in part.children], "most_inventory": part.most_inventory}
         case OneCancelsOthersPart():
             children = [shown_plan(child) for child in part.children]
             return {"rule": part.rule.value, "breakeven_after": part.breakeven_after, "children": children}
@@ -105,7 +105,7 @@ def shown_condition(condition: Condition) -> dict[str, Any]:
     word = WORDS[type(condition)]
     match condition:
         case TimeOfDay():
-            return {word: _shown(condition.at), **({"pre_open": True} if condition.pre_open else {})}
+            return _there({word: _shown(condition.at), "day": condition.day})
         case AllOf() | AnyOf():
             return {word: [shown_condition(one) for one in condition.conditions]}
     fields = _fields(condition)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 import attrs
 
@@ -65,11 +66,12 @@ class Memory:
     watermark: Decimal | None = None
     """Best last price since the start."""
     active: bool = False
-    """Whether `activate_at` was reached."""
+    """Whether `activate_at` was reached; of a stop that was to break even, whether it was moved."""
     stop: Decimal | None = None
     """The trigger in force, which never moves back."""
     base: Decimal | None = None
-    """What the watched instrument stood at when the rule began, or where a chase began."""
+    """What the watched instrument stood at when the rule began, or where a chase began; of a stop below a fill, the last price known
+    when that was heard of."""
     shift: Decimal = Decimal(0)
     """What a caller's own price added to the rule."""
     since: float | None = None
@@ -77,6 +79,8 @@ class Memory:
     began: float | None = None
     """Epoch seconds at which the rule began."""
     bars: Bars = Bars()
+    resolved: Mapping[str, Decimal] = attrs.field(factory=dict)
+    """Number of a piece -> what its price reference was worked out at."""
     past_limit_since: float | None = None
     """Epoch seconds since which the market has been past a stop's limit."""
 
@@ -93,16 +97,49 @@ class Ending:
     """What rests, or was never sent, goes on as marketable with follow (1.8, marketable)."""
 
 
-@attrs.frozen(kw_only=True)
-class RowToClose:
-    """A net position that a part closes, as it was read."""
+class Holding(NamedTuple):
+    """Where a position is: its row at one broker."""
 
     broker: str
     instrument_id: str
     product: str
+    """As a position says it: delivery, intraday, carry."""
+
+    @property
+    def key(self) -> str:
+        """What its legs carry as `instance`."""
+        return f"{self.broker}|{self.instrument_id}|{self.product}"
+
+
+@attrs.frozen(kw_only=True)
+class RowToClose:
+    """A net position that a part closes, as it was read; or one hedge of an exposure."""
+
+    key: str
+    """What its legs carry as `instance`."""
+    broker: str | None
+    """Where it is; None: a hedge goes wherever it may."""
+    instrument_id: str
+    product: str
     """Product to send."""
     quantity: int
-    """Signed net."""
+    """Signed: of the net position, as far as it is used; of a hedge, what it is to buy, negated."""
+    units: int
+    """To be sent in all."""
+    refusal: str | None = None
+    """Why an order for it was refused before it was sent: by a check of the engine."""
+
+
+@attrs.frozen(kw_only=True)
+class Joint:
+    """What a condition on the joint profit and loss of positions remembers; rupees."""
+
+    base: Decimal
+    """The figure from which gains are counted."""
+    best: Decimal
+    """The best gain so far."""
+    holders: tuple[str, ...]
+    """Brokers that had such a position when the base was taken."""
 
 
 @attrs.frozen(kw_only=True)
@@ -128,6 +165,8 @@ class PartRecord:
     """When its turn came; None = not yet."""
     fired: bool = False
     """Its `when` has come true, or it has none; never taken back."""
+    fired_at: float | None = None
+    """When that was."""
     released: bool = False
     """The market has reached its held limit."""
     started_at: float | None = None
@@ -146,15 +185,25 @@ class PartRecord:
     volume_base: int | None = None
     """The market's volume when participation began."""
     armed_day: str | None = None
-    """The day (YYYY-MM-DD) for which a daily leg was sent last."""
+    """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or found again: none is sent for it any more."""
     marketable: bool = False
     """Its lifetime ended with `marketable`: all that is unfilled goes as marketable with follow from then on."""
     own: PartState | None = None
     """How its own legs ended, while what hangs on it goes on."""
     rows: tuple[RowToClose, ...] | None = None
-    """The net positions it closes, once read."""
+    """The net positions it closes, once read; the hedge an exposure wants now."""
     rows_message: str | None = None
     """What could not be read or cleared before them; the part then ends as failed."""
+    rows_at: float | None = None
+    """When they (or `nets`) were read; None also for what was read before a restart."""
+    rows_again: bool = False
+    """Those for which nothing was sent are to be read again."""
+    nets: Mapping[str, int] | None = None
+    """Of an exposure: net units by instrument, as they were read for the next decision."""
+    holders: tuple[str, ...] = ()
+    """Brokers that have had a row of the exposure: without them it is not known."""
+    joint: Mapping[str, Joint] = attrs.field(factory=dict)
+    """Where a condition stands in `when` -> what it remembers of the joint profit and loss."""
     made: tuple[Instance, ...] = ()
     """The exits made for single fills."""
     reserved: int = 0

@@ -15,12 +15,12 @@ import attrs
 from cattrs.gen import make_dict_structure_fn, override
 
 from onebroker.actors.engine.plan.executions import Daily
-from onebroker.actors.engine.plan.kinds import CONDITIONS, EXECUTIONS, PARTS, PRICES, QUANTITIES, WORDS
+from onebroker.actors.engine.plan.kinds import CONDITIONS, EXECUTIONS, MADE_PRICES, PARTS, PRICES, QUANTITIES, WORDS
 from onebroker.actors.engine.plan.parts import Lifetime, Part, TimeOfDay
 from onebroker.config.converters import CONVERTER, WrongFieldError, WrongValueError, one_of, structure
 
 _TAG = "kind"
-_TABLES = (PARTS, QUANTITIES, PRICES, EXECUTIONS, CONDITIONS)
+_TABLES = (PARTS, QUANTITIES, PRICES, MADE_PRICES, EXECUTIONS, CONDITIONS)
 
 
 def encode_plan(part: Part) -> dict[str, Any]:

@@ -9,20 +9,44 @@ rounded to the passive side (BUY down, SELL up); `marketable` towards the market
 """
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Protocol
 
 from onebroker.actors.engine.references.forms import PriceKind, PriceReference
-from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side
+
+
+class _Offered(Protocol):
+    @property
+    def price(self) -> float | Decimal: ...
+
+
+class Quoted(Protocol):
+    """What a reference reads of a live quote: as it came, or as the rules of a plan see it."""
+
+    @property
+    def last_price(self) -> float | Decimal: ...
+
+    @property
+    def average_price(self) -> float | Decimal | None: ...
+
+    @property
+    def buy(self) -> Sequence[_Offered] | None:
+        """Best first; None = the feed carries none."""
+
+    @property
+    def sell(self) -> Sequence[_Offered] | None: ...
+
 
 LARGEST_PRICE = 10**12
 """Rupees; no instrument costs as much."""
 
 
-def resolve_price(reference: PriceReference, side: Side, quote: Tick | None, tick: Decimal) -> Decimal:
+def resolve_price(reference: PriceReference, side: Side, quote: Quoted | None, tick: Decimal) -> Decimal:
     """Return the price in rupees, a whole number of `tick`; `quote` may be None for kinds that need none.
 
     Raises Refusal 400 (no price an order can carry), 503 (something is not in the quote).
@@ -45,7 +69,7 @@ def _nearest(value: Fraction, *, up: bool) -> int:
     return math.floor(value + half) if up else math.ceil(value - half)
 
 
-def _value(reference: PriceReference, side: Side, quote: Tick | None) -> Fraction:
+def _value(reference: PriceReference, side: Side, quote: Quoted | None) -> Fraction:
     """Return the figure that the reference starts from, in rupees."""
     kind = reference.kind
     if kind is PriceKind.ABSOLUTE:
@@ -70,13 +94,13 @@ def _value(reference: PriceReference, side: Side, quote: Tick | None) -> Fractio
             return _level(kind, "buy", quote.buy, 1)
 
 
-def _figure(kind: PriceKind, name: str, value: float | None) -> Fraction:
+def _figure(kind: PriceKind, name: str, value: float | Decimal | None) -> Fraction:
     if value is None or not _is_price(value):
         raise Refusal(503, texts.field_missing(kind, name))
     return _exact(value)
 
 
-def _level(kind: PriceKind, side: str, levels: tuple[DepthLevel, ...] | None, level: int) -> Fraction:
+def _level(kind: PriceKind, side: str, levels: Sequence[_Offered] | None, level: int) -> Fraction:
     if levels is None or not all(_is_price(one.price) for one in levels[:level]):
         raise Refusal(503, texts.side_unreadable(kind, side))
     if len(levels) < level:
@@ -84,10 +108,10 @@ def _level(kind: PriceKind, side: str, levels: tuple[DepthLevel, ...] | None, le
     return _exact(levels[level - 1].price)
 
 
-def _is_price(value: float) -> bool:
+def _is_price(value: float | Decimal) -> bool:
     return math.isfinite(value) and value > 0
 
 
-def _exact(value: float) -> Fraction:
+def _exact(value: float | Decimal) -> Fraction:
     """Return the number as it is written, not as a double holds it."""
-    return Fraction(Decimal(repr(value)))
+    return Fraction(value if isinstance(value, Decimal) else Decimal(repr(value)))

@@ -28,7 +28,7 @@ before the caller stops waiting."""
 async def resolve(order: PlaceBody, doors: EngineDoors) -> PlaceBody:
     """Return the order with its references worked out.
 
-    Raises Refusal 400, 409 (no position; held at several brokers) or 503 (what it needs is not there), with `instrument_id`.
+    Raises Refusal 400, 409 (no position) or 503 (what it needs is not there), with `instrument_id`.
     """
     references = order.references
     if references is None:
@@ -50,6 +50,7 @@ async def _resolved(order: PlaceBody, references: References, doors: EngineDoors
             doors.quotes.usable_tick(instrument_id)  # has it watched while positions are read
     if references.quantity is not None and references.quantity.kind.closes:
         order = await _closing(order, references, doors, until=until)
+    assert order.transaction_type is not None  # types that may go without one take no references
     if references.price is not None and tick is not None:
         needs = references.price.needs_quote
         quote = await usable_tick(doors.quotes, instrument_id, until=until) if needs else None
@@ -63,13 +64,15 @@ async def _closing(order: PlaceBody, references: References, doors: EngineDoors,
     codes = doors.sessions.keys() if order.broker is None else {order.broker}
     nets = await fresh_nets(order.instrument, references.quantity.product, codes, doors, until=until)
     sized = close(references.quantity, references.typed_quantity, nets)
-    if len(sized.shares) > 1:
-        holders = [{"broker": broker, "quantity": quantity} for broker, quantity in sized.shares]
-        raise Refusal(409, texts.held_at_several(sized.shares), {"holders": holders})
     if order.disclosed_quantity > sized.quantity:
         raise Refusal(400, order_texts.DISCLOSED_ABOVE)
-    ((broker, quantity),) = sized.shares
-    return attrs.evolve(order, transaction_type=sized.side.value, quantity=quantity, broker=broker, position_close=True)
+    order = attrs.evolve(
+        order, transaction_type=sized.side.value, quantity=sized.quantity, position_close=True
+    )
+    if len(sized.shares) > 1:
+        return attrs.evolve(order, holders=sized.shares)
+    ((broker, _),) = sized.shares
+    return attrs.evolve(order, broker=broker)
 
 
 def agreed_tick(instrument: Instrument) -> Decimal:

@@ -36,6 +36,7 @@ from onebroker.brokers.simulator.journal import MemoryJournal
 from onebroker.brokers.simulator.lookup import DIALECTS
 from onebroker.brokers.simulator.simulation import Recipe, Simulator
 from onebroker.brokers.simulator.universe import build_universe
+from onebroker.brokers.transport.interface import handed_on
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.settings import build_settings
@@ -60,7 +61,7 @@ class FileServer:
         self.requests.append(code)
         if code in self.raising:
             raise self.raising[code]
-        return WireResponse(status=self.status.get(code, 200), body=self.bodies[code])
+        return await handed_on(request, WireResponse(status=self.status.get(code, 200), body=self.bodies[code]))
 
 
 SITES = {"zerodha": "kite", "upstox": "upstox"}
@@ -195,7 +196,8 @@ class RecordedServer:
         body = self.bodies[place]
         if isinstance(body, Exception):
             raise body
-        return WireResponse(status=body) if isinstance(body, int) else WireResponse(status=200, body=body)
+        answer = WireResponse(status=body) if isinstance(body, int) else WireResponse(status=200, body=body)
+        return await handed_on(request, answer)
 
 
 def _place_of(url):

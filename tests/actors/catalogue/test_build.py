@@ -76,7 +76,13 @@ def test_without_a_usable_file_nothing_is_written(market, tmp_path):
 
 async def kept(builder, bodies):
     await builder.begin()
-    return {code: Fetched(bodies=(await builder.keep(code, body),), names=(code,)) for code, body in bodies.items()}
+    fetched = {}
+    for code, body in bodies.items():
+        incoming = builder.incoming(code)
+        await incoming.begin()
+        await incoming.take(body)
+        fetched[code] = Fetched(bodies=(await incoming.kept(),), names=(code,))
+    return fetched
 
 
 async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind(market, tmp_path):

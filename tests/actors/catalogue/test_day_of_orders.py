@@ -59,7 +59,7 @@ class Client:
             token_actor=open_mailbox("token", capacity=1).address, actors=dict, crashes=CrashLog(house.clock).records,
             store_reachable=lambda: True,
             orders=OrderServices(
-                brokers=("zerodha", "upstox"), settings=EngineSettings(), catalogue=catalogue,
+                brokers=("zerodha", "upstox"), settings=EngineSettings(), catalogue=catalogue, calendar=WEEK,
                 engine_status=Published(EngineStatus(running=False, reason="")),
                 engine=open_mailbox("engine", capacity=1).address, desk=open_mailbox("desk", capacity=1).address,
                 store=store, intent_waits=lambda intent_id: False,

@@ -16,6 +16,7 @@ from onebroker.actors.catalogue import archive, files
 from onebroker.actors.catalogue.archive import stored_report
 from onebroker.actors.catalogue.build import build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, InProcessBuilder
+from onebroker.actors.catalogue.incoming import IncomingMemory
 from onebroker.actors.catalogue.messages import BuildNow
 from onebroker.actors.store.durable import DurableError, MemoryDurable
 from onebroker.brokers.registry import build_registry
@@ -221,6 +222,18 @@ def full(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
+class Full(IncomingMemory):
+    """The disk is full at one step of a file's way, if it is `hit`."""
+
+    def __init__(self, step, hit):
+        super().__init__()
+        if hit:
+            setattr(self, step, self._full)
+
+    async def _full(self, *_):
+        full()
+
+
 @pytest.mark.parametrize("place", [(files, "write_ipc"), (archive, "move_into_place")])
 async def test_a_full_disk_leaves_the_old_mapping_and_says_why(autojump_clock, world, monkeypatch, caplog, place):
     house = world()
@@ -242,25 +255,35 @@ async def test_a_full_disk_leaves_the_old_mapping_and_says_why(autojump_clock, w
         assert [path.name for path in house.folder.iterdir() if path.name.startswith(".")] == []
 
 
-async def test_a_full_disk_while_files_come_leaves_the_old_mapping_and_says_why(
-    autojump_clock, world, monkeypatch, market
+@pytest.mark.parametrize("step", ["begin", "take", "kept"])
+async def test_a_full_disk_while_a_file_comes_loses_its_broker_at_once_and_says_why(
+    autojump_clock, world, monkeypatch, step
 ):
     house = world()
     async with house.running() as running:
         first = (await running.mapped()).latest
-        keep = InProcessBuilder.keep
-
-        async def filled(self, name, body):
-            return full() if name == "zerodha-0" else await keep(self, name, body)
-
+        asked = house.server.requests.count("zerodha")
         with monkeypatch.context() as broken:
-            broken.setattr(InProcessBuilder, "keep", filled)
+            broken.setattr(InProcessBuilder, "incoming", lambda self, name: Full(step, name == "zerodha-0"))
             state = await running.until(lambda state: state.latest is not first)
             assert state.lost == {"zerodha": "its file cannot be kept: No space left on device"}
+            assert state.latest.listings("upstox")
+            # Sent again, it would have found the disk as full.
+            assert house.server.requests.count("zerodha") == asked + (step != "begin")
+        await running.until(lambda state: not state.lost)
+        assert running.crashes.records() == ()
+
+
+async def test_a_full_disk_before_files_come_leaves_the_old_mapping_and_says_why(autojump_clock, world, monkeypatch):
+    house = world()
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        with monkeypatch.context() as broken:
             broken.setattr(InProcessBuilder, "begin", full)
             state = await running.until(lambda state: state.trouble is not None)
             assert "there is no place for its files: No space left on device" in state.trouble
-        state = await running.until(lambda state: not state.lost)
+            assert state.latest is first
+        await running.until(lambda state: state.trouble is None)
         assert running.crashes.records() == ()
 
 

@@ -10,10 +10,11 @@ from onebroker.actors.engine.plan.executions import Twap
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rule, SequencePart
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
 from onebroker.actors.engine.plan_placing import next_number
-from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.engine.reading import open_parents
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
+from tests.support.trading import Trading as Priced
 
 
 @pytest.fixture
@@ -23,36 +24,8 @@ async def trading(day, autojump_clock):
             yield Trading(day)
 
 
-class Trading:
-    """A day, with one share whose price is held by hand, and what became of the plans on it."""
-
-    def __init__(self, day):
-        self.day = day
-        self.share = day.equity()
-        self.tick = D(repr(self.share.tick_size))
-        self.start = self.snap(day.exchange.market(self.share.instrument_id).last_price)
-        self.moved(0)
-        self.quotes = day.quotes.follow([self.share.instrument_id])
-
-    def snap(self, price):
-        return (price / self.tick).quantize(D(1)) * self.tick
-
-    def at(self, percent):
-        return self.snap(self.start * (100 + D(str(percent))) / 100)
-
-    def moved(self, percent):
-        self.day.simulator.set_price(self.share.instrument_id, self.at(percent), 86_400)
-
-    async def move(self, percent):
-        """Move the market and wait until the engine can see it."""
-        self.moved(percent)
-        wanted = float(self.at(percent))
-
-        def there():
-            tick = self.day.quotes.usable_tick(self.share.instrument_id)
-            return tick is not None and abs(tick.last_price - wanted) < 1e-9
-
-        await self.day.until(there)
+class Trading(Priced):
+    """Sends trees written by hand, with the share in the place of `I`."""
 
     def on_share(self, root):
         """The tree with the share in the place of `I`."""
@@ -75,28 +48,6 @@ class Trading:
     async def place(self, root, *, intent_id="p-1", **more):
         body = self.day.body(self.share, product="MIS", price=self.at(0), plan=self.on_share(root), **more)
         return await self.day.place(body, intent_id=intent_id)
-
-    async def parent(self, answer):
-        return await stored_parent(self.day.store, answer.body["parent_id"])
-
-    async def until(self, answer, state, path=None, seconds=120):
-        with trio.fail_after(seconds):
-            while True:
-                parent = await self.parent(answer)
-                now = parent["state"] if path is None else parent["parameters"]["parts"][path]["state"]
-                if now == state:
-                    return parent
-                await trio.sleep(0.1)
-
-    def messages(self):
-        """The order messages so far: what was said, side, quantity and type of the order (as it stands now)."""
-        ledger = self.day.ledger()
-        types = {one["order_id"]: one["order_type"] for one in ledger["orders"]}
-        return [(m["verb"], m["side"], m["quantity"], types.get(m["order_id"])) for m in ledger["messages"]]
-
-    async def until_messages(self, count, seconds=60):
-        await self.day.until(lambda: len(self.day.ledger()["messages"]) >= count, seconds)
-        return self.messages()
 
 
 def stop(trading, trigger, limit):

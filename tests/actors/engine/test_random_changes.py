@@ -17,7 +17,7 @@ from onebroker.brokers.simulator.faults import FaultKind
 
 FAULTS = (
     FaultKind.DROP_AFTER_ACCEPT, FaultKind.GARBAGE_BODY, FaultKind.HTTP_500, FaultKind.REJECT_CANCELS,
-    FaultKind.STALL_STREAM, FaultKind.LATE_BOOK, FaultKind.LATENCY,
+    FaultKind.STALL_STREAM, FaultKind.LATE_BOOK, FaultKind.LATENCY, FaultKind.ANOTHER_ORDER,
 )  # fmt: skip
 DAYS = 30
 STEP = st.one_of(

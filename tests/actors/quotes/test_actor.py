@@ -22,11 +22,14 @@ async def test_a_tick_is_served_while_it_is_fresh(autojump_clock, house, world):
         assert (quote.broker, quote.tick.last_price) == ("zerodha", 100.126)
         assert running.reader.usable_price(world.SHARE.instrument_id) == 100.13
         assert running.reader.usable_tick(world.SHARE.instrument_id) is quote.tick
+        assert not running.reader.is_stale(world.SHARE.instrument_id)
         await trio.sleep(300)
         assert running.reader.stored(world.SHARE) is not None
         await trio.sleep(0.001)
         assert running.reader.stored(world.SHARE) is None
         assert running.reader.usable_tick(world.SHARE.instrument_id) is None
+        assert running.reader.is_stale(world.SHARE.instrument_id)
+        assert not running.reader.is_stale("another"), "one that was never quoted is not stale"
 
 
 async def test_what_is_read_held_or_open_is_watched_at_every_broker_that_lists_it(autojump_clock, house, world):

@@ -55,6 +55,12 @@ def test_a_stale_quote_is_neither_served_nor_acted_on(world):
     assert not may_act(quote, world.SHARE.identity, WEEK, epoch("23T10:00"))
 
 
+def test_how_old_a_quote_may_be_to_be_acted_on_is_the_operator_s_to_say(world):
+    quote, identity = world.quote(epoch("23T10:00")), world.SHARE.identity
+    assert may_act(quote, identity, WEEK, epoch("23T10:01"), usable_seconds=60)
+    assert not may_act(quote, identity, WEEK, epoch("23T10:02"), usable_seconds=60)
+
+
 REAL = calendar_from_documents(exchange_documents())
 GOLD = future("mcx", "commodity_futures", "GOLD", date(2026, 12, 4))
 SEED = future("ncdex", "commodity_futures", "GUARSEED", date(2026, 12, 18))

@@ -191,6 +191,27 @@ async def test_a_garbled_answer_hides_what_was_done(autojump_clock, bench):
     assert bench.ledger["messages"][0]["delivered"] is False
 
 
+async def test_an_answer_about_another_order_hides_whose_message_was_worked(autojump_clock, bench):
+    tag, low = "ob0123456789ab", str(bench.simulator.exchange.market(bench.share.instrument_id).lower_circuit)
+    placed = (await bench.call("POST", "/place", bench.order(order_type="LIMIT", price=low, tag=tag))).json()
+    order_id = placed["order_id"]
+    bench.simulator.fault("zerodha", FaultKind.ANOTHER_ORDER, count=3)
+    assert (await bench.call("GET", f"/order?order_id={order_id}")).json()["order_id"] == order_id
+    for target, body in (("/modify", {"order_id": order_id, "quantity": 2}), (f"/cancel?order_id={order_id}", None)):
+        answer = await bench.call("POST", target, body)
+        assert answer.status == 200
+        assert answer.json()["order_id"] not in (order_id, None)
+        assert answer.json()["exchange_order_id"] not in (placed["exchange_order_id"], None)
+    another = (await bench.call("POST", "/place", bench.order(tag=tag))).json()
+    assert another["new"]["tag"] not in (tag, None)
+    assert another["order_id"] in {order["order_id"] for order in bench.ledger["orders"]}
+    assert [message["delivered"] for message in bench.ledger["messages"]] == [True, False, False, False]
+    (order,) = [one for one in bench.ledger["orders"] if one["order_id"] == order_id]
+    assert (order["quantity"], order["status"]) == (2, "cancelled")
+    whole = (await bench.call("POST", "/place", bench.order(tag=tag))).json()
+    assert whole["new"]["tag"] == tag
+
+
 @pytest.mark.parametrize(("kind", "status"), [(FaultKind.HTTP_500, 500), (FaultKind.REFUSAL_IN_200, 200)])
 async def test_answers_that_do_nothing(autojump_clock, bench, kind, status):
     bench.simulator.fault("zerodha", kind, count=1)

@@ -11,7 +11,8 @@ import attrs
 import pytest
 import trio
 
-from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, WireRequest
+from onebroker.brokers.requests import BrokerError, CallKind, NotSent, OutcomeUnknown, WireRequest
+from onebroker.brokers.transport.answers import PIECE_BYTES
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from onebroker.config.clock import Clock
 
@@ -214,20 +215,139 @@ async def test_an_answer_of_12_megabytes_arrives_whole(serving, transport):
         assert len(server.requests) == 1
 
 
-async def test_who_watches_a_large_answer_hears_of_its_bytes_as_they_come(serving, transport):
-    body = bytes(2_000_000)
+class Sink:
+    """Takes a body; the piece number `refusing` is one too many."""
+
+    def __init__(self, refusing=None):
+        self.pieces = []
+        self.refusing = refusing
+
+    async def take(self, piece):
+        await trio.lowlevel.checkpoint()
+        if len(self.pieces) == self.refusing:
+            raise NoRoom("the disk is full")
+        self.pieces.append(piece)
+
+    @property
+    def body(self):
+        return b"".join(self.pieces)
+
+
+class NoRoom(BrokerError):
+    pass
+
+
+def into(sink, url):
+    return attrs.evolve(read(url), kind=CallKind.FILE, body_to=sink)
+
+
+async def test_a_body_with_a_place_to_go_to_goes_there_as_it_comes_and_the_answer_has_none(serving, transport):
+    body = bytes(range(256)) * 8000
+    taken = trio.Event()
 
     async def script(peer):
         await peer.request()
-        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n" + body)
+        await peer.send(b"HTTP/1.1 201 Created\r\nX-Name: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:-1])
+        await taken.wait()  # all but the last byte is there before the last byte is sent
+        await peer.send(body[-1:])
 
-    heard = []
+    class Watched(Sink):
+        async def take(self, piece):
+            await super().take(piece)
+            if len(self.body) == len(body) - 1:
+                taken.set()
+
+    sink = Watched()
     async with serving(script) as server:
-        request = attrs.evolve(read(server.url()), arrived=heard.append)
-        assert (await transport.send(request, SECONDS)).body == body
-    assert heard == sorted(heard)
-    assert len(heard) > 3
-    assert 0 < heard[-1] <= len(body)
+        answer = await transport.send(into(sink, server.url()), SECONDS)
+    assert (answer.status, answer.headers["x-name"], answer.body) == (201, "a", b"")
+    assert sink.body == body
+    assert max(map(len, sink.pieces)) <= 65536
+
+
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", _raw_deflate)])
+async def test_a_well_packed_body_comes_out_in_small_pieces(serving, transport, encoding, pack):
+    body = b"0" * 8_000_000  # 8 kB as it comes
+
+    async def script(peer):
+        await peer.request()
+        await peer.answer(pack(body), headers=(f"Content-Encoding: {encoding}",))
+
+    sink = Sink()
+    async with serving(script) as server:
+        await transport.send(into(sink, server.url()), SECONDS)
+    assert sink.body == body
+    assert max(map(len, sink.pieces)) <= PIECE_BYTES
+
+
+async def test_the_next_piece_is_read_only_when_the_last_one_was_taken(serving, transport):
+    sent = 0
+
+    async def script(peer):
+        nonlocal sent
+        await peer.request()
+        await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 200000000\r\n\r\n")
+        while True:
+            await peer.send(bytes(100_000))
+            sent += 1
+
+    class Stuck:
+        async def take(self, piece):
+            await trio.sleep_forever()
+
+    async with serving(script) as server:
+        with pytest.raises(OutcomeUnknown, match=r"no answer within 0\.3 s"):
+            await transport.send(into(Stuck(), server.url()), 0.3)
+    assert sent < 200  # what the two sockets hold
+
+
+@pytest.mark.parametrize("refusing", [0, 1, 3])
+async def test_what_the_taker_of_a_body_raises_reaches_the_caller_and_the_connection_is_closed(
+    serving, ordinary, transport, refusing
+):
+    async def script(peer):
+        await peer.request()
+        await peer.answer(bytes(1_000_000))
+        await peer.wait_hang_up()
+
+    async with serving(script, ordinary) as server:
+        with pytest.raises(NoRoom, match="the disk is full"):
+            await transport.send(into(Sink(refusing), server.url()), SECONDS)
+        assert (await transport.send(read(server.url()), SECONDS)).body == b"ok"
+        assert (len(server.requests), server.connections) == (2, 2)
+
+
+async def test_a_body_that_ends_too_early_leaves_the_outcome_unknown_wherever_it_goes(serving, transport):
+    sink = Sink()
+    async with serving(_half_an_answer) as server:
+        with pytest.raises(OutcomeUnknown):
+            await transport.send(into(sink, server.url()), SECONDS)
+    assert sink.body == b"half"
+
+
+async def test_the_limit_of_a_body_holds_wherever_it_goes(serving, clock, client_tls):
+    async def script(peer):
+        await peer.request()
+        await peer.answer(gzip.compress(bytes(1_000_000)), headers=("Content-Encoding: gzip",))
+
+    limited = RestTransport(clock, client_tls, RestLimits(answer_bytes=200_000))
+    sink = Sink()
+    async with serving(script) as server:
+        with pytest.raises(OutcomeUnknown, match="larger than 200000 bytes"):
+            await limited.send(into(sink, server.url()), SECONDS)
+    assert 200_000 - PIECE_BYTES <= len(sink.body) <= 200_000
+    await limited.aclose()
+
+
+async def test_an_empty_body_goes_nowhere(serving, transport):
+    async def script(peer):
+        await peer.request()
+        await peer.answer(b"")
+
+    sink = Sink()
+    async with serving(script) as server:
+        assert (await transport.send(into(sink, server.url()), SECONDS)).status == 200
+    assert sink.body == b""
 
 
 async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls):

@@ -21,6 +21,7 @@ from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import Listing
+from onebroker.config.calendars import always_open
 from onebroker.config.instruments import Identity, future, option, security
 from onebroker.config.sections import EngineSettings
 from onebroker.http.app import build_app
@@ -142,6 +143,7 @@ async def orders(house, token: str, nursery: trio.Nursery, place_list_maximum: i
             brokers=BROKERS,
             settings=settings,
             catalogue=catalogue,
+            calendar=always_open(),
             engine_status=engine_status,
             engine=engine.address,
             desk=desk.address,

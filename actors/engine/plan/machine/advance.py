@@ -5,15 +5,18 @@ legs with an unanswered message are `busy`, so nothing is asked for twice.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import attrs
 
 from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.excess import over_filled
 from onebroker.actors.engine.plan.machine.groups import work
 from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
-from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of, walk
+from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.state import PartRecord, PartState
+from onebroker.config.messages import plan_life as texts
 
 MOST_ROUNDS = 200
 """A look is repeated until nothing changes any more; a plan holds at most 60 parts."""
@@ -32,10 +35,14 @@ class Outcome:
     """Epoch seconds at which to look again, whatever happens before; infinite = never."""
     watched: frozenset[str]
     """Instruments whose quotes matter now."""
+    held_back: Mapping[str, tuple[Decimal, ...]]
+    """Part path -> the limits of the orders that it holds back, in the order in which they would be sent."""
     reasons: Mapping[str, Refused]
     """Part path -> why it could not be priced, or its condition not be looked at."""
+    excess: Mapping[str, int]
+    """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
     over_filled: int
-    """Units that exits have filled beyond their entries (1.7)."""
+    """Units filled beyond what was asked for (1.7)."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
@@ -44,20 +51,27 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
     for _ in range(MOST_ROUNDS):
         before = look.parts.copy()
         look.actions.clear()
+        look.held_back.clear()
+        look.excess.clear()
         look.wake_at = float("inf")
         work(look, root, Context())
         if look.parts == before:
             break
     else:
         raise AssertionError("a plan that never settles")
+    excess = over_filled(look)
+    if excess:
+        look.note(root, status_message=texts.over_filled(excess))
     return Outcome(
         parts=look.parts,
         actions=tuple(sorted(look.actions, key=_urgency)),
         state=look.record(root).state,
         wake_at=look.wake_at,
         watched=frozenset(look.watched),
+        held_back={path: tuple(limits) for path, limits in look.held_back.items()},
         reasons=look.reasons,
-        over_filled=sum(_over_filled(look, part) for part in walk(root)),
+        excess=look.excess,
+        over_filled=excess,
     )
 
 
@@ -68,15 +82,3 @@ def _urgency(action: Action) -> int:
         case ChangeLeg():
             return 1
     return 2
-
-
-def _over_filled(look: Look, part: Part) -> int:
-    """Return by how much the exits that hang on an order part have filled more than it did."""
-    if not isinstance(part, OrderPart) or part.each_fill is None:
-        return 0
-    exits = [
-        order
-        for order in own_orders_of(part.each_fill)
-        if order.instrument_id == part.instrument_id and order.transaction_type != part.transaction_type
-    ]
-    return max(0, sum(look.filled(order) for order in exits) - look.filled(part)) if exits else 0

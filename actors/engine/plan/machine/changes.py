@@ -10,18 +10,20 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import AllAtOnce
+from onebroker.actors.engine.plan.executions import AllAtOnce, Daily, Ladder
 from onebroker.actors.engine.plan.machine.legs import Leg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
 from onebroker.actors.engine.plan.machine.wanted import price_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
+    FromPosition,
     OneCancelsOthersPart,
     OrderPart,
     Part,
     Rule,
     Units,
     children_of,
+    orders_of,
     walk,
 )
 from onebroker.actors.engine.plan.prices import Cap, Chase, Discretion, Fixed, NativeStop, Price, Stages, Trail
@@ -30,6 +32,7 @@ from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
 from onebroker.actors.engine.records import LegChange
 from onebroker.config.messages import order_changes as shared
 from onebroker.config.messages import plan_life as texts
+from onebroker.config.messages import presets_exits as exit_texts
 from onebroker.config.refusal import Refusal
 
 Parts: TypeAlias = Mapping[str, PartRecord]
@@ -67,8 +70,24 @@ def _line(root: Part, path: str) -> list[Part]:
 def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
     """End a part as cancelled: at once where nothing of it was sent, else once its brokers confirm (rows 26-28)."""
     part = find(root, inputs, path, "cancelled")
+    _check_compulsory(root, inputs, part)
     record = inputs.parts[path]
     return {**inputs.parts, part.path: attrs.evolve(record, ending=Ending(state=PartState.CANCELLED))}
+
+
+def _check_compulsory(root: Part, inputs: Inputs, part: Part) -> None:
+    """Refuse (409) to end what has to stand beside an entry that can still fill, unless the entry is ended with it (3.11)."""
+    entries = [one for one in walk(root) if isinstance(one, OrderPart) and one.each_fill is not None]
+    for entry in entries:
+        within = entry.path == part.path or entry.path.startswith(f"{part.path}.")
+        ended = [one for one in orders_of(part) if one.compulsory and _hangs_on(entry, one)]
+        if ended and not within and inputs.parts[entry.path].own is None:
+            raise Refusal(409, exit_texts.COVER_STOP_STAYS)
+
+
+def check_leg_cancel(root: Part, inputs: Inputs, leg: Leg) -> None:
+    """Refuse what a caller may not do by an order's own id: see `cancel_part`."""
+    _check_compulsory(root, inputs, next(one for one in walk(root) if one.path == leg.part))
 
 
 def the_held_part(root: Part, inputs: Inputs) -> OrderPart:
@@ -95,7 +114,7 @@ def modify_part(root: Part, inputs: Inputs, path: str | None, change: LegChange)
         _check_reduces(part, Look(root, inputs), change.quantity)
         record = attrs.evolve(record, quantity=change.quantity)
     if change.price is not None:
-        if not isinstance(part.price, Fixed | NativeStop):
+        if not isinstance(part.price, Fixed | NativeStop) or isinstance(part.execution, Ladder):
             raise Refusal(409, texts.no_price_of_its_own(part.path))
         record = attrs.evolve(record, price=change.price)
     if change.trigger_price is not None:
@@ -130,7 +149,7 @@ def check_leg_change(root: Part, leg: Leg, change: LegChange) -> None:
         return
     part = next(one for one in walk(root) if one.path == leg.part)
     assert isinstance(part, OrderPart)
-    if isinstance(part.quantity, FromFill) or _group_of(root, part) is not None:
+    if isinstance(part.quantity, FromFill | FromPosition) or _group_of(root, part) is not None:
         raise Refusal(409, texts.only_reduced(leg.quantity))
 
 
@@ -159,10 +178,21 @@ def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: i
     if group is not None:
         filled = sum(look.filled(child) for child in group.children)
         look.note(group, quantity=filled + max(0, quantity - leg.filled))
+    elif isinstance(part.quantity, FromPosition):
+        _new_row_quantity(look, part, leg, quantity)
     elif isinstance(part.quantity, FromFill) or (
         isinstance(part.quantity, Units) and isinstance(part.execution, AllAtOnce)
     ):
         look.note(part, quantity=look.committed(part) - leg.committed + quantity)
+
+
+def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> None:
+    """Close that much less of a position."""
+    rows = look.record(part).rows or ()
+    less = leg.quantity - quantity
+    look.note(
+        part, rows=tuple(attrs.evolve(row, units=row.units - less) if row.key == leg.instance else row for row in rows)
+    )
 
 
 def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None:
@@ -177,13 +207,22 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
             look.remember(part, attrs.evolve(memory, stop=change.trigger_price))
         case Chase() if change.price is not None:
             look.remember(part, attrs.evolve(memory, base=change.price, since=look.now))
+        case NativeStop() if memory.stop is not None:  # at break even: goes on from where it stands
+            look.remember(part, attrs.evolve(memory, stop=None))
+            look.note(
+                part,
+                price=leg.price if change.price is None else change.price,
+                trigger_price=leg.trigger if change.trigger_price is None else change.trigger_price,
+            )
         case Fixed() | NativeStop() | Discretion():
-            if isinstance(part.execution, AllAtOnce):
+            if isinstance(part.execution, AllAtOnce | Daily):
                 look.note(
                     part,
                     price=record.price if change.price is None else change.price,
                     trigger_price=record.trigger_price if change.trigger_price is None else change.trigger_price,
                 )
+            if isinstance(price, Discretion):  # it is away from the touch now
+                look.remember(part, attrs.evolve(memory, base=None, since=look.now))
         case _:
             look.remember(part, attrs.evolve(memory, shift=memory.shift + _moved_by(leg, change)))
 

@@ -70,6 +70,7 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
                 trigger=None,
                 broker=broker,
                 is_exit=True,
+                known_exit=True,
                 instance=CLOSING,
             )
         )

@@ -1,7 +1,7 @@
 """When a `when` is true: levels, bars, times, account figures, joint profit and loss (order-engine 1.6)."""
 
 from collections.abc import Mapping
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 
 import attrs
@@ -20,10 +20,11 @@ from onebroker.actors.engine.plan.parts import (
     OrderPart,
     Part,
     PriceAt,
+    Since,
     TimeOfDay,
 )
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
-from onebroker.actors.engine.plan.state import Bars, Ending, PartRecord, PartState
+from onebroker.actors.engine.plan.state import Bars, Ending, Joint, PartRecord, PartState
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.messages import plan_life as texts
 
@@ -97,7 +98,7 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     if bars != before:
         look.note(part, condition_bars={**look.record(part).condition_bars, place: bars})
     if bars.open_bar is not None:
-        look.wake(bars.open_bar.began + seconds)
+        look.wake(bars.open_bar.began + max(seconds, LOOK_SECONDS))
     if bars.last_close is None:
         return False
     return bars.last_close > condition.level if direction is Direction.ABOVE else bars.last_close < condition.level
@@ -105,11 +106,9 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
 
 def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:
     due_at = look.record(part).due_at
-    at = instant(look.now if due_at is None else due_at, condition.at)
-    if condition.pre_open and due_at is not None and at < due_at:
-        at = instant(due_at + timedelta(days=1).total_seconds(), condition.at)
+    at = instant_of(condition, look.now if due_at is None else due_at)
     look.wake(at)
-    if _too_late(look, part, at):
+    if _too_late(look, part, at if due_at is None else max(at, due_at)):
         look.note(part, ending=Ending(state=PartState.EXPIRED))
         return False
     return look.now >= at
@@ -119,6 +118,25 @@ def _too_late(look: Look, part: Part, at: float) -> bool:
     """Whether the time of an entry passed while nobody was looking, by more than it may be late (2.5)."""
     is_entry = isinstance(part, OrderPart) and not part.is_exit
     return is_entry and look.now - at > look.rules.late_entry_seconds
+
+
+def instant_of(condition: TimeOfDay, due_at: float) -> float:
+    """Return when the time of a part that became due at `due_at` comes; epoch seconds both."""
+    if condition.day is None:
+        return instant(due_at, condition.at)
+    return datetime.combine(date.fromisoformat(condition.day), condition.at, IST).timestamp()
+
+
+def undirected(record: PartRecord, condition: Condition, place: str = "") -> bool:
+    """Whether a direction that nobody gave could not be taken at arming: no present value to be on a side of (1.6)."""
+    match condition:
+        case PriceAt() | BarClosed() | AccountAt():
+            return direction_of(record, condition, place) is None
+        case AllOf() | AnyOf():
+            word = "all" if isinstance(condition, AllOf) else "any"
+            inner = enumerate(condition.conditions)
+            return any(undirected(record, one, f"{place}{word}.{n}.") for n, one in inner)
+    return False
 
 
 def instant(day_of: float, at: time) -> float:
@@ -155,20 +173,25 @@ LOOK_SECONDS = 0.5
 
 
 def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
+    """The joint figure since the base was taken; whoever had such a position then has to be readable (3.45)."""
+    before = look.record(part).joint.get(place)
     figure = look.market.joint_pnl(
-        condition.instrument_ids, every_instrument=condition.every_instrument, product=condition.product
+        condition.instrument_ids,
+        every_instrument=condition.every_instrument,
+        product=condition.product,
+        holders=None if before is None else before.holders,
     )
     look.wake(look.now + LOOK_SECONDS)
     if figure is None:
         return False
-    memory = look.record(part).memory
-    if memory.base is None:
-        base = Decimal(0) if condition.since.value == "day" else figure
-        memory = attrs.evolve(memory, base=base)
-    assert memory.base is not None
-    gained = figure - memory.base
-    best = gained if memory.watermark is None else max(memory.watermark, gained)
-    look.remember(part, attrs.evolve(memory, watermark=best))
+    if before is None:
+        base = Decimal(0) if condition.since is Since.DAY else figure.rupees
+        before = Joint(base=base, best=figure.rupees - base, holders=tuple(sorted(figure.brokers)))
+    gained = figure.rupees - before.base
+    best = max(before.best, gained)
+    after = attrs.evolve(before, best=best)
+    if look.record(part).joint.get(place) != after:
+        look.note(part, joint={**look.record(part).joint, place: after})
     return (
         (condition.loss is not None and -gained >= condition.loss)
         or (condition.profit is not None and gained >= condition.profit)

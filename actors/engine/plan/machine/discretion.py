@@ -23,6 +23,8 @@ class _Offer:
 def work_discretion(sending: Sending, price: Discretion) -> None:
     """Rest at the limit; when the other side comes within reach, move there with all that is left, or strike beside it."""
     look, part = sending.look, sending.part
+    own = look.record(part).price
+    price = price if own is None else attrs.evolve(price, price=own)
     strikes = [leg for leg in look.legs(part) if leg.instance == STRIKE]
     resting = [leg for leg in look.live(part) if leg.instance != STRIKE]
     _put_back(sending, strikes)
@@ -97,6 +99,7 @@ def _send_strike(sending: Sending, offer: _Offer, quantity: int) -> None:
             trigger=None,
             broker=part.broker,
             is_exit=part.is_exit,
+            known_exit=part.known_exit,
             instance=STRIKE,
             tag=part.tag,
         )

@@ -9,9 +9,9 @@ from onebroker.actors.engine.plan.machine.conditions import fired
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.lifetimes import counts_days, over
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.orders import state_now, work_order
+from onebroker.actors.engine.plan.machine.orders import state_now, waits_to_close, work_order
 from onebroker.actors.engine.plan.machine.verdicts import together
-from onebroker.actors.engine.plan.machine.wanted import average_below
+from onebroker.actors.engine.plan.machine.wanted import average_below, trigger_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     OneCancelsOthersPart,
@@ -27,7 +27,7 @@ from onebroker.actors.engine.plan.parts import (
     own_orders_of,
 )
 from onebroker.actors.engine.plan.pieces.cutting import shared
-from onebroker.actors.engine.plan.prices import is_stop
+from onebroker.actors.engine.plan.prices import NativeStop, is_stop
 from onebroker.actors.engine.plan.pricing.stops import better
 from onebroker.actors.engine.plan.state import Ending, PartState
 from onebroker.config.messages import plan_life as texts
@@ -65,9 +65,12 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
         )
         work(look, link, below)
         _without_stop(look, part, link)
+        _uncovered(look, part, link)
     record = look.record(part)
     if record.own is None:
         state = state_now(look, part)
+    elif waits_to_close(look, part):
+        state = PartState.WORKING
     elif link is None:
         state = record.own
     else:
@@ -94,12 +97,23 @@ def _without_stop(look: Look, part: OrderPart, link: Part) -> None:
         look.note(look.root, status_message=texts.without_stop(units))
 
 
+def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
+    """Say what filled without the order of another instrument that was to go with it (3.4, 3.25); the entry goes on."""
+    if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
+        return
+    if look.record(link).own not in (PartState.REJECTED, PartState.FAILED):
+        return
+    units = look.kept(part) - int(look.filled(link) / link.quantity.ratio)
+    if units > 0:
+        look.note(look.root, status_message=texts.units_without(units, link.uncovered))
+
+
 # --- groups --------------------------------------------------------------------------------------------------------------
 
 
 def _group(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
-    if record.state.final:
+    if record.state.final and not look.came_back(part):
         return
     if context.ending is not None and record.ending is None:
         record = look.note(part, ending=context.ending)
@@ -258,15 +272,17 @@ def _nothing_more(look: Look, part: OneCancelsOthersPart, child: Part, context: 
 
 
 def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Context) -> None:
-    """Move the stop to the entry's average once so many targets have filled; never back (3.38)."""
+    """Move the stop to the entry's average, once, when so many targets have filled; never back (3.38)."""
     stop, done = part.children[0], [look.record(child).own for child in part.children[1:]]
     average = average_below(look, context.base)
-    if not isinstance(stop, OrderPart) or average is None or done.count(PartState.COMPLETED) < after:
+    if not isinstance(stop, OrderPart) or not isinstance(stop.price, NativeStop):
         return
-    side, memory = side_of(stop), look.record(stop).memory
+    record, side = look.record(stop), side_of(stop)
+    if average is None or done.count(PartState.COMPLETED) < after or record.memory.active:
+        return
     entry: Decimal = look.terms(stop).towards(average, side)
-    if memory.stop is None or better(entry, memory.stop, side):
-        look.remember(stop, attrs.evolve(memory, stop=entry))
+    nearer = better(entry, trigger_of(record, stop.price), side)
+    look.remember(stop, attrs.evolve(record.memory, active=True, stop=entry if nearer else None))
 
 
 def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:

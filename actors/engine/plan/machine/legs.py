@@ -6,6 +6,7 @@ from typing import TypeAlias
 import attrs
 
 from onebroker.actors.engine.records import LegState
+from onebroker.actors.engine.references.forms import QuantityReference
 from onebroker.config.vocabulary import OrderType, Side
 
 CLOSING = "close"
@@ -67,10 +68,12 @@ class Leg:
     """When the last one was sent."""
     busy: bool = False
     """Whether a message for it is unanswered, or its outcome is not known."""
+    given_up: bool = False
+    """Whether it stays unknown, because it cannot be told from other orders (row 13b): it is waited for no more."""
 
     @property
     def live(self) -> bool:
-        return not self.state.final
+        return not self.state.final and not self.given_up
 
     @property
     def unfilled(self) -> int:
@@ -113,9 +116,15 @@ class NewLeg:
     broker: str | None
     """The pinned broker."""
     is_exit: bool
+    known_exit: bool = False
     piece: int = 0
     instance: str | None = None
     tag: str | None = None
+    disclosed_quantity: int = 0
+    is_strike: bool = False
+    """Whether it may rest for a moment where no broker takes immediate orders (book_depth)."""
+    closing: QuantityReference | None = None
+    """Bounded by what is left of this position."""
 
 
 @attrs.frozen(kw_only=True)
@@ -139,7 +148,8 @@ class EndLeg:
 
 @attrs.frozen(kw_only=True)
 class ReadRows:
-    """The net positions that a part closes are to be read, fresh, after what rests there was cancelled where it says so."""
+    """The net positions that a part closes, or that make its exposure, are to be read, fresh; those that it closes after what rests
+    there was cancelled where it says so."""
 
     part: str
 

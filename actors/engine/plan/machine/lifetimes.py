@@ -1,12 +1,15 @@
 """When a part's time is over, and what happens to it then (order-engine 1.8)."""
 
-from datetime import timedelta
+from datetime import time, timedelta
+
+import attrs
 
 from onebroker.actors.engine.plan.executions import Daily
-from onebroker.actors.engine.plan.machine.conditions import fired, instant
+from onebroker.actors.engine.plan.machine.conditions import fired, instant, instant_of
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, own_orders_of
+from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, TimeOfDay, own_orders_of
 from onebroker.actors.engine.plan.state import Ending, PartState
+from onebroker.config.clock import from_epoch
 
 IN_LIFETIME = "lifetime."
 """Where the conditions of a lifetime are kept beside those of `when`."""
@@ -26,7 +29,7 @@ def over(look: Look, part: Part) -> bool:
 
 def _instants(look: Look, part: Part, lifetime: Lifetime, due_at: float) -> tuple[float | None, ...]:
     return (
-        None if lifetime.at_time is None else instant(due_at, lifetime.at_time),
+        None if lifetime.at_time is None else instant(_own_day(part, due_at), lifetime.at_time),
         None if lifetime.after_minutes is None else due_at + float(lifetime.after_minutes) * 60,
         None if lifetime.after_days is None else _close_after(look, part, due_at, lifetime.after_days),
     )
@@ -37,11 +40,11 @@ def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | No
     order = next(own_orders_of(part), None)
     if order is None:
         return None
-    last_day = due_at + timedelta(days=days).total_seconds()
+    last_day = from_epoch(due_at).date() + timedelta(days=days)
     session = look.session(order, due_at)
     while session is not None:
         following = look.session(order, session.closes)
-        if following is None or following.opens > last_day:
+        if following is None or from_epoch(following.opens).date() > last_day:
             return session.closes
         session = following
     return None
@@ -63,9 +66,32 @@ def applies(lifetime: Lifetime, *, has_sent: bool) -> bool:
     return lifetime.applies_to is AppliesTo.BOTH or (lifetime.applies_to is AppliesTo.WORKING) == has_sent
 
 
-def lives_on(part: OrderPart) -> bool:
-    """Whether the part outlives its session by itself: by days of its own, or because it is daily."""
-    return isinstance(part.execution, Daily) or counts_days(part)
+def lives_on(look: Look, part: OrderPart) -> bool:
+    """Whether the part outlives its session by itself: by days of its own, or because it is daily. Days of waiting are over once it
+    has fired: the order is then one of that day (3.19)."""
+    return isinstance(part.execution, Daily) or (counts_days(part) and _day_of_firing(look, part) is None)
+
+
+def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
+    """Whether the days of a daily part have passed: the next session is that of a later one (3.13)."""
+    due_at, session = look.record(part).due_at, look.session(part, look.now)
+    if due_at is None or session is None:
+        return False
+    look.wake(session.closes)
+    return (from_epoch(session.opens).date() - from_epoch(due_at).date()).days > execution.valid_days
+
+
+def _day_of_firing(look: Look, part: OrderPart) -> float | None:
+    if part.lifetime is None or part.lifetime.applies_to is not AppliesTo.WAITING or part.lifetime.after_days is None:
+        return None
+    return look.record(part).fired_at
+
+
+def _own_day(part: Part, due_at: float) -> float:
+    """Return an instant of the day to which the part's times belong: of a later one that its `when` names."""
+    if not isinstance(part.when, TimeOfDay) or part.when.day is None:
+        return due_at
+    return max(due_at, instant_of(attrs.evolve(part.when, at=time()), due_at))
 
 
 def counts_days(part: Part) -> bool:
@@ -73,11 +99,12 @@ def counts_days(part: Part) -> bool:
 
 
 def day_is_over(look: Look, part: OrderPart) -> bool:
-    """Whether the session of the day on which the part became due has closed."""
+    """Whether the session of the part's day has closed: that on which it became due, unless it waits for a later one."""
     due_at = look.record(part).due_at
     if due_at is None:
         return False
-    session = look.session(part, due_at)
+    fired_at = _day_of_firing(look, part)
+    session = look.session(part, _own_day(part, due_at) if fired_at is None else fired_at)
     if session is None:
         return False
     look.wake(session.closes)

@@ -6,11 +6,14 @@ from typing import Any
 
 import attrs
 
-from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg
+from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.market import Market, Seen, Session, Terms
-from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of, walk
+from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
 from onebroker.config.vocabulary import Side
+
+CHANGES_PER_ORDER = 25
+"""Of a broker that nothing else is said of (order-engine 1.4)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -20,8 +23,13 @@ class Rules:
     move_interval_seconds: float = 1.0
     follow_seconds: float = 5.0
     marketable_after_seconds: float | None = None
-    changes_per_order: int = 25
+    changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker code -> how often it lets one order be changed."""
     late_entry_seconds: float = 300.0
+
+
+    def most_changes(self, broker: str) -> int:
+        return self.changes_per_order.get(broker, CHANGES_PER_ORDER)
 
 
 @attrs.frozen
@@ -62,6 +70,10 @@ class Look:
         for leg in inputs.legs:
             self._legs[leg.part].append(leg)
         self.actions: list[Action] = []
+        self.held_back: dict[str, list[Decimal]] = {}
+        """Part path -> the limits of the orders that the virtual book keeps back."""
+        self.excess: dict[str, int] = {}
+        """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
         self.reasons: dict[str, Refused] = {}
         self.wake_at = float("inf")
         self.watched: set[str] = set()
@@ -92,6 +104,11 @@ class Look:
 
     def live(self, part: Part) -> list[Leg]:
         return [leg for leg in self.legs(part) if leg.live]
+
+    def came_back(self, part: Part) -> bool:
+        """Whether a leg is at its broker after all, which was taken as not sent, and is not being cancelled for that (row 13c).
+        Only asked of parts that have ended: those have no other live legs."""
+        return any(leg.live and leg.cancel_reason != Reason.LATE for order in orders_of(part) for leg in self.legs(order))
 
     def on_the_way(self, part: Part) -> list[NewLeg]:
         """Orders of this part that have no leg yet: handed out before, or in this look."""

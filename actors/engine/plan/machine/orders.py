@@ -1,19 +1,29 @@
 """One order part in one look: its turn, its condition, its legs, its link, its end (order-engine 2.2)."""
 
+from onebroker.actors.engine.plan.executions import Daily
 from onebroker.actors.engine.plan.machine.closing import close_filled
 from onebroker.actors.engine.plan.machine.conditions import fired
 from onebroker.actors.engine.plan.machine.context import Context
-from onebroker.actors.engine.plan.machine.legs import ReadRows, Reason
-from onebroker.actors.engine.plan.machine.lifetimes import applies, day_is_over, ending_of, lives_on, over
+from onebroker.actors.engine.plan.machine.exposure import work_exposure
+from onebroker.actors.engine.plan.machine.legs import Reason
+from onebroker.actors.engine.plan.machine.lifetimes import (
+    applies,
+    day_is_over,
+    days_are_over,
+    ending_of,
+    lives_on,
+    over,
+)
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
+from onebroker.actors.engine.plan.machine.positions import work_positions
 from onebroker.actors.engine.plan.machine.resizing import end, move, shrink
 from onebroker.actors.engine.plan.machine.sending import send
 from onebroker.actors.engine.plan.machine.targets import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
 from onebroker.actors.engine.plan.machine.wanted import observe
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
-from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OnEnd, OrderPart, TimeOfDay, orders_of
+from onebroker.actors.engine.plan.prices import Marketable, Trail, is_stop, uncapped
 from onebroker.actors.engine.plan.state import Ending, PartState
 from onebroker.actors.engine.records import LegState
 from onebroker.config.messages import plan_life as texts
@@ -53,6 +63,9 @@ def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
     ended = (*context.over, own) if own is not None and over(look, part) else context.over
     for lifetime in ended:
         record = look.record(part)
+        if lifetime is own and record.own is not None and waits_to_close(look, part):
+            look.note(part, own=None, ending=ending_of(lifetime))
+            return
         if record.ending is not None or record.own is not None or record.marketable:
             return
         if applies(lifetime, has_sent=bool(look.legs(part))):
@@ -63,22 +76,54 @@ def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
                 look.note(part, ending=ending)
 
 
+def waits_to_close(look: Look, part: OrderPart) -> bool:
+    """Whether a part whose own legs have ended goes on because what filled is to be closed at the end of its lifetime (1.8)."""
+    lifetime, record = part.lifetime, look.record(part)
+    if lifetime is None or lifetime.on_end is not OnEnd.CLOSE_FILLED or record.own is None or record.ending is not None:
+        return False
+    if not applies(lifetime, has_sent=True):
+        return False
+    exits = [] if part.each_fill is None else orders_of(part.each_fill)
+    kept = look.filled(part) - sum(look.filled(order) for order in exits)
+    return kept > 0 and (lives_on(look, part) or not day_is_over(look, part))
+
+
 # --- working -------------------------------------------------------------------------------------------------------------
+
+
+ARMED_SECONDS = 0.05
+"""How long what is due as it comes in stands armed: its caller is told so before anything is sent."""
+
+
+def _is_being_armed(look: Look, part: OrderPart) -> bool:
+    """Whether a part that waits for a price, the account or a morning has only just become due: it is armed first, also when it has
+    nothing to wait for any more, and sends a moment later (spec 2 §7, first answers)."""
+    activated = isinstance(part.price, Trail) and part.price.activate_at is not None
+    waits = activated or isinstance(part.execution, Daily) or not isinstance(part.when, TimeOfDay | None)
+    due_at = look.record(part).due_at
+    # By the clock, not by the number of looks: the same plan looked at twice in a moment asks for the same.
+    if not waits or due_at is None or look.now >= due_at + ARMED_SECONDS:
+        return False
+    look.wake(due_at + ARMED_SECONDS)
+    return True
 
 
 def _work(look: Look, part: OrderPart, context: Context) -> None:
     observe(look, part)
-    if not _fires(look, part) or context.held_back:
+    if not _fires(look, part) or context.held_back or _is_being_armed(look, part):
         if _day_over(look, part, context):
             look.note(part, own=PartState.EXPIRED)
         return
     verdict = _verdict(look, part, context)
+    if isinstance(part.quantity, FromPosition | FromExposure):
+        _work_holdings(look, part, context, verdict)
+        return
     wanted_units = target(look, part, context)
     if wanted_units is None:
-        _ask_for_rows(look, part, context)
         return
     sending = Sending(look=look, part=part, context=context, target=wanted_units - forgone(part, look.legs(part)))
     if sending.missing < 0:
+        look.excess[part.path] = -sending.missing
         shrink(sending)
     elif verdict is None and not _day_over(look, part, context):
         send(sending)
@@ -91,30 +136,38 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
 def _fires(look: Look, part: OrderPart) -> bool:
     if look.record(part).fired:
         return True
-    if part.when is not None and not fired(look, part, part.when):
+    if part.when is not None and (not fired(look, part, part.when) or _is_being_armed(look, part)):
         return False
-    look.note(part, fired=True)
+    look.note(part, fired=True, fired_at=look.now)
     return True
 
 
 def _day_over(look: Look, part: OrderPart, context: Context) -> bool:
-    return not context.lives_on and not lives_on(part) and day_is_over(look, part)
+    if isinstance(part.execution, Daily):
+        return days_are_over(look, part, part.execution)
+    return not context.lives_on and not lives_on(look, part) and day_is_over(look, part)
 
 
-def _ask_for_rows(look: Look, part: OrderPart, context: Context) -> None:
+def _work_holdings(look: Look, part: OrderPart, context: Context, verdict: Verdict | None) -> None:
+    """Work a part whose quantity is taken from what is held: each row by itself, or one hedge after the other."""
+    over = _day_over(look, part, context)
     if isinstance(part.quantity, FromPosition):
-        message = look.record(part).rows_message
-        if message is not None:
-            look.note(part, own=PartState.FAILED, status_message=message)
-        elif _day_over(look, part, context):
-            look.note(part, own=PartState.EXPIRED)
-        else:
-            look.do(ReadRows(part=part.path))
+        ended = work_positions(look, part, context, over=over)
+    else:
+        ended = work_exposure(look, part, context, over=over) if verdict is None else _once_quiet(look, part, verdict)
+    if ended is not None:
+        look.note(part, own=ended.state, status_message=ended.message or look.record(part).status_message)
+    else:
+        _fill_in_time(look, part)
+
+
+def _once_quiet(look: Look, part: OrderPart, verdict: Verdict) -> Verdict | None:
+    return verdict if look.quiet(part) else None
 
 
 def _fill_in_time(look: Look, part: OrderPart) -> None:
     """A marketable order that has not filled in the time it was given is cancelled, and the part is over (3.29)."""
-    price = part.price
+    price = uncapped(part.price)
     if not isinstance(price, Marketable) or price.fill_within_seconds is None or look.record(part).marketable:
         return
     started_at = look.record(part).started_at
@@ -129,7 +182,7 @@ def _fill_in_time(look: Look, part: OrderPart) -> None:
 
 def _verdict(look: Look, part: OrderPart, context: Context) -> Verdict | None:
     refusal = look.record(part).refusal
-    if refusal is not None:
+    if refusal is not None and not isinstance(part.execution, Daily):
         accepted = any(leg.accepted for leg in look.legs(part))
         return Verdict(PartState.FAILED if accepted else PartState.REJECTED, refusal)
     return stopped(part, look.legs(part))
@@ -139,16 +192,16 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
     """Note how the part's own legs ended, once nothing of it is at a broker any more."""
     if not look.quiet(part):
         return
-    whole = look.filled(part) >= wanted_units and final_target(part, context)
-    rows = look.record(part).rows
-    if isinstance(part.quantity, FromPosition) and rows is not None and not rows:
-        look.note(part, own=PartState.COMPLETED, status_message=texts.NO_POSITION)
-    elif verdict is not None:
+    left_out = forgone(part, look.legs(part))
+    whole = look.filled(part) >= wanted_units - left_out and final_target(part, context)
+    if verdict is not None:
         look.note(part, own=verdict.state, status_message=verdict.message or look.record(part).status_message)
-    elif whole and (wanted_units > 0 or look.filled(part) > 0):
+    elif whole and not left_out and (wanted_units > 0 or look.filled(part) > 0):
         look.note(part, own=PartState.COMPLETED if look.filled(part) else PartState.CANCELLED)
     elif whole:
         look.note(part, own=PartState.CANCELLED)
+    elif isinstance(part.execution, Daily) and is_stop(part.price) and look.filled(part):
+        look.note(part, own=PartState.COMPLETED)  # it has traded: no further day is armed (3.13)
     elif _day_over(look, part, context):
         look.note(part, own=PartState.EXPIRED)
 
@@ -165,7 +218,8 @@ def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
         look.note(part, status_message=texts.CANCEL_REFUSED)
     if look.live(part) or look.on_the_way(part):
         return
-    if ending.close:
+    # What is taken from positions has no fills to be closed: its orders were the closing.
+    if ending.close and not isinstance(part.quantity, FromPosition | FromExposure):
         closed = close_filled(look, part)
         if closed is not None:
             look.note(part, own=closed.state, status_message=closed.message)
@@ -177,8 +231,13 @@ def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def _after_the_end(look: Look, part: OrderPart, context: Context) -> None:
-    """A linked part that had ended with all it was to do takes up a late fill of what it hangs on (rows 13c, 43)."""
+    """A part goes on with an order that is there after all (row 13c); a linked one that had ended with all it was to do takes up
+    a late fill of what it hangs on (row 43)."""
     record = look.record(part)
+    if any(leg.live and leg.cancel_reason != Reason.LATE for leg in look.legs(part)):
+        look.note(part, own=None, state=PartState.WORKING, status_message=None)
+        (_work if record.ending is None else _wind_down)(look, part, context)
+        return
     if record.own is PartState.COMPLETED and record.ending is None and context.base is not None:
         wanted_units = target(look, part, context)
         if wanted_units is not None and wanted_units > look.filled(part):

@@ -1,14 +1,17 @@
 """Placing legs of one order part: their price, the virtual book, their brokers, their sizes (order-engine 1.5, 1.9)."""
 
+from decimal import Decimal
+
 import attrs
 
+from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.wanted import Asked, Wanted, price_of, wanted
-from onebroker.actors.engine.plan.parts import OrderPart, Units
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Units
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
-from onebroker.actors.engine.plan.prices import Fixed, is_stop
+from onebroker.actors.engine.plan.prices import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
@@ -35,8 +38,8 @@ class Sending:
         """Have a leg placed at the price that is wanted now; False while there is none, or it is held."""
         if quantity <= 0:
             return False
-        want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
-        if want is None or self._held(want):
+        want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
+        if want is None:
             return False
         self._begin()
         for size, broker in self._brokers(quantity):
@@ -44,25 +47,35 @@ class Sending:
                 self.look.do(self._order(part_size, want, broker, piece, asked, immediate=immediate))
         return True
 
+    def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
+        """Return the order as it would leave now; None while there is no price for it, or it is held."""
+        want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
+        if want is not None and want.price is not None and self._held(want):
+            self.look.held_back.setdefault(self.part.path, []).append(want.price)
+            return None
+        return want
+
     def _held(self, want: Wanted) -> bool:
         """Whether the virtual book keeps it: the market has not reached the limit yet (1.9)."""
         if (
             not self.part.hold
             or want.order_type is not OrderType.LIMIT
-            or not isinstance(price_of(self.look, self.part), Fixed)
+            or not isinstance(price_of(self.look, self.part), RESTING)
         ):
             return False
         quote = self.look.seen(self.part.instrument_id)
         assert want.price is not None
-        return quote is None or not on_touch(quote, self.side, want.price)
+        early = self.part.release_ticks * (self.look.terms(self.part).tick or Decimal(0))
+        return quote is None or not on_touch(quote, self.side, want.price + self.side.sign * early)
 
     def _begin(self) -> None:
         if self.look.record(self.part).started_at is None:
             self.look.note(self.part, started_at=self.look.now)
 
     def _sizes(self, quantity: int) -> tuple[int, ...]:
-        """Cut what is only known late, and resting stops, at the freeze quantity (1.5); the rest was checked at intake."""
-        if isinstance(self.part.quantity, Units) and not is_stop(self.part.price):
+        """Cut what is only known late, pieces, and resting stops, at the freeze quantity (1.5); the rest was checked at intake."""
+        whole = isinstance(self.part.quantity, Units) and isinstance(self.part.execution, AllAtOnce)
+        if whole and not is_stop(self.part.price):
             return (quantity,)
         return freeze_pieces(quantity, self.look.terms(self.part))
 
@@ -105,7 +118,11 @@ class Sending:
             trigger=want.trigger,
             broker=broker,
             is_exit=self.part.is_exit,
+            known_exit=self.part.known_exit or isinstance(self.part.quantity, FromPosition),
             piece=piece,
             instance=instance,
             tag=self.part.tag,
+            closing=self.part.closing,
+            disclosed_quantity=min(self.part.disclosed_quantity, quantity),
+            is_strike=immediate and isinstance(self.part.execution, BookDepth),
         )

@@ -1,11 +1,14 @@
 """Changing what rests: smaller, larger, at another price, ended (order-engine 1.2, 1.4, 1.7)."""
 
+from collections.abc import Iterable
+
+from onebroker.actors.engine.plan.executions import Ladder
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
 from onebroker.actors.engine.plan.machine.wanted import Asked, Wanted, gives_up_after, moves, price_of, wanted
 from onebroker.actors.engine.plan.parts import OrderPart
-from onebroker.actors.engine.plan.prices import Marketable, Price, is_stop
+from onebroker.actors.engine.plan.prices import Marketable, Price, is_stop, uncapped
 
 STRIKE = "strike"
 """`Leg.instance` of an immediate order beside a resting one (discretion)."""
@@ -76,12 +79,19 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
 
 def move(sending: Sending) -> None:
     """Move resting legs whose rule wants another price: at most once a second, never while a message is unanswered."""
+    move_legs(sending, sending.look.live(sending.part))
+
+
+def move_legs(sending: Sending, legs: Iterable[Leg]) -> None:
+    """Move some of the part's resting legs."""
     look, part = sending.look, sending.part
     price = price_of(look, part)
+    if isinstance(part.execution, Ladder) and price is part.price:
+        return  # a rung stays where it is
     gives_up = is_stop(price) and gives_up_after(look, price) is not None
     if not moves(price) and look.record(part).memory.stop is None and not gives_up:
         return
-    for leg in look.live(part):
+    for leg in legs:
         if leg.changeable and leg.instance != STRIKE and not any(_touches(action, leg) for action in look.actions):
             want = wanted(look, part, sending.context, Asked(quantity=leg.unfilled, leg=leg))
             if want is not None and _follows(look, leg, price):
@@ -94,7 +104,7 @@ def _touches(action: object, leg: Leg) -> bool:
 
 def _follows(look: Look, leg: Leg, price: Price) -> bool:
     """A marketable rest follows the touch only every few seconds."""
-    if not isinstance(price, Marketable):
+    if not isinstance(uncapped(price), Marketable):
         return True
     due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
     look.wake(due)
@@ -102,13 +112,16 @@ def _follows(look: Look, leg: Leg, price: Price) -> bool:
 
 
 def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
+    if want.trigger is None and leg.order_type.takes_trigger:
+        end(look, leg, Reason.REPLACE)  # no modify makes a plain limit of a stop
+        return
     price, trigger = want.price, want.trigger if leg.trigger is not None else None
     if (price, trigger) == (leg.price, leg.trigger) or leg.refused == (leg.quantity, price, trigger):
         return
     due = leg.moved_at + look.rules.move_interval_seconds
     if leg.moved_at and look.now < due:
         look.wake(due)
-    elif leg.changes >= look.rules.changes_per_order - 1:
+    elif leg.changes >= look.rules.most_changes(leg.broker) - 1:
         end(look, leg, Reason.REPLACE)
     else:
         look.do(ChangeLeg(leg_id=leg.leg_id, quantity=leg.quantity, price=price, trigger=trigger, reduces=False))

@@ -1,6 +1,7 @@
 """What an order part sends now, by its execution kind (order-engine 1.5)."""
 
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -22,13 +23,15 @@ from onebroker.actors.engine.plan.executions import (
 )
 from onebroker.actors.engine.plan.machine.discretion import work_discretion
 from onebroker.actors.engine.plan.machine.instances import send_instances
-from onebroker.actors.engine.plan.machine.legs import Reason
+from onebroker.actors.engine.plan.machine.inventory import room
+from onebroker.actors.engine.plan.machine.legs import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
 from onebroker.actors.engine.plan.machine.resizing import end, grow
 from onebroker.actors.engine.plan.machine.targets import given_back
-from onebroker.actors.engine.plan.machine.wanted import Asked, price_of
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
+from onebroker.actors.engine.plan.machine.verdicts import forgone
+from onebroker.actors.engine.plan.machine.wanted import price_of
+from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.pieces.cutting import (
     due_time,
     freeze_pieces,
@@ -37,11 +40,12 @@ from onebroker.actors.engine.plan.pieces.cutting import (
     rungs,
     timed_ends,
 )
-from onebroker.actors.engine.plan.prices import Discretion, Fixed, FromFillPrice, is_stop
+from onebroker.actors.engine.plan.prices import RESTING, Discretion, Fixed, FromFillPrice, Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import within_reach
-from onebroker.actors.engine.plan.state import Instance, RowToClose
+from onebroker.actors.engine.plan.state import PartState
+from onebroker.actors.engine.records import LegState
 from onebroker.config.clock import from_epoch
-from onebroker.config.vocabulary import Side
+from onebroker.config.messages import plan_life as texts
 
 STRIKE_SECONDS = 2.0
 """Least time between two strikes of book_depth, and how long a strike may rest where a broker has no IOC."""
@@ -55,8 +59,6 @@ def send(sending: Sending) -> None:
     if sending.look.record(part).marketable:
         if not sending.look.on_the_way(part):
             sending.place(sending.missing)
-    elif isinstance(part.quantity, FromPosition):
-        _rows(sending)
     elif isinstance(part.price, FromFillPrice):
         send_instances(sending)
     elif isinstance(part.price, Discretion):
@@ -72,15 +74,18 @@ def _all_at_once(sending: Sending, _: AllAtOnce) -> None:
     for leg in sending.look.live(sending.part):
         if leg.state.unsettled or leg.busy:
             return  # what it comes to is not known; more follows then
-    grown = grow(sending, missing)
+    # At the market the difference goes at the price there is now, not at the one of before.
+    grown = not isinstance(uncapped(sending.part.price), Marketable) and grow(sending, missing)
     if not grown:
         sending.place(missing)
 
 
 def _frozen(sending: Sending, _: FreezeLimit) -> None:
-    if sending.look.committed(sending.part):
+    look, part = sending.look, sending.part
+    if sending.missing <= 0:
         return
-    for piece, size in enumerate(freeze_pieces(sending.target, sending.look.terms(sending.part))):
+    further = len(look.legs(part)) + len(look.on_the_way(part))
+    for piece, size in enumerate(freeze_pieces(sending.missing, look.terms(part)), further):
         sending.place(size, piece=piece)
 
 
@@ -119,15 +124,22 @@ def _timed(sending: Sending, execution: Twap | Vwap | FrontLoaded) -> None:
         for leg in older:
             end(look, leg, Reason.PIECE)
         return  # their rests join the piece once they have ended
-    if isinstance(price_of(look, part), Fixed):
+    if piece + 1 < execution.slices and any(leg.piece == piece and _stands(leg) for leg in look.legs(part)):
+        return  # what a caller took off it goes with the next one
+    if isinstance(price_of(look, part), RESTING):
         _each_piece(sending, ends, piece)
     elif not look.on_the_way(part):
         sending.place(ends[piece] - look.committed(part), piece=piece)
 
 
+def _stands(leg: Leg) -> bool:
+    """Whether a piece was sent, and not given back since."""
+    return leg.live or leg.state is LegState.COMPLETE
+
+
 def moves_away(look: Look, part: OrderPart) -> bool:
     """Whether a piece's rest goes with the next one: all but plain limits, which stay (1.5, timed pieces)."""
-    return not isinstance(price_of(look, part), Fixed)
+    return not isinstance(price_of(look, part), RESTING)
 
 
 def _each_piece(sending: Sending, ends: tuple[int, ...], piece: int) -> None:
@@ -148,7 +160,15 @@ def _participate(sending: Sending, execution: Participation) -> None:
     if base is None or quote.volume < base:
         look.note(part, volume_base=quote.volume)
         return
-    if look.live(part) or look.on_the_way(part) or len(look.legs(part)) >= execution.most_slices:
+    if look.live(part) or look.on_the_way(part):
+        return
+    if len(look.legs(part)) >= execution.most_slices:
+        if sending.missing > 0:
+            look.note(part, own=PartState.EXPIRED)  # the slices are used up (3.34)
+        return
+    last = max((leg.sent_at for leg in look.legs(part)), default=look.record(part).due_at or look.now)
+    if look.now < last + VOLUME_SECONDS:
+        look.wake(last + VOLUME_SECONDS)
         return
     share = int((quote.volume - base) * execution.percent / 100)
     sending.place(look.terms(part).whole_lots(min(share, sending.target) - look.committed(part)),
@@ -182,8 +202,15 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
     every = float(execution.every_seconds)
     beats = 0 if started_at is None else int((look.now - started_at) / every + 1e-9)
     look.wake((look.now if started_at is None else started_at) + (beats + 1) * every)
-    due = min(sending.target, (beats + 1) * execution.piece_quantity)
+    if started_at is not None and (
+        look.on_the_way(part) or any(leg.sent_at >= started_at + beats * every for leg in look.legs(part))
+    ):
+        return  # one piece at a beat, whatever becomes of it
+    due = sending.target if execution.standing else min(sending.target, (beats + 1) * execution.piece_quantity)
     missing = due - look.committed(part)
+    limit = room(look, part)
+    if limit is not None:
+        missing = min(missing, look.terms(part).whole_lots(limit))
     piece = len(look.legs(part)) + len(look.on_the_way(part))
     size = _size(sending, execution.piece_quantity, execution.randomise_percent, piece) if missing > 0 else 0
     sending.place(
@@ -200,68 +227,81 @@ def _daily(sending: Sending, execution: Daily) -> None:
     if session is None:
         return
     day = from_epoch(session.opens).date()
+    _say_why_not(look, part, day)
     at = max(session.opens, from_epoch(session.opens).replace(
         hour=execution.arm_at.hour, minute=execution.arm_at.minute, second=0, microsecond=0).timestamp())  # fmt: skip
-    if look.record(part).armed_day == day.isoformat():
+    sent_today = any(from_epoch(leg.sent_at).date() >= day for leg in look.legs(part))
+    if sent_today or look.record(part).armed_day == day.isoformat():
         look.wake(session.closes)
         return
     if look.now < at:
         look.wake(at)
         return
     if sending.place(sending.missing, piece=len(look.legs(part))):
-        look.note(part, armed_day=day.isoformat())
+        look.note(part, status_message=None)
+
+
+def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
+    """Show why the day's order is not there: its broker, or a check of ours, refused it."""
+    refusal, legs = look.record(part).refusal, look.legs(part)
+    if refusal is not None:
+        look.note(part, refusal=None, status_message=refusal, armed_day=day.isoformat())
+    elif legs and legs[-1].state in (LegState.REJECTED, LegState.NOT_SENT):
+        message = legs[-1].status_message
+        if message is not None and look.record(part).status_message != message:
+            look.note(part, status_message=message)
 
 
 def _ladder(sending: Sending, execution: Ladder) -> None:
     look, part = sending.look, sending.part
-    steps = rungs(execution, sending.target - given_back(look, part), sending.side, look.terms(part))
-    for number, rung in enumerate(steps):
+    ladder = _placed_around(sending, execution)
+    if ladder is None:
+        return
+    total = sending.target + forgone(part, look.legs(part)) - given_back(look, part)
+    for number, rung in enumerate(rungs(ladder, total, sending.side, look.terms(part))):
         legs = [leg for leg in look.legs(part) if leg.piece == number]
         waiting = [order for order in look.on_the_way(part) if order.piece == number]
+        wanted_units = rung.quantity + given_back(look, part, number)
         out = sum(leg.committed for leg in legs) + sum(order.quantity for order in waiting)
-        missing = rung.quantity + given_back(look, part, number) - out
+        missing = wanted_units - out - forgone(part, legs)
         if missing > 0 and not waiting:
+            limit = room(look, part)
+            if (limit is not None and missing > limit) or (execution.one_at_a_time and _later_rest(sending, number)):
+                return
             _place_rung(sending, number, missing, rung.price)
-        filled = sum(leg.filled for leg in legs)
-        if execution.one_at_a_time and filled < rung.quantity:
+        if execution.one_at_a_time and sum(leg.filled for leg in legs) < wanted_units:
             return
+
+
+def _placed_around(sending: Sending, execution: Ladder) -> Ladder | None:
+    """Return the ladder with its prices; one around the middle waits for the first middle there is, and keeps it."""
+    if not execution.from_middle:
+        return execution
+    look, part = sending.look, sending.part
+    memory = look.record(part).memory
+    if memory.base is None:
+        quote = look.seen(part.instrument_id)
+        if quote is None or quote.mid is None:
+            look.cannot(part, 409, texts.no_quote(sending.side) if quote is None else texts.nobody(sending.side))
+            return None
+        memory = attrs.evolve(memory, base=quote.mid)
+        look.remember(part, memory)
+    assert memory.base is not None
+    from_price, to_price = memory.base + execution.from_price, memory.base + execution.to_price
+    return attrs.evolve(execution, from_price=from_price, to_price=to_price)
+
+
+def _later_rest(sending: Sending, number: int) -> bool:
+    """Cancel what rests at later rungs before an earlier one is restored; whether any of it still does (3.39)."""
+    later = [leg for leg in sending.look.live(sending.part) if leg.piece > number]
+    for leg in later:
+        end(sending.look, leg, Reason.SHRINK)
+    return bool(later) or any(order.piece > number for order in sending.look.on_the_way(sending.part))
 
 
 def _place_rung(sending: Sending, number: int, quantity: int, price: Decimal) -> None:
     rung_part = attrs.evolve(sending.part, price=Fixed(price))
     attrs.evolve(sending, part=rung_part).place(quantity, piece=number)
-
-
-def _rows(sending: Sending) -> None:
-    """Close each net position that was read, at its own broker."""
-    look, part = sending.look, sending.part
-    form, rows = part.quantity, look.record(part).rows
-    assert isinstance(form, FromPosition)
-    for row in rows or ():
-        key = f"{row.broker}|{row.instrument_id}|{row.product}"
-        legs = [leg for leg in look.legs(part) if leg.instance == key]
-        if any(leg.live for leg in legs) or any(order.instance == key for order in look.on_the_way(part)):
-            continue
-        size = abs(row.quantity) if form.most is None else min(abs(row.quantity), form.most)
-        missing = size * form.ratio - sum(leg.filled for leg in legs)
-        if missing > 0 and not any(not leg.live and leg.cancel_reason not in Reason.GIVES_BACK for leg in legs):
-            _close_row(sending, row, missing, key)
-
-
-def _close_row(sending: Sending, row: RowToClose, quantity: int, key: str) -> None:
-    side = Side.SELL if row.quantity > 0 else Side.BUY
-    part = attrs.evolve(
-        sending.part,
-        instrument_id=row.instrument_id,
-        transaction_type=side.value,
-        product=row.product,
-        broker=row.broker,
-        is_exit=True,
-    )
-    from decimal import Decimal
-
-    made = Instance(key=key, leg_id="", quantity=quantity, price=Decimal(0))
-    attrs.evolve(sending, part=part).place(quantity, asked=Asked(quantity=quantity, instance=made))
 
 
 _KINDS: dict[type[Execution], Callable[[Sending, Any], None]] = {

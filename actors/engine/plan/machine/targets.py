@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.executions import Ladder, TopUp
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.parts import (
@@ -24,14 +24,20 @@ def target(look: Look, part: OrderPart, context: Context) -> int | None:
         return None
     wanted = max(0, wanted - context.less) + given_back(look, part)
     filled = look.filled(part)
+    if _is_standing(part):
+        wanted += filled
     return wanted if context.guard is None else min(wanted, filled + max(0, context.guard))
 
 
 def final_target(part: OrderPart, context: Context) -> bool:
     """Whether the target can grow no more."""
-    if isinstance(part.execution, Ladder) and part.execution.restore:
+    if (isinstance(part.execution, Ladder) and part.execution.restore) or _is_standing(part):
         return False
     return context.base_done or not isinstance(part.quantity, FromFill | Share)
+
+
+def _is_standing(part: OrderPart) -> bool:
+    return isinstance(part.execution, TopUp) and part.execution.standing
 
 
 def given_back(look: Look, part: OrderPart, rung: int | None = None) -> int:
@@ -54,7 +60,7 @@ def _form(look: Look, part: OrderPart, context: Context) -> int | None:
         case FromFill():
             return from_fill(look, part, form, context)
         case FromPosition():
-            return None if record.rows is None else sum(abs(row.quantity) for row in record.rows) * form.ratio
+            return None if record.rows is None else sum(row.units for row in record.rows)
         case FromExposure():
             return record.quantity
         case _:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Daily
+from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Daily, Ladder, TopUp
 from onebroker.actors.engine.plan.machine.legs import Leg, Reason
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.prices import Discretion
@@ -31,13 +31,17 @@ def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
 
 
 def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -> Verdict | None:
+    if leg.given_up:
+        return Verdict(PartState.FAILED, leg.status_message)  # row 13b
     match leg.state:
+        case LegState.REJECTED | LegState.NOT_SENT if isinstance(part.execution, Daily):
+            return None  # tried again next morning (3.13)
         case LegState.REJECTED | LegState.NOT_SENT:
             return Verdict(
                 PartState.FAILED if accepted else PartState.REJECTED, leg.status_message
             )  # rows 8, 9, 13, 17
         case LegState.EXPIRED:
-            return None if isinstance(part.execution, Daily) else Verdict(PartState.EXPIRED)  # row 18
+            return None if isinstance(part.execution, Daily) else Verdict(PartState.EXPIRED, leg.status_message)  # row 18, K15
         case LegState.CANCELLED if leg.filled < leg.quantity:
             return _cancelled(part, leg, legs)
     return None
@@ -48,6 +52,8 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
         return None
     if leg.cancel_reason == Reason.PLAN:
         return None  # the part is being ended anyway
+    if is_independent(part) or isinstance(part.execution, TopUp):
+        return None  # the others go on; a piece at a beat gives its rest back (3.2, 3.24)
     if leg.cancel_reason == Reason.CALLER:  # its only leg ends the part (row 28); else the piece is not sent again
         return Verdict(PartState.CANCELLED) if len(legs) == 1 or not isinstance(part.execution, AllAtOnce) else None
     if leg.immediate:  # row 15b
@@ -56,9 +62,18 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
     return Verdict(PartState.CANCELLED, leg.status_message)  # row 16
 
 
+def is_independent(part: OrderPart) -> bool:
+    """Whether each of its orders lives on its own: the rungs of a ladder (3.24)."""
+    return isinstance(part.execution, Ladder) and not part.execution.one_at_a_time
+
+
 def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
-    """Return the units of pieces that a caller cancelled: they are not sent again."""
-    if len(legs) == 1:
+    """Return the units of pieces that a caller cancelled, of rungs that anybody did: they are not sent again."""
+    if is_independent(part):
+        ours = (*Reason.GIVES_BACK, Reason.LATE, Reason.PLAN)
+        cancelled = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason not in ours]
+        return sum(leg.quantity - leg.filled for leg in cancelled)
+    if len(legs) == 1 or isinstance(part.execution, TopUp):
         return 0
     return sum(
         leg.quantity - leg.filled

@@ -5,6 +5,8 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.crossing import uncrossed
+from onebroker.actors.engine.plan.machine.inventory import opposite_levels, skew
 from onebroker.actors.engine.plan.machine.legs import Leg
 from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
 from onebroker.actors.engine.plan.market import Level, Seen
@@ -22,6 +24,7 @@ from onebroker.actors.engine.plan.prices import (
     OptionModel,
     Peg,
     Price,
+    Referenced,
     Stages,
     Trail,
     is_stop,
@@ -29,10 +32,17 @@ from onebroker.actors.engine.plan.prices import (
 from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
 from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, pegged, visible
 from onebroker.actors.engine.plan.pricing.working import chased, followed, from_fill, modelled
-from onebroker.actors.engine.plan.state import Instance
+from onebroker.actors.engine.plan.state import Instance, PartRecord
+from onebroker.actors.engine.references.forms import PriceReference
+from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
+from onebroker.config.messages import references as reference_texts
+from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OrderType, Side
 
+NEXT_QUOTE_SECONDS = 1.0
+LEAST_BAR_SECONDS = 0.5
+"""Shorter bars are not looked at more often."""
 FOLLOWING = Marketable(follow=True)
 _MOVING = (Trail, Stages, Peg, Chase, FollowInstrument, OptionModel, FromParentFill, Discretion)
 
@@ -53,6 +63,7 @@ class Asked:
     quantity: int
     leg: Leg | None = None
     """The resting one; None = a new one."""
+    piece: int = 0
     instance: Instance | None = None
 
 
@@ -85,7 +96,7 @@ def observe(look: Look, part: OrderPart) -> None:
     if price.atr is not None:
         bar = look.record(part).memory.bars.open_bar
         if bar is not None:
-            look.wake(bar.began + float(price.atr.bar_minutes) * 60)
+            look.wake(bar.began + max(float(price.atr.bar_minutes) * 60, LEAST_BAR_SECONDS))
 
 
 def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wanted | None:
@@ -93,7 +104,7 @@ def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wante
     price, side = price_of(look, part), side_of(part)
     if is_stop(price):
         stop = _stop(look, part, context, price, asked)
-        return None if stop is None else _as_stop(look, part, side, stop, asked)
+        return None if stop is None or not _carries(look, part, stop) else _as_stop(look, part, context, side, stop, asked)
     limit = _limit(look, part, context, price, asked)
     return None if limit is None or limit <= 0 else Wanted(OrderType.LIMIT, limit)
 
@@ -102,9 +113,13 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
     record, side, terms = look.record(part), side_of(part), look.terms(part)
     match price:
         case Fixed():
-            return record.price if record.price is not None else price.price
+            own = record.price if record.price is not None else price.price
+            return own if price.on_crossing is None else uncrossed(look, part, price.on_crossing, own)
+        case Referenced():
+            return _referenced(look, part, price.reference, asked)
         case Discretion():
-            return price.price if record.memory.base is None else record.memory.base
+            own = price.price if record.price is None else record.price
+            return own if record.memory.base is None else record.memory.base
         case Cap():
             inner = _limit(look, part, context, price.of, asked)
             return None if inner is None else terms.passive(clip(inner, side, price.worst_price), side)
@@ -123,6 +138,27 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
     return _from_book(look, part, price, quote, asked)
 
 
+def _referenced(look: Look, part: OrderPart, reference: PriceReference, asked: Asked) -> Decimal | None:
+    """Work a reference out for one order, once: a held one waits at that price (spec 2 §6)."""
+    if asked.leg is not None:
+        return asked.leg.price
+    memory, piece = look.record(part).memory, str(asked.piece)
+    if piece in memory.resolved:
+        return memory.resolved[piece]
+    tick = look.terms(part).tick
+    quote = look.seen(part.instrument_id) if reference.needs_quote else None
+    if tick is None:
+        look.cannot(part, 503, reference_texts.NO_TICK)
+        return None
+    try:
+        limit = resolve_price(reference, side_of(part), quote, tick)
+    except Refusal as refusal:
+        look.cannot(part, refusal.status, refusal.sentence)
+        return None
+    look.remember(part, attrs.evolve(memory, resolved={**memory.resolved, piece: limit}))
+    return limit
+
+
 def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: Asked) -> Decimal | None:
     record, side, terms = look.record(part), side_of(part), look.terms(part)
     match price:
@@ -133,7 +169,9 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
             return limit if asked.leg is not None or _affordable(look, part, price, quote, asked) else None
         case Peg():
             own = None if asked.leg is None or asked.leg.price is None else Level(asked.leg.price, asked.leg.unfilled)
-            limit = pegged(price, side, quote, terms, own=own, shift=record.memory.shift)
+            shift = record.memory.shift + skew(look, part, price, terms.tick)
+            across = opposite_levels(look, part)
+            limit = pegged(price, side, quote, terms, own=own, across=across, shift=shift)
             return limit if limit is None else _stepped(limit, price.requote_ticks, asked, terms.tick)
         case Chase():
             limit, memory = chased(price, record.memory, side, quote, terms, look.now)
@@ -172,7 +210,8 @@ def _stepped(limit: Decimal, steps: int, asked: Asked, tick: Decimal | None) -> 
 
 
 def _blind(look: Look, part: OrderPart) -> Decimal | None:
-    look.cannot(part, 409, texts.no_quote(side_of(part)))
+    stale = look.market.is_stale(part.instrument_id)
+    look.cannot(part, 409, (texts.stale_quote if stale else texts.no_quote)(side_of(part)))
     return None
 
 
@@ -203,7 +242,7 @@ def _stop(look: Look, part: OrderPart, context: Context, price: Price, asked: As
     record, side, terms = look.record(part), side_of(part), look.terms(part)
     match price:
         case NativeStop():
-            return _native(look, part, price)
+            return _native(look, part, price, asked)
         case Trail():
             stop, memory = trailed(price, record.memory, side, terms)
             look.remember(part, memory)
@@ -221,30 +260,73 @@ def _stop(look: Look, part: OrderPart, context: Context, price: Price, asked: As
     raise AssertionError(price)
 
 
-def _native(look: Look, part: OrderPart, price: NativeStop) -> StopPrice:
+def _carries(look: Look, part: OrderPart, stop: StopPrice) -> bool:
+    """Whether an order can carry the stop's prices (1.4)."""
+    lowest = stop.trigger if stop.limit is None else min(stop.trigger, stop.limit)
+    if lowest <= 0:
+        look.cannot(part, 400, texts.not_a_price(lowest))
+    return lowest > 0
+
+
+def _native(look: Look, part: OrderPart, price: NativeStop, asked: Asked) -> StopPrice | None:
     record = look.record(part)
-    trigger = record.trigger_price if record.trigger_price is not None else price.trigger_price
-    if record.memory.stop is not None:  # moved by the plan: to break even
-        trigger = record.memory.stop
+    own = trigger_of(record, price)
+    trigger = own if record.memory.stop is None else record.memory.stop  # moved by the plan: to break even
     if price.limit_offset is not None:
         return stop_at(trigger, price.limit_offset, side_of(part), look.terms(part))
+    if price.limit_reference is not None:
+        limit = _referenced(look, part, price.limit_reference, asked)
+        return None if limit is None else StopPrice(trigger, limit)
     if price.limit_price is None:
         return StopPrice(trigger, None)
     limit = record.price if record.price is not None else price.limit_price
-    return StopPrice(trigger, limit + (trigger - price.trigger_price if record.memory.stop is not None else 0))
+    return StopPrice(trigger, limit + trigger - own)
 
 
-def _as_stop(look: Look, part: OrderPart, side: Side, stop: StopPrice, asked: Asked) -> Wanted | None:
+def trigger_of(record: PartRecord, price: NativeStop) -> Decimal:
+    """Return the trigger of a stop as it was given, by the plan or by a caller since."""
+    return record.trigger_price if record.trigger_price is not None else price.trigger_price
+
+
+def _is_past(look: Look, part: OrderPart, context: Context, trigger: Decimal) -> bool | None:
+    """Whether the market has reached a stop's trigger; None while that is not known.
+
+    A fill can be heard of before the price that made it. Where the entry itself filled short of the trigger, a quote that has not
+    changed since is older than the fill, and would sell at once what was just bought: the next quote is waited for, a second at
+    most, then the fill is believed.
+    """
+    quote, side, record = look.seen(part.instrument_id), side_of(part), look.record(part)
+    if quote is None or (quote.last_price - trigger) * side.sign < 0:
+        return False
+    base = context.base
+    linked = isinstance(base, OrderPart) and base.each_fill is not None and base.instrument_id == part.instrument_id
+    average = average_below(look, base) if linked else None
+    if average is None or (average - trigger) * side.sign >= 0:
+        return True
+    if record.memory.base is None:
+        look.remember(part, attrs.evolve(record.memory, base=quote.last_price))
+    elif record.memory.base != quote.last_price:
+        return True
+    until = (look.now if record.due_at is None else record.due_at) + NEXT_QUOTE_SECONDS
+    look.wake(until)
+    return None if look.now < until else False
+
+
+def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: StopPrice, asked: Asked) -> Wanted | None:
     """Return the stop as an order: a plain limit where the market is already past its trigger (3.0, already past)."""
     if asked.leg is not None:
         jumped = _jumped_over(look, part, asked.leg)
         return jumped or Wanted(asked.leg.order_type, stop.limit, stop.trigger)
-    quote = look.seen(part.instrument_id)
-    if quote is None or (quote.last_price - stop.trigger) * side.sign < 0:
+    past = _is_past(look, part, context, stop.trigger)
+    if past is None:
+        return None
+    if not past:
         order_type = OrderType.SL if stop.limit is not None else OrderType.SL_M
         return Wanted(order_type, stop.limit, stop.trigger)
     if stop.limit is not None:
         return Wanted(OrderType.LIMIT, stop.limit)
+    quote = look.seen(part.instrument_id)
+    assert quote is not None
     limit = past_touch(FOLLOWING, side, asked.quantity, quote, look.terms(part))
     return None if limit is None else Wanted(OrderType.LIMIT, limit)
 

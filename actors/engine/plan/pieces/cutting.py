@@ -97,7 +97,7 @@ class Rung:
 
 def rungs(ladder: Ladder, units: int, side: Side, terms: Terms) -> tuple[Rung, ...]:
     """Return the rungs from `from_price` on: prices snapped passive, lots evenly, spare lots one each from the first on."""
-    step = (ladder.to_price - ladder.from_price) / (ladder.steps - 1)
+    step = (ladder.to_price - ladder.from_price) / max(1, ladder.steps - 1)
     each, spare = divmod(units // terms.lot, ladder.steps)
     return tuple(
         Rung(terms.passive(ladder.from_price + step * k, side), (each + (k < spare)) * terms.lot)

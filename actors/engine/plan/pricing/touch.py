@@ -62,20 +62,31 @@ def without_own(levels: Sequence[Level], own: Level | None) -> tuple[Level, ...]
 
 
 def pegged(
-    price: Peg, side: Side, quote: Seen, terms: Terms, *, own: Level | None = None, shift: Decimal = Decimal(0)
+    price: Peg,
+    side: Side,
+    quote: Seen,
+    terms: Terms,
+    *,
+    own: Level | None = None,
+    across: Sequence[Level] = (),
+    shift: Decimal = Decimal(0),
 ) -> Decimal | None:
     """Return the price of a peg, clipped at its cap, on the passive tick; None while the book has no such price.
 
-    `own` is what rests of ours; `shift` moves the whole rule (a caller's own price, an inventory skew).
+    `own` is what rests of ours, `across` what we rest on the other side; `shift` moves the whole rule (a caller's own price, an inventory skew).
     """
     mine = without_own((quote.buy if side is Side.BUY else quote.sell) or (), own)
-    theirs = quote.against(side)
+    theirs: Sequence[Level] = quote.against(side)
+    for ours in across:
+        theirs = without_own(theirs, ours)
     reference = _reference(price.reference, mine, theirs)
     if reference is None:
         return None
     wanted = reference - side.sign * price.offset_ticks * (terms.tick or Decimal(0)) + shift
     if price.cap_price is not None:
         wanted = clip(wanted, side, price.cap_price)
+    if price.passive and theirs:
+        wanted = clip(wanted, side, theirs[0].price - side.sign * (terms.tick or Decimal(0)))
     return terms.passive(wanted, side)
 
 

@@ -22,6 +22,7 @@ from onebroker.actors.engine.plan.executions import (
 )
 from onebroker.actors.engine.plan.market import Terms
 from onebroker.actors.engine.plan.parts import (
+    FromPosition,
     OneCancelsOthersPart,
     OrderPart,
     Part,
@@ -50,7 +51,7 @@ MOST_FREEZE_SLICES = 20
 
 
 def check_tree(root: Part, defaults: Defaults, world: World) -> None:
-    """Refuse what no part alone shows. `defaults` are the body's."""
+    """Refuse what no part alone shows. `defaults` are the body's. Raises Refusal 400, whose sentence begins with a part's path."""
     for part in walk(root):
         _check_shares(part)
     _check_counts(root)
@@ -206,22 +207,27 @@ def _refusal(part: Part, sentence: str) -> Refusal:
 # --- exits -------------------------------------------------------------------------------------------------------------------
 
 
-def marked(part: Part, *, closes_position: bool, above: frozenset[Side] = frozenset()) -> Part:
-    """Return the tree with `is_exit` set as section 0 has it; what is set already stays.
+def marked(
+    part: Part, *, closes_position: bool, known_exit: bool = False, above: frozenset[Side] = frozenset()
+) -> Part:
+    """Return the tree with `is_exit` and `known_exit` set as section 0 has it; what is set already stays.
 
-    `above` are the sides of the order parts whose links it stands below.
+    `closes_position` is the caller's word, `known_exit` the engine's own; `above` are the sides of the order parts whose links it
+    stands below.
     """
+    flags = {"closes_position": closes_position, "known_exit": known_exit}
     match part:
         case OrderPart():
             side = Side(part.transaction_type)
             link = part.each_fill
             if link is not None:
-                link = marked(link, closes_position=closes_position, above=above | {side})
-            exits = part.is_exit or closes_position or side.opposite in above
-            return attrs.evolve(part, is_exit=exits, each_fill=link)
+                link = marked(link, **flags, above=above | {side})
+            known = part.known_exit or known_exit or side.opposite in above or isinstance(part.quantity, FromPosition)
+            exits = part.is_exit or closes_position or known
+            return attrs.evolve(part, is_exit=exits, known_exit=known, each_fill=link)
         case SequencePart():
-            first, then = (marked(one, closes_position=closes_position, above=above) for one in (part.first, part.then))
+            first, then = (marked(one, **flags, above=above) for one in (part.first, part.then))
             return attrs.evolve(part, first=first, then=then)
         case TogetherPart() | OneCancelsOthersPart():
-            children = tuple(marked(one, closes_position=closes_position, above=above) for one in part.children)
+            children = tuple(marked(one, **flags, above=above) for one in part.children)
             return attrs.evolve(part, children=children)

@@ -7,7 +7,16 @@ import attrs
 from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth, Execution, Ladder, TopUp
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import FromExposure, FromFill, FromPosition, OrderPart, Part, Quantity
-from onebroker.actors.engine.plan.prices import Cap, Fixed, FromFillPrice, FromParentFill, Price
+from onebroker.actors.engine.plan.prices import (
+    RESTING,
+    Cap,
+    Fixed,
+    FromFillPrice,
+    FromParentFill,
+    Marketable,
+    Peg,
+    Price,
+)
 from onebroker.actors.engine.plan.reading.conditions import read_lifetime, read_when
 from onebroker.actors.engine.plan.reading.executions import check_pair, execution_kind, read_execution
 from onebroker.actors.engine.plan.reading.fields import Fields
@@ -52,7 +61,7 @@ def read_order(fields: Fields, around: Surroundings, read_part: ReadPart) -> Ord
     quantity = read_quantity(fields, traded)
     check_hanging(fields, way.price, quantity, around)
     check_pair(fields, way.price, way.execution, given=fields.has("price"))
-    _check_form(fields, quantity, way.execution)
+    _check_form(fields, quantity, way)
     if defaults.validity == Validity.IOC and not isinstance(way.execution, AllAtOnce):
         raise fields.refusal(texts.validity_not_with(Validity.IOC, "plan"))
     if quantity is None:
@@ -94,8 +103,10 @@ def _read_way(fields: Fields, traded: Traded) -> _Way:
 
 
 def can_hold(price: Price, execution: Execution) -> bool:
-    """Only a fixed price can be kept in the engine, and no strike, which is IOC (1.9)."""
-    return isinstance(price, Fixed) and not isinstance(execution, BookDepth)
+    """Only a fixed price can be kept in the engine: none that is to rest, which a held one no longer does, and no strike, which is IOC
+    (1.9)."""
+    rests = isinstance(price, Fixed) and price.on_crossing is not None
+    return isinstance(price, RESTING) and not rests and not isinstance(execution, BookDepth)
 
 
 def _unpriced(fields: Fields, execution: Execution, traded: Traded) -> Price:
@@ -117,12 +128,26 @@ def check_hanging(fields: Fields, price: Price, quantity: Quantity | None, aroun
         raise fields.refusal(texts.NOTHING_TO_HANG_ON)
 
 
-def _check_form(fields: Fields, quantity: Quantity | None, execution: Execution) -> None:
+def _check_form(fields: Fields, quantity: Quantity | None, way: _Way) -> None:
     """A position is closed row by row as it is found, not in pieces; an exposure is brought back by topping up."""
-    if isinstance(quantity, FromPosition) and not isinstance(execution, AllAtOnce):
-        raise fields.refusal(texts.position_not_with(WORDS[type(execution)]))
+    execution = way.execution
+    if isinstance(quantity, FromPosition):
+        if not isinstance(execution, AllAtOnce):
+            raise fields.refusal(texts.position_not_with(WORDS[type(execution)]))
+        _check_price_of_rows(fields, quantity, way.price)
     if isinstance(quantity, FromExposure) and not isinstance(execution, TopUp):
         raise fields.refusal(texts.EXPOSURE_NEEDS_TOP_UP)
+
+
+def _check_price_of_rows(fields: Fields, quantity: FromPosition, price: Price) -> None:
+    """Rows are on either side and of several instruments: what prices them must not depend on which. A limit is of one instrument;
+    stops, and what moves by what it has seen, would go by the part's own side."""
+    several = quantity.every_instrument or len(quantity.instrument_ids) > 1
+    inner = price.of if isinstance(price, Cap) else price
+    if not isinstance(inner, Marketable | Peg | Fixed):
+        raise fields.refusal(texts.position_not_priced(WORDS[type(inner)]))
+    if several and isinstance(price, Fixed | Cap):
+        raise fields.refusal(texts.positions_not_priced(WORDS[type(price)]))
 
 
 # --- the place fields of a part --------------------------------------------------------------------------------------------

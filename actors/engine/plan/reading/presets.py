@@ -35,17 +35,18 @@ _OF_THE_PART = (
 
 def read_preset(fields: Fields, around: Surroundings) -> Part:
     """Expand a preset part; its paths begin with the part's own."""
-    name, expand = _named(fields, around)
-    _check_plain(fields, name)
-    defaults = _place(fields, around)
-    when = read_when(fields, defaults.instrument, around.world)
-    lifetime = read_lifetime(fields, defaults.instrument, around.world)
-    own = {key: value for key, value in fields.given.items() if key not in _OF_THE_PART}
+    name, preset = _named(fields, around)
+    check_plain(fields, name)
+    own = {key: value for key, value in fields.given.items() if key not in _OF_THE_PART or key in preset.settings}
+    place = attrs.evolve(fields, given={key: value for key, value in fields.given.items() if key not in own})
+    defaults = own_order(place, around)
+    when = read_when(place, defaults.instrument, around.world)
+    lifetime = read_lifetime(place, defaults.instrument, around.world)
     settings = Fields.of(own, path=fields.path, owner=f"{name} order")
-    part = expand(settings, defaults, around.world, fields.path)
+    part = preset.expand(settings, defaults, around.world, fields.path)
     if (when is not None and part.when is not None) or (lifetime is not None and part.lifetime is not None):
         # Both its own and the type's must hold: a group around the expansion carries its own.
-        inner = expand(settings, defaults, around.world, f"{fields.path}.children.0")
+        inner = preset.expand(settings, defaults, around.world, f"{fields.path}.children.0")
         part = TogetherPart(path=fields.path, children=(inner,))
     if around.hold_limits:
         part = held(part)
@@ -78,7 +79,7 @@ def _named(fields: Fields, around: Surroundings) -> tuple[str, Preset]:
     return name, around.presets[name]
 
 
-def _check_plain(fields: Fields, name: str) -> None:
+def check_plain(fields: Fields, name: str) -> None:
     """A part takes numbers alone, and nothing that only a simple order has (N19 to N21)."""
     for reference in ("price_reference", "quantity_reference"):
         if fields.has(reference):
@@ -88,7 +89,7 @@ def _check_plain(fields: Fields, name: str) -> None:
             raise fields.refusal(texts.only_simple(field))
 
 
-def _place(fields: Fields, around: Surroundings) -> Defaults:
+def own_order(fields: Fields, around: Surroundings) -> Defaults:
     """The body's fields with the part's own in their place; prices that the order_type does not take fall away."""
     defaults = place_fields(fields, around.defaults, around.world)
     order_type = fields.optional("order_type", choice(tuple(OrderType)), defaults.order_type)

@@ -8,10 +8,13 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.plan.parts import FromFill, Part, Quantity, Units
+from onebroker.actors.engine.plan.parts import FromFill, FromPosition, Part, Quantity, Units
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import in_ticks, uuid
+from onebroker.actors.engine.references.forms import PriceReference, QuantityReference
+from onebroker.config.calendars import Session
 from onebroker.config.messages import instruments as instrument_texts
+from onebroker.config.sections import EngineSettings
 from onebroker.config.vocabulary import Side, Validity
 
 
@@ -32,6 +35,13 @@ class Defaults:
     trigger_price: Decimal | None = None
     tag: str | None = None
     broker: str | None = None
+    disclosed_quantity: int = 0
+    price_reference: PriceReference | None = None
+    """In the place of a price: worked out for every order that is sent."""
+    closing: QuantityReference | None = None
+    """The position that every order is bounded by when it is sent."""
+    position: FromPosition | None = None
+    """In the place of a quantity: what the position comes to when the order is due."""
     closes_position: bool = False
     linked: bool = False
     """Whether it stands below an `each_fill`, where a quantity left out is what has filled."""
@@ -40,6 +50,8 @@ class Defaults:
         """Return the quantity of an order part that gives none; None when nobody does."""
         if self.linked:
             return FromFill()
+        if self.position is not None:
+            return self.position
         return None if self.quantity is None else Units(self.quantity)
 
 
@@ -61,11 +73,29 @@ class World(Protocol):
     def freeze_table(self) -> Mapping[str, int]:
         """Underlying -> the operator's freeze quantity in units (order-engine 4.4)."""
 
+    @property
+    def settings(self) -> EngineSettings:
+        """The switches and times that types go by (order-engine 5.8)."""
+
     def instrument(self, instrument_id: str) -> Instrument | None: ...
 
+    def sessions(self, instrument: Instrument, day: date) -> tuple[Session, ...]:
+        """Return the sessions of an instrument's calendar on a day, without the pre-open; empty when it does not trade."""
 
-Preset: TypeAlias = Callable[[Fields, Defaults, World, str], Part]
+    def pre_open(self, instrument: Instrument, day: date) -> Session | None: ...
+
+
+Expand: TypeAlias = Callable[[Fields, Defaults, World, str], Part]
 """Expands the settings of a type, given its place fields and the path of its root part. Raises Refusal."""
+
+
+@attrs.frozen
+class Preset:
+    """A type that a `preset` part may name."""
+
+    expand: Expand
+    settings: frozenset[str] = frozenset()
+    """The names of its settings, which come before the place fields of the same name (`trigger_price`)."""
 
 
 @attrs.frozen(kw_only=True)

@@ -207,7 +207,7 @@ class DhanDialect:
         return as_json(200, self._order_row(self._known(order_id)))
 
     def _order_by_correlation(self, request: DialectRequest, correlation: str) -> WireResponse:
-        found = [order for order in self._account.orders() if order.new.tag == correlation]
+        found = self._account.tagged(correlation)
         if not found:
             raise bad_input("No order with this correlationId")
         return as_json(200, self._order_row(found[-1]))

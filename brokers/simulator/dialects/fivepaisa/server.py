@@ -166,8 +166,8 @@ class FivepaisaDialect:
             wanted = (each.get("Exch"), each.get("RemoteOrderID")) if isinstance(each, dict) else (None, None)
             rows += [
                 answers.status_row(order, self._name(order))
-                for order in self._account.orders()
-                if order.new.tag is not None and (self._name(order).exchange, order.new.tag) == wanted
+                for order in self._account.tagged(str(wanted[1]))
+                if self._name(order).exchange == wanted[0]
             ]
         return self._listed(request, "OrdStatusResLst", rows, "No record found")
 

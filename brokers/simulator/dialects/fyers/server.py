@@ -197,11 +197,8 @@ class FyersDialect:
     def _orders(self, request: DialectRequest) -> WireResponse:
         """All of the day, or those of an id or a tag."""
         wanted, tag = request.first("id"), request.first("order_tag")
-        rows = [
-            self._order_row(order)
-            for order in self._account.orders()
-            if wanted in (None, order.order_id) and tag in (None, order.new.tag, f"1:{order.new.tag}")
-        ]
+        orders = self._account.orders() if tag is None else self._account.tagged(tag.removeprefix("1:"))
+        rows = [self._order_row(order) for order in orders if wanted in (None, order.order_id)]
         return success(orderBook=rows)
 
     def _trades(self, request: DialectRequest) -> WireResponse:

@@ -177,7 +177,9 @@ class GrowwDialect:
         order = self._referred(reference)
         if order is None:
             raise Refused(404, NO_ENTITY, "Order not found.")
-        return success(self._status_row(self._known(order.order_id, request.first("segment"))))
+        if self._name(order).segment != _segment(request.first("segment")):
+            raise Refused(404, NO_ENTITY, "Order not found.")
+        return success(self._status_row(order))
 
     def _trades(self, request: DialectRequest, order_id: str) -> WireResponse:
         order = self._known(order_id, request.first("segment"))
@@ -197,7 +199,7 @@ class GrowwDialect:
         return self._names.by_id[order.new.instrument_id]
 
     def _referred(self, reference: str) -> SimOrder | None:
-        return next((order for order in self._account.orders() if order.new.tag == reference), None)
+        return next(iter(self._account.tagged(reference)), None)
 
     def _known(self, order_id: str, segment: object) -> SimOrder:
         """Return an order of a segment: without its segment it is not found."""

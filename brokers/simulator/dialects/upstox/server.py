@@ -205,7 +205,7 @@ class UpstoxDialect:
         if order_id is not None:
             wanted = [self._known(order_id)]
         elif tag is not None:
-            wanted = [order for order in self._account.orders() if order.new.tag == tag]
+            wanted = list(self._account.tagged(tag))
         else:
             raise Refused(400, INVALID_INPUT, "order_id or tag is required")
         rows: list[answers.Row] = []

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.brokers.records import Listing
+from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import IST
-from onebroker.config.instruments import future, option, security
+from onebroker.config.instruments import calendar_of, future, option, security
+from onebroker.config.sections import EngineSettings
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 BROKERS = ("dhan", "zerodha")
@@ -45,9 +47,17 @@ class World:
     brokers: tuple[str, ...] = BROKERS
     freeze_table: dict[str, int] = attrs.field(factory=dict)
     known: tuple[Instrument, ...] = (*TRADED, INDEX)
+    settings: EngineSettings = attrs.field(factory=EngineSettings)
+    calendar: Calendar = attrs.field(factory=always_open)
 
     def instrument(self, instrument_id):
         return next((one for one in self.known if one.instrument_id == instrument_id), None)
+
+    def sessions(self, instrument, day):
+        return self.calendar.sessions(instrument.identity.exchange, calendar_of(instrument.identity.segment), day)
+
+    def pre_open(self, instrument, day):
+        return self.calendar.pre_open(instrument.identity.exchange, day)
 
 
 def body(**changes):
@@ -419,13 +429,15 @@ _exposures = given(
 def _quantities(own, way, linked, hangs):
     execution = way.get("execution") or {"kind": "all_at_once"}
     slices = execution.get("slices") or execution.get("steps") or 10
-    return _sizes(TRADED[own].lot_size, slices, execution["kind"].lower(), linked, hangs)
+    price = (way.get("price") or {}).get("kind", "").lower()
+    closes = execution["kind"].lower() == "all_at_once" and price in ("marketable", "peg")
+    return _sizes(TRADED[own].lot_size, slices, "closes" if closes else execution["kind"].lower(), linked, hangs)
 
 
 @cache
 def _sizes(lot, slices, kind, linked, hangs):
     forms = [_units(lot, slices)]
-    if kind == "all_at_once":
+    if kind == "closes":
         forms.append(_positions)
     elif kind == "top_up":
         forms.append(_exposures)

@@ -40,6 +40,7 @@ from onebroker.actors.engine.plan.prices import (
     Trail,
 )
 from onebroker.actors.engine.plan.reading.rules import above_zero
+from onebroker.actors.engine.plan.reading.surroundings import Preset
 from onebroker.actors.engine.plan.reading.tree import read_plan
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, INDEX, OPTION, SHARE, World, body
@@ -86,11 +87,11 @@ def order(path, side, **more):
 
 def test_the_example_of_the_design_reads_as_it_is_meant():
     stop = order(
-        "root.first.each_fill.children.0", "SELL", quantity=FromFill(), is_exit=True,
+        "root.first.each_fill.children.0", "SELL", quantity=FromFill(), is_exit=True, known_exit=True,
         price=Trail(points=D("2.0"), limit_offset=D("0.5")),
     )  # fmt: skip
     target = order(
-        "root.first.each_fill.children.1", "SELL", quantity=FromFill(), is_exit=True,
+        "root.first.each_fill.children.1", "SELL", quantity=FromFill(), is_exit=True, known_exit=True,
         price=FromParentFill(order=ExitOrder.LIMIT, distance=D("4.0")),
     )  # fmt: skip
     entry = order(
@@ -102,10 +103,16 @@ def test_the_example_of_the_design_reads_as_it_is_meant():
         each_fill=OneCancelsOthersPart(path="root.first.each_fill", rule=Rule.SHRINK, children=(stop, target)),
     )  # fmt: skip
     close = order(
-        "root.then", "SELL", is_exit=True, price=Marketable(follow=True),
+        "root.then", "SELL", is_exit=True, known_exit=True, price=Marketable(follow=True),
         quantity=FromPosition(product="intraday", instrument_ids=(SHARE.instrument_id,)),
     )  # fmt: skip
     assert read(EXAMPLE) == SequencePart(path="root", first=entry, then=close, start_then=StartThen.DONE)
+
+
+@pytest.mark.parametrize("flags", [{"closes_position": True}, {}])
+def test_a_caller_s_word_makes_an_exit_but_not_one_that_the_engine_knows(flags):
+    found = read({"transaction_type": "SELL", "closes": True}, **flags)
+    assert (found.is_exit, found.known_exit) == (True, False)
 
 
 # --- what is left out --------------------------------------------------------------------------------------------------------
@@ -324,7 +331,7 @@ def stop_behind(settings, defaults, world, path):
     )  # fmt: skip
 
 
-PRESETS = {"stop_behind": stop_behind}
+PRESETS = {"stop_behind": Preset(stop_behind)}
 
 
 def preset(**settings):
@@ -372,8 +379,8 @@ def test_a_market_preset_in_a_limit_body_takes_no_price_from_it():
         seen.append((defaults.order_type, defaults.price, defaults.trigger_price))
         return order(path, "BUY", quantity=Units(1), price=Marketable())
 
-    read({"part": "preset", "type": "look", "order_type": "market"}, presets={"look": look})
-    read({"part": "preset", "type": "look", "order_type": "sl", "trigger_price": 101}, presets={"look": look})
+    read({"part": "preset", "type": "look", "order_type": "market"}, presets={"look": Preset(look)})
+    read({"part": "preset", "type": "look", "order_type": "sl", "trigger_price": 101}, presets={"look": Preset(look)})
     assert seen == [("MARKET", None, None), ("SL", D(100), D(101))]
 
 

@@ -15,7 +15,10 @@ def test_an_order_is_shown_with_its_path_and_with_what_it_took_from_the_body():
     assert shown({"price": {"kind": "peg", "offset_ticks": 2}}) == {
         "part": "order", "path": "root", "instrument_id": SHARE.instrument_id, "transaction_type": "BUY", "product": "MIS",
         "validity": "DAY", "quantity": 300, "hold": False, "closes": False, "execution": {"kind": "all_at_once"},
-        "price": {"kind": "peg", "reference": "own_touch", "offset_ticks": 2, "requote_ticks": 1},
+        "price": {
+            "kind": "peg", "reference": "own_touch", "offset_ticks": 2, "requote_ticks": 1,
+            "passive": False, "skew_ticks": 0, "skew_quantity": 1,
+        },
     }  # fmt: skip
 
 
@@ -28,7 +31,8 @@ def test_groups_are_shown_with_their_rules():
 
 
 def test_quantities_are_shown_as_they_are_sent():
-    position = shown({"quantity": {"position": {"every_instrument": True}, "most": 5}})["quantity"]
+    every = {"quantity": {"position": {"every_instrument": True}, "most": 5}, "price": {"kind": "marketable"}}
+    position = shown(every)["quantity"]
     assert position == {"position": {"every_instrument": True, "ratio": 1, "cancel_resting_first": True}, "most": 5}
     own = shown({"quantity": {"position": {"product": "carry"}}})["quantity"]["position"]
     assert own == {

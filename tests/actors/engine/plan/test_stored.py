@@ -40,13 +40,16 @@ from onebroker.actors.engine.plan.prices import (
     Chase,
     Fixed,
     Milestone,
+    NativeStop,
     OptionModel,
     Peg,
     Price,
+    Referenced,
     Stages,
     Trail,
 )
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.actors.engine.references.forms import PriceKind, PriceReference, QuantityKind, QuantityReference
 from onebroker.config.converters import StructureError
 
 
@@ -66,7 +69,10 @@ ONLY_PRESETS_MAKE = (
     order(price=Peg(requote_ticks=3)),
     order(price=OptionModel(watch_instrument_id="W", volatility=D("12.5"), worst_price=D(9))),
     order(quantity=FromFill(ratio=D("0.3333333333333333333333"), rounding="up", most=50), preset="oto"),
-    order(when=TimeOfDay(time(9, 0, 5), pre_open=True)),
+    order(when=TimeOfDay(time(9, 0, 5), day="2026-11-24")),
+    order(price=Referenced(PriceReference(kind=PriceKind.BID_LEVEL, level=2, offset_percent=D("-0.5"), offset_ticks=3))),
+    order(price=NativeStop(trigger_price=D(9), limit_reference=PriceReference(kind=PriceKind.ABSOLUTE, price=D("8.95")))),
+    order(closing=QuantityReference(kind=QuantityKind.REDUCE, product="intraday"), disclosed_quantity=5, release_ticks=2),
     OneCancelsOthersPart(
         path="root", rule=Rule.SHRINK, breakeven_after=1, preset="scale_out", children=(order(), order())
     ),
@@ -119,6 +125,7 @@ def test_no_digit_of_a_number_is_lost():
 def test_defaults_are_written_so_that_another_default_later_changes_no_running_plan():
     assert encode_plan(order(price=Peg()))["price"] == {
         "kind": "peg", "reference": "own_touch", "offset_ticks": 0, "cap_price": None, "requote_ticks": 1,
+        "passive": False, "skew_ticks": 0, "skew_quantity": 1,
     }  # fmt: skip
 
 
@@ -145,7 +152,7 @@ def spoiled(*steps, value):
         (spoiled("kind", value="fan"), "plan.kind must be one of order, sequence, together, one_cancels_others"),
         (spoiled("first", "children", 0, "price", "of", "kind", value="peek"),
          ("plan.first.children[0].price.of.kind must be one of fixed, marketable, native_stop, trail, stages, peg, chase, "
-         "follow_instrument, option_model, from_parent_fill, from_fill, discretion, cap")),
+         "follow_instrument, option_model, from_parent_fill, from_fill, discretion, cap, referenced")),
         (spoiled("then", "price", value=5), "plan.then.price must be an object"),
         (spoiled("then", "price", "points", value="x"), "plan.then.price.points must be a number"),
         (spoiled("then", "odd", value=5), "plan.then.odd is not known"),

@@ -5,6 +5,7 @@ from datetime import time
 from decimal import Decimal as D
 
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
+from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -26,10 +27,12 @@ from onebroker.actors.engine.plan.prices import (
     Marketable,
     Milestone,
     NativeStop,
+    Peg,
     Stages,
     Trail,
     WatchField,
 )
+from onebroker.actors.engine.records import LegState
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 
@@ -542,3 +545,15 @@ def test_a_refused_stop_cancels_the_rest_of_its_entry_and_says_what_is_open():
     assert run.sent() == []
     assert run.parts["root"].status_message == "23 units are open without a stop"
     assert run.over()
+
+
+def test_the_last_change_a_broker_allows_an_order_is_kept_and_a_fresh_leg_goes_on():
+    run = Runner(order(price=Peg()), rules=Rules(changes_per_order={"alpha": 3, "beta": 9}))
+    for seconds in range(5):
+        run.at(2 * seconds).quote(100, 99 + seconds, 110)
+        if run.leg(f"A{len(run.legs)}").state is LegState.CANCELLING:
+            run.book(f"A{len(run.legs)}", "cancelled")
+    assert run.sent() == [
+        "PLACE alpha BUY 10 LIMIT 99 -> A1", "MODIFY A1 price 100", "MODIFY A1 price 101",
+        "CANCEL A1", "PLACE alpha BUY 10 LIMIT 102 -> A2", "MODIFY A2 price 103",
+    ]  # fmt: skip

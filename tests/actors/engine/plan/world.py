@@ -6,10 +6,10 @@ from decimal import Decimal as D
 import attrs
 
 from onebroker.actors.engine.plan.machine.advance import advance
-from onebroker.actors.engine.plan.machine.changes import cancel_part, check_leg_change, leg_changed, modify_part
+from onebroker.actors.engine.plan.machine.changes import cancel_part, check_leg_cancel, check_leg_change, leg_changed, modify_part
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
-from onebroker.actors.engine.plan.machine.look import Inputs
-from onebroker.actors.engine.plan.market import Level, Seen, Session, Terms
+from onebroker.actors.engine.plan.machine.look import Inputs, Rules
+from onebroker.actors.engine.plan.market import JointFigure, Level, Seen, Session, Terms
 from onebroker.actors.engine.plan.state import PartState
 from onebroker.actors.engine.records import LegChange, LegState
 from onebroker.config.money import plain
@@ -27,12 +27,17 @@ class World:
         self.quotes = {}
         self.lots, self.freezes = {}, {}
         self.figures = None
-        self.joint = None
+        self.joint, self.holders, self.asked_holders = None, ("alpha",), None
+        self.locked = None
         self.options, self.futures = {}, set()
+        self.stale = set()
         self.sessions = [Session(opens=DAY.opens + 86_400 * n, closes=DAY.closes + 86_400 * n) for n in range(30)]
 
     def seen(self, instrument_id):
         return self.quotes.get(instrument_id)
+
+    def is_stale(self, instrument_id):
+        return instrument_id in self.stale
 
     def terms(self, instrument_id):
         return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))
@@ -43,8 +48,9 @@ class World:
     def account(self):
         return self.figures
 
-    def joint_pnl(self, instrument_ids, *, every_instrument, product):
-        return self.joint
+    def joint_pnl(self, instrument_ids, *, every_instrument, product, holders):
+        self.asked_holders = holders
+        return None if self.joint is None else JointFigure(D(str(self.joint)), frozenset(self.holders))
 
     def fill_price(self, leg_id, before, after):
         return self.fill_prices.get(leg_id)
@@ -55,8 +61,8 @@ class World:
     def is_future(self, instrument_id):
         return instrument_id in self.futures
 
-    def net_rows(self, broker):
-        return None
+    def lockout(self):
+        return self.locked
 
 
 def number(value):
@@ -70,10 +76,11 @@ def price(value):
 class Runner:
     """Works one plan: `look()` lets the machine look and does what it asks; `said` is what went to brokers since last asked."""
 
-    def __init__(self, root, world=None, *, brokers=("alpha",)):
+    def __init__(self, root, world=None, *, brokers=("alpha",), rules=Rules()):  # noqa: B008  # a frozen value
         self.root = root
         self.world = world or World()
         self.brokers = brokers
+        self.rules = rules
         self.parts, self.legs = {}, []
         self.started = self.world.now
         self.log, self.read = [], 0
@@ -107,11 +114,11 @@ class Runner:
 
     def look(self):
         for _ in range(50):
-            self.outcome = advance(self.root, Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world))
+            self.outcome = advance(self.root, self.inputs)
             self.parts = dict(self.outcome.parts)
             if not self.outcome.actions:
                 return self
-            again = advance(self.root, Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world))
+            again = advance(self.root, self.inputs)
             assert again.actions == self.outcome.actions, "a second look at the same asks for something else"
             for action in self.outcome.actions:
                 self.do(action)
@@ -189,7 +196,7 @@ class Runner:
 
     @property
     def inputs(self):
-        return Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world)
+        return Inputs(parts=self.parts, legs=tuple(self.legs), market=self.world, rules=self.rules)
 
     def cancel_part(self, path):
         self.parts = dict(cancel_part(self.root, self.inputs, path))
@@ -208,6 +215,10 @@ class Runner:
         new = {"quantity": change.quantity, "price": change.price, "trigger": change.trigger_price}
         self.put(attrs.evolve(leg, **{name: value for name, value in new.items() if value is not None}))
         return self.look()
+
+    def check_cancel(self, leg_id):
+        """What the desk asks before it cancels an order for a caller."""
+        check_leg_cancel(self.root, self.inputs, self.leg(leg_id))
 
     def cancel_leg(self, leg_id, filled=0):
         """A caller's cancel by order id, confirmed by the book."""

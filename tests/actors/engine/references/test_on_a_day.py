@@ -219,22 +219,27 @@ async def test_a_short_position_is_bought_back(day, autojump_clock):
         assert (sent["side"], sent["quantity"], sent["broker"]) == ("BUY", 3, opened.body["broker"])
 
 
-async def test_a_position_that_lies_at_two_brokers_is_not_closed_at_one(day, autojump_clock):
+async def test_a_position_that_lies_at_two_brokers_is_closed_by_an_order_at_each(day, autojump_clock):
     async with trading(day) as share:
         await hold(day, "zerodha", share, 10)
         await hold(day, "upstox", share, 4)
         sent = len(day.messages("place"))
+        quantity = {"kind": "reduce_position"}
+        answer = await day.place(referring(day, share, price={"kind": "marketable"}, quantity=quantity, typed=12))
+        assert answer.status == 200, answer.body
+        assert [(leg["path"], leg["broker"], leg["outcome"]) for leg in answer.body["legs"]] == [
+            ("root.children.0", "zerodha", "accepted"), ("root.children.1", "upstox", "accepted"),
+        ]  # fmt: skip
+        orders = [(one["broker"], one["side"], one["quantity"]) for one in day.messages("place")[sent:]]
+        assert sorted(orders) == [("upstox", "SELL", 2), ("zerodha", "SELL", 10)]
+        await day.until(lambda: (net(day, "zerodha", share), net(day, "upstox", share)) == (0, 2))
+
+
+async def test_of_a_pinned_broker_only_what_it_holds_itself_is_closed(day, autojump_clock):
+    async with trading(day) as share:
+        await hold(day, "zerodha", share, 10)
+        await hold(day, "upstox", share, 4)
         quantity = {"kind": "liquidate_position"}
-        answer = await day.place(referring(day, share, price={"kind": "marketable"}, quantity=quantity, typed=None))
-        assert answer.status == 409
-        assert answer.body["error"] == (
-            "the position lies at several brokers, 10 at zerodha and 4 at upstox, so close it at each of them by giving broker"
-        )
-        assert answer.body["holders"] == [
-            {"broker": "zerodha", "quantity": 10},
-            {"broker": "upstox", "quantity": 4},
-        ]
-        assert len(day.messages("place")) == sent
         for code, held in (("upstox", 4), ("zerodha", 10)):
             order = referring(day, share, price={"kind": "marketable"}, quantity=quantity, typed=None, broker=code)
             assert (await day.place(order, intent_id=f"at {code}")).status == 200

@@ -1,0 +1,57 @@
+"""Which positions plans are closing at this moment, so that two of them that become due together do not close one twice.
+
+A plan that has read a position and is about to send takes it; another one that read it before the first had an answer reads again.
+Nobody is kept waiting for a fill: once the orders are at the broker, whoever comes next sees them in its book.
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+import attrs
+import trio
+
+
+@attrs.frozen(eq=False)
+class _Taken:
+    owner: str
+    keys: frozenset[str]
+
+
+class Closes:
+    """One engine's. Keys as `RowToClose.key`."""
+
+    def __init__(self) -> None:
+        self._taken: list[_Taken] = []
+        self._given_back: dict[str, int] = {}
+        """Key -> the how manieth giving back was its last."""
+        self._count = 0
+        self._changed = trio.Event()
+
+    @property
+    def mark(self) -> int:
+        """What to note before positions are read."""
+        return self._count
+
+    def are_others(self, keys: Collection[str], owner: str, mark: int) -> bool:
+        """Whether one of these positions is being closed by somebody else, or was after the mark."""
+        taken = any(one.owner != owner and not one.keys.isdisjoint(keys) for one in self._taken)
+        return taken or any(self._given_back.get(key, 0) > mark for key in keys)
+
+    async def changed(self) -> None:
+        """Wait until somebody has given positions back; at once when nobody holds any."""
+        if self._taken:
+            await self._changed.wait()
+
+    @contextmanager
+    def hold(self, keys: Collection[str], owner: str) -> Iterator[None]:
+        """Hold positions while orders for them are on their way."""
+        held = _Taken(owner, frozenset(keys))
+        self._taken.append(held)
+        try:
+            yield
+        finally:
+            self._taken.remove(held)
+            self._count += 1
+            self._given_back.update(dict.fromkeys(keys, self._count))
+            changed, self._changed = self._changed, trio.Event()
+            changed.set()

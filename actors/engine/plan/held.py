@@ -1,0 +1,25 @@
+"""The open net positions that the brokers show, for whoever is judged by them. Values only."""
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import FromPosition
+from onebroker.actors.engine.plan.state import Holding
+
+
+@attrs.frozen(kw_only=True)
+class Positions:
+    """What the brokers show."""
+
+    nets: tuple[tuple[Holding, int], ...]
+    """Signed units of net rows, none of them zero."""
+    unread: tuple[str, ...] = ()
+    """Codes of brokers that ought to show theirs and do not."""
+
+    def of(self, form: FromPosition) -> tuple[tuple[Holding, int], ...]:
+        """Return the rows that a part with this quantity would close."""
+        return tuple(
+            (holding, net)
+            for holding, net in self.nets
+            if form.product in (None, holding.product)
+            and (form.every_instrument or holding.instrument_id in form.instrument_ids)
+        )

@@ -1,0 +1,39 @@
+"""A limit that is to rest: what becomes of it when it would trade at once (order-engine 3.37). Judged once, before it is sent."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.market import Seen
+from onebroker.actors.engine.plan.parts import OrderPart
+from onebroker.actors.engine.plan.prices import Crossing
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
+
+
+def crossed(quote: Seen, side: Side, limit: Decimal) -> Decimal | None:
+    """Return the best price that a limit would trade against at once; None where it rests, as on an empty side."""
+    touch = quote.opposite(side)
+    return touch if touch is not None and (limit - touch) * side.sign >= 0 else None
+
+
+def uncrossed(look: Look, part: OrderPart, rule: Crossing, limit: Decimal) -> Decimal | None:
+    """Return the limit at which the order rests; None while there is no quote to judge it by, and for good once it was refused."""
+    record, side = look.record(part), side_of(part)
+    if record.memory.active:
+        return limit
+    quote = look.seen(part.instrument_id)
+    if quote is None:
+        stale = look.market.is_stale(part.instrument_id)
+        look.cannot(part, 409, (texts.stale_quote if stale else texts.no_quote)(side))
+        return None
+    touch = crossed(quote, side, limit)
+    terms = look.terms(part)
+    if touch is not None and (rule is Crossing.REFUSE or terms.tick is None):
+        look.note(part, refusal=texts.would_cross(side, limit, touch))
+        return None
+    if touch is not None:
+        limit = terms.passive(touch - side.sign * (terms.tick or Decimal(0)), side)
+    look.note(part, price=limit, memory=attrs.evolve(record.memory, active=True))
+    return limit

@@ -1,0 +1,86 @@
+"""By how much a plan has filled more than it was to: exits beyond what they close, two sides of one pair in the same moment
+(order-engine 1.7). Nothing is traded back for it; the parent shows the number."""
+
+from collections.abc import Iterator
+
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.parts import (
+    FromFill,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Rule,
+    SequencePart,
+    Share,
+    TogetherPart,
+    Units,
+    own_orders_of,
+    walk,
+)
+
+
+def over_filled(look: Look) -> int:
+    """Return the units filled beyond what was asked for, over the whole plan."""
+    hanging = sum(_beyond(look, base, exits) for base, exits in _exits(look.root))
+    return hanging + sum(_beyond_units(look, group) for group in _pairs(look.root))
+
+
+def _exits(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
+    """Yield what exits hang on, with them: those that trade the same instrument the other way."""
+    for part in walk(root):
+        match part:
+            case OrderPart(each_fill=link) if link is not None:
+                yield part, [order for order in own_orders_of(link) if _closes(part, order)]
+            case SequencePart():
+                sized = [order for order in own_orders_of(part.then) if order.quantity == FromFill()]
+                yield part.first, [order for order in sized if _closes(part.first, order)]
+
+
+def _closes(base: Part, order: OrderPart) -> bool:
+    return all(
+        one.instrument_id == order.instrument_id and one.transaction_type != order.transaction_type
+        for one in own_orders_of(base)
+    )
+
+
+def _beyond(look: Look, base: Part, exits: list[OrderPart]) -> int:
+    return max(0, sum(look.filled(order) for order in exits) - look.kept(base)) if exits else 0
+
+
+def _pairs(part: Part) -> Iterator[OneCancelsOthersPart]:
+    """Yield the groups that share units of their own: what hangs on something is measured by that."""
+    match part:
+        case SequencePart():
+            yield from _pairs(part.first)
+        case OneCancelsOthersPart(rule=Rule.SHRINK | Rule.TRIGGER):
+            yield part
+        case OneCancelsOthersPart() | TogetherPart():
+            for child in part.children:
+                yield from _pairs(child)
+
+
+def _beyond_units(look: Look, group: OneCancelsOthersPart) -> int:
+    sides = [(child, _asked(look, child)) for child in group.children]
+    if any(units is None for _, units in sides):
+        return 0
+    shares = sum(units or 0 for child, units in sides if _is_share(child))
+    total = max(shares, *(units or 0 for child, units in sides if not _is_share(child)), 0)
+    limit = look.record(group).quantity
+    return max(0, look.filled(group) - (total if limit is None else min(total, limit)))
+
+
+def _is_share(part: Part) -> bool:
+    return isinstance(part, OrderPart) and isinstance(part.quantity, Share)
+
+
+def _asked(look: Look, part: Part) -> int | None:
+    """Return the units that one side was asked for; None where it is no plain number."""
+    if not isinstance(part, OrderPart):
+        return None
+    own = look.record(part).quantity
+    match part.quantity:
+        case Units():
+            return part.quantity.quantity if own is None else own
+        case Share() if part.quantity.of is not None:
+            return int(part.quantity.of * part.quantity.share) if own is None else own
+    return None

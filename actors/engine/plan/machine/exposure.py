@@ -1,0 +1,134 @@
+"""Keeping a net exposure within its band: an order part whose quantity is an exposure (order-engine 3.15). Pure.
+
+Every few seconds the net rows are read anew by the shell; where the exposure is outside its band one hedge is worked out, noted in
+the part's record as a row of its own, and sent. Until it has ended nothing is looked at: what it fills is in the rows that are
+read next, and the same gap is not hedged twice.
+"""
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import TopUp
+from onebroker.actors.engine.plan.machine.context import Context
+from onebroker.actors.engine.plan.machine.legs import ReadRows
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.positions import ROWS_SECONDS, work_row
+from onebroker.actors.engine.plan.machine.verdicts import Verdict
+from onebroker.actors.engine.plan.parts import FromExposure, Measure, OrderPart, Weighted
+from onebroker.actors.engine.plan.state import PartRecord, PartState, RowToClose
+
+
+def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
+    """Look at the exposure when that is due, and hedge it; return how the part has ended, None while it goes on."""
+    form = part.quantity
+    assert isinstance(form, FromExposure)
+    ended = over or look.record(part).marketable
+    for weighted in counted(form, part):
+        look.seen(weighted.instrument_id)
+    _drop_old(look, part)
+    for row in look.record(part).rows or ():
+        end = work_row(look, part, context, row, over=ended)
+        if end is not None and end.state is not PartState.COMPLETED:
+            return end
+    if not look.quiet(part):
+        return None
+    if ended:
+        return Verdict(PartState.EXPIRED)
+    if _is_due(look, part):
+        _look(look, part, form)
+    return None
+
+
+def counted(form: FromExposure, part: OrderPart) -> tuple[Weighted, ...]:
+    """Return what the exposure is made of. The hedge counts by its own weight where the list does not name it: else what it fills
+    would change nothing, and it would be sent for ever."""
+    named = any(one.instrument_id == part.instrument_id for one in form.instruments)
+    return form.instruments if named else (*form.instruments, Weighted(part.instrument_id, form.hedge_weight))
+
+
+def _drop_old(look: Look, part: OrderPart) -> None:
+    """Send nothing more of a hedge that was worked out too long ago, or before a restart: the next look works it out anew."""
+    record = look.record(part)
+    old = record.rows_at is None or look.now - record.rows_at > ROWS_SECONDS
+    if not record.rows or not old or look.on_the_way(part):
+        return
+    out = sum(leg.committed for leg in look.legs(part) if leg.instance == record.rows[0].key)
+    if out < record.rows[0].units:
+        look.note(part, rows=(attrs.evolve(record.rows[0], units=out),) if out else None)
+
+
+def _is_due(look: Look, part: OrderPart) -> bool:
+    """Whether the last hedge is done, and the time of the next look has come."""
+    record, execution = look.record(part), part.execution
+    assert isinstance(execution, TopUp)
+    sent = {leg.instance for leg in look.legs(part)}
+    if record.rows and record.rows[0].key not in sent:
+        return False  # it waits for a price
+    if record.memory.since is None:
+        return True
+    due = record.memory.since + float(execution.every_seconds)
+    look.wake(due)
+    return look.now >= due
+
+
+def _look(look: Look, part: OrderPart, form: FromExposure) -> None:
+    record = look.record(part)
+    if record.nets is None or record.rows_at is None or look.now - record.rows_at > ROWS_SECONDS:
+        look.do(ReadRows(part=part.path))
+        return
+    hedge = _hedge(look, part, form, record.nets)
+    if hedge is None:
+        look.wake(record.rows_at + ROWS_SECONDS + 1)
+        return
+    number = len({leg.instance for leg in look.legs(part)})
+    row = RowToClose(
+        key=f"hedge {number}",
+        broker=part.broker,
+        instrument_id=part.instrument_id,
+        product=part.product,
+        quantity=-hedge,
+        units=abs(hedge),
+    )
+    memory = attrs.evolve(record.memory, since=look.now)
+    look.note(part, rows=(row,) if hedge else None, nets=None, memory=memory)
+
+
+def _hedge(look: Look, part: OrderPart, form: FromExposure, nets: Mapping[str, int]) -> int | None:
+    """Return the signed units that bring the exposure back to its target, in whole lots; 0 inside the band, None while a quote
+    that it needs is not there."""
+    exposure = Decimal(0)
+    for weighted in counted(form, part):
+        price = _price(look, weighted.instrument_id, form.measure)
+        net = nets.get(weighted.instrument_id, 0)
+        if net and price is None:
+            return None
+        exposure += net * weighted.weight * (price or 0)
+    gap = exposure - form.target
+    if abs(gap) <= form.band:
+        return 0
+    price = _price(look, part.instrument_id, form.measure)
+    return None if not price else _in_lots(look, part, form, -gap / (price * form.hedge_weight))
+
+
+def _price(look: Look, instrument_id: str, measure: Measure) -> Decimal | None:
+    if measure is Measure.UNITS:
+        return Decimal(1)
+    quote = look.seen(instrument_id)
+    return None if quote is None else quote.last_price
+
+
+def _in_lots(look: Look, part: OrderPart, form: FromExposure, wanted: Decimal) -> int:
+    execution = part.execution
+    assert isinstance(execution, TopUp)
+    limits = [form.most, None if execution.catch_up else execution.piece_quantity]
+    units = min([int(abs(wanted)), *(limit for limit in limits if limit is not None)])
+    return look.terms(part).whole_lots(units) * (1 if wanted > 0 else -1)
+
+
+def with_nets(record: PartRecord, nets: Mapping[str, int] | None, holders: Collection[str], now: float) -> PartRecord:
+    """Return the part's record with what was read for its next decision; None: it could not be read, and is tried again when the
+    next look is due."""
+    memory = attrs.evolve(record.memory, since=now) if nets is None else record.memory
+    return attrs.evolve(record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory)

@@ -1,0 +1,395 @@
+"""The life of one open plan: looks at it whenever something has changed, and does what the look asks for (order-engine 2.7).
+
+What the plan decides stands in `plan.machine`, which is pure; here are the waiting, the writing and the sending. Everything a
+look decides is in the parent's record before the message that follows from it leaves, because each send writes the record ahead.
+What callers ask of a plan stands in `plan_parent`.
+"""
+
+import math
+import random
+from collections.abc import Mapping
+
+import attrs
+import trio
+
+from onebroker.actors.engine.cancelling import NOT_SENT
+from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.messages import (
+    BooksFresh,
+    EngineAnswer,
+    ParentMessage,
+    Place,
+)
+from onebroker.actors.engine.parent import ParentActor
+from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
+from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
+from onebroker.actors.engine.plan.machine.look import Inputs, Rules
+from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_row
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
+from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
+from onebroker.actors.engine.plan.stored import decode_plan
+from onebroker.actors.engine.plan_legs import Refusals, leg_of, parent_state
+from onebroker.actors.engine.plan_market import PlanMarket
+from onebroker.actors.engine.plan_placing import SENDS, NotPlaced, Placed, Placing
+from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS
+from onebroker.actors.engine.recording import session_day
+from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.rows import row_of
+from onebroker.actors.kernel.mailbox import Mailbox
+from onebroker.actors.quotes.followers import Follower
+from onebroker.actors.sessions.messages import Sent
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.transport.budget import Priority
+from onebroker.config.messages import plan_life as life_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome
+
+UNSENT_SECONDS = 1.0
+"""How long a change or cancel that could not leave is left alone."""
+ROOM_SECONDS = 5.0
+"""How long a change or cancel waits for room (order-engine 4.5); then the next look works it out anew, so that what leaves is never
+what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
+LOOK_SECONDS = 2.0
+"""A look takes far less; a caller waits no longer for one."""
+KEEP_SECONDS = 1.0
+"""How often what a rule remembers of the market is kept (order-engine row 6)."""
+
+
+class PlanLife(ParentActor):
+    """One plan, without its callers. Built as `ParentActor` is."""
+
+    def __init__(
+        self,
+        *,
+        parent_id: str,
+        mailbox: Mailbox[ParentMessage],
+        doors: EngineDoors,
+        lock: EngineLock,
+        begin: tuple[ParentRecord, Place | None] | None,
+    ) -> None:
+        super().__init__(parent_id=parent_id, mailbox=mailbox, doors=doors, lock=lock, begin=begin)
+        self._news = trio.Event()
+        self._reading: set[str] = set()
+        """Parts for which positions are being read."""
+        self._refusals: dict[str, Refusals] = {}
+        self._left_alone: dict[str, float] = {}
+        """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
+        self._results: dict[str, Sent] = {}
+        """Leg id -> what its broker answered, for the caller's first answer."""
+        self._not_placed: EngineAnswer | None = None
+        self._looked: Looked | None = None
+        self._parts: Mapping[str, PartRecord] = {}
+        """How the parts stand; in the record at most a second later, and before anything that follows from it leaves."""
+        self._kept_at = -math.inf
+        self._first = trio.Event()
+        """Set when the plan has been looked at for the first time."""
+        self._looks = 0
+
+    # --- the life of it ---------------------------------------------------------------------------------------------
+
+    def _prepare(self, record: ParentRecord) -> None:
+        assert record.plan is not None
+        self._root: Part = decode_plan(record.plan)
+        self._parts = record.parts if self._begin is not None else not_fresh(record.parts)
+        self._placing = Placing(
+            self._recorder,
+            self._doors,
+            self._lock,
+            self._traffic,
+            self._leg_changed,
+            self._is_sent,
+            self._is_wanted,
+        )
+
+    def _begin_work(self, nursery: trio.Nursery, place: Place | None) -> None:
+        self._place_deadline = None if place is None else place.deadline
+        nursery.start_soon(self._work, nursery)
+
+    async def _work(self, nursery: trio.Nursery) -> None:
+        """Look whenever something has changed or a time has come, until the plan is over."""
+        with self._doors.quotes.follow(()) as follower:
+            nursery.start_soon(self._hear_quotes, follower)
+            while True:
+                self._news = trio.Event()
+                if self._record.state in SENDS:
+                    looked = self._look(nursery)
+                    follower.follow(looked.watched)
+                    wake_in = looked.wake_at - self._clock.epoch()
+                else:
+                    follower.follow(())
+                    wake_in = math.inf
+                self._first.set()
+                with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
+                    await self._news.wait()
+
+    async def _hear_quotes(self, follower: Follower) -> None:
+        async for _ in follower:
+            self._news.set()
+
+    def _retry_in(self) -> float:
+        """Seconds until the first leg that was left alone may be tried again, or the parts are to be kept."""
+        now = self._clock.monotonic()
+        waits = [until - now for until in self._left_alone.values() if until > now]
+        if self._parts != self._record.parts and self._record.state in SENDS:
+            waits.append(self._kept_at + KEEP_SECONDS - now)
+        return min(waits, default=math.inf)
+
+    def _inputs(self) -> Inputs:
+        record = self._record
+        now = self._clock.monotonic()
+        settings = self._doors.settings
+        legs = tuple(
+            leg_of(leg, self._refusals, busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now)
+            for leg in record.legs
+        )
+        return Inputs(
+            parts=self._parts,
+            legs=legs,
+            market=PlanMarket(self._doors, record.legs),
+            placing=tuple(self._placing.under_way),
+            rules=Rules(
+                move_interval_seconds=settings.move_interval_seconds,
+                follow_seconds=settings.follow_seconds,
+                marketable_after_seconds=settings.marketable_after_seconds,
+                late_entry_seconds=settings.late_entry_minutes * 60,
+                changes_per_order=self._doors.modifies_per_order,
+            ),
+            draw=random.random(),
+        )
+
+    def _busy(self, leg: LegRecord) -> bool:
+        return not leg.state.final and (self._changing.blocked(leg.leg_id) or self._row(leg) is None)
+
+    def _row(self, leg: LegRecord) -> OrderRow | None:
+        view = self._doors.sessions[leg.broker].view.value
+        return row_of(leg, view.orders, session_day(self._clock))
+
+    def _look(self, nursery: trio.Nursery) -> Looked:
+        """Look once, take over what the look came to, and start what it asks for."""
+        looked = advance(self._root, self._inputs())
+        self._looked = looked
+        actions = [one for one in looked.actions if not isinstance(one, ReadRows) or one.part not in self._reading]
+        record = self._record
+        state = parent_state(record, looked.state)
+        loud = bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
+        loud = loud or _louder(looked.parts, self._parts)
+        self._parts = looked.parts
+        if loud or (looked.parts != record.parts and self._clock.monotonic() >= self._kept_at + KEEP_SECONDS):
+            self._keep(state, looked)
+        for action in actions:
+            self._start(action, nursery)
+        self._looks += 1
+        self._traffic.tell()
+        return looked
+
+    async def _looked_again(self) -> None:
+        """Let the plan be looked at once more."""
+        looks = self._looks
+        self._news.set()
+        await self._traffic.until(lambda: self._looks > looks or self._record.state not in SENDS, LOOK_SECONDS)
+
+    def _keep(self, state: ParentState, looked: Looked) -> None:
+        record = self._record
+        message = looked.parts[self._root.path].status_message or record.status_message
+        self._kept_at = self._clock.monotonic()
+        self._recorder.change(
+            attrs.evolve(
+                record,
+                parts=looked.parts,
+                state=state,
+                status_message=message,
+                over_filled_quantity=looked.over_filled,
+                updated_at=self._clock.epoch(),
+            )
+        )
+
+    def _take_parts(self, parts: Mapping[str, PartRecord]) -> None:
+        """Go on from other records than those looked at last."""
+        self._parts = parts
+        self._recorder.change(attrs.evolve(self._record, parts=parts, updated_at=self._clock.epoch()))
+
+    def _start(self, action: Action, nursery: trio.Nursery) -> None:
+        self._under_way += 1
+        match action:
+            case NewLeg():
+                self._placing.under_way.append(action)
+                nursery.start_soon(self._place_leg, action)
+            case ChangeLeg():
+                self._left_alone[action.leg_id] = math.inf
+                nursery.start_soon(self._change_leg, action)
+            case EndLeg():
+                self._left_alone[action.leg_id] = math.inf
+                nursery.start_soon(self._end_leg, action)
+            case ReadRows():
+                self._reading.add(action.part)
+                nursery.start_soon(self._read_rows, action.part)
+
+    # --- what a look asks for ---------------------------------------------------------------------------------------
+
+    async def _place_leg(self, new: NewLeg) -> None:
+        deadline = None
+        if self._place_deadline is not None and not self._record.answered:
+            deadline = self._place_deadline - ROOM_BEFORE_DEADLINE_SECONDS
+        try:
+            done = await self._placing.place(new, deadline)
+            if isinstance(done, NotPlaced) and done.passes and new.is_exit:
+                await self._try_again_soon(new)
+            elif isinstance(done, NotPlaced):
+                self._refuse_part(new, done.answer)
+            elif isinstance(done, Placed):
+                self._results[done.leg_id] = done.sent
+        finally:
+            self._under_way -= 1
+            self._news.set()
+            self._traffic.tell()
+
+    def _is_wanted(self, new: NewLeg) -> bool:
+        """Whether an order that is under way is still wanted as large as it is: what its siblings filled since, or an end of its
+        part, would make it too much."""
+        if new.instance == CLOSING:
+            return True
+        looked = advance(self._root, self._inputs())
+        now = looked.parts[new.part]
+        over = now.ending is not None or now.own is not None or now.state.final
+        return not over and new.part not in looked.excess
+
+    async def _try_again_soon(self, new: NewLeg) -> None:
+        """An exit is not given up for the moment's sake: the next look prices it anew."""
+        self._placing.under_way.append(new)
+        try:
+            await trio.sleep(UNSENT_SECONDS)
+        finally:
+            self._placing.under_way.remove(new)
+
+    def _refuse_part(self, new: NewLeg, answer: EngineAnswer) -> None:
+        """A check refused the order (row 5): its part sends nothing more; of a part that closes positions, that one row."""
+        self._not_placed = answer
+        before, sentence = self._parts[new.part], str(answer.body.get("error", ""))
+        if isinstance(self._part_at(new.part).quantity, FromPosition):
+            refused = refused_row(before, new.instance, sentence)
+        else:
+            refused = attrs.evolve(before, refusal=sentence)
+        self._take_parts({**self._parts, new.part: refused})
+
+    def _part_at(self, path: str) -> OrderPart:
+        """Return an order part."""
+        part = next(one for one in walk(self._root) if one.path == path)
+        assert isinstance(part, OrderPart)
+        return part
+
+    async def _read_rows(self, path: str) -> None:
+        """Read the positions a part is sized by (for the kind built on this one)."""
+        raise NotImplementedError
+
+    async def _change_leg(self, action: ChangeLeg) -> None:
+        leg_id = action.leg_id
+        try:
+            leg = self._record.leg(leg_id)
+            assert leg is not None
+            row = self._row(leg)
+            if row is None or leg.state.final:
+                return
+            change = LegChange(
+                quantity=action.quantity if action.quantity != leg.quantity else None,
+                price=action.price if action.price != leg.price else None,
+                trigger_price=action.trigger if action.trigger != leg.trigger_price else None,
+            )
+            part = next(one for one in walk(self._root) if one.path == leg.part)
+            exit = isinstance(part, OrderPart) and part.is_exit
+            priority = Priority.EXIT if exit or action.reduces else Priority.MOVE
+            target = self._changing.target(leg, row)
+            sent = await self._changing.modify(leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS)
+            self._note_change(leg_id, action, change, sent)
+        except Refusal:
+            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+        else:
+            self._left_alone.pop(leg_id, None)
+        finally:
+            if self._left_alone.get(leg_id) == math.inf:
+                del self._left_alone[leg_id]
+            self._under_way -= 1
+            self._news.set()
+
+    def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
+        before = self._refusals.get(leg_id, Refusals())
+        refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
+        self._refusals[leg_id] = attrs.evolve(before, change=refused)
+        leg = self._record.leg(leg_id)
+        if leg is not None and (change.price is not None or change.trigger_price is not None):
+            self._recorder.change(self._record.with_leg(attrs.evolve(leg, moved_at=self._clock.epoch())))
+
+    async def _end_leg(self, action: EndLeg) -> None:
+        leg_id = action.leg_id
+        try:
+            leg = self._record.leg(leg_id)
+            assert leg is not None
+            row = self._row(leg)
+            if row is None or leg.state.final:
+                return
+            deadline = self._clock.monotonic() + ROOM_SECONDS
+            sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
+            if sent.answer.outcome is Outcome.REJECTED:
+                before = self._refusals.get(leg_id, Refusals())
+                self._refusals[leg_id] = attrs.evolve(
+                    before, cancels=before.cancels + 1, cancelled_at=self._clock.epoch()
+                )
+        except NOT_SENT:
+            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+        finally:
+            if self._left_alone.get(leg_id) == math.inf:
+                del self._left_alone[leg_id]
+            self._under_way -= 1
+            self._news.set()
+
+    # --- legs -------------------------------------------------------------------------------------------------------
+
+    def _read(self, message: BooksFresh, nursery: trio.Nursery) -> None:
+        if self._record.state in SENDS and self._take_up_lost():
+            self._parts = self._record.parts
+            self._news.set()
+        super()._read(message, nursery)
+
+    def _newest(self) -> ParentRecord:
+        return attrs.evolve(self._record, parts=self._parts) if self._parts else self._record
+
+    def _adopts(self, leg: LegRecord) -> bool:
+        part = next(one for one in walk(self._root) if one.path == leg.part)
+        is_exit = leg.instance == CLOSING or (isinstance(part, OrderPart) and part.is_exit)
+        return is_exit and self._record.state in SENDS
+
+    def _say(self, sentence: str) -> None:
+        root = attrs.evolve(self._parts.get(self._root.path, PartRecord()), status_message=sentence)
+        self._take_parts({**self._parts, self._root.path: root})
+        super()._say(sentence)
+
+    def _leg_changed(self, leg: LegRecord) -> None:
+        record = self._record.with_leg(leg)
+        looked = None if self._looked is None else self._looked.state
+        state = parent_state(record, PartState.WORKING if looked is None else looked)
+        if state.final and not record.state.final and record.state is not ParentState.CANCELLING:
+            state = record.state  # the next look decides
+        self._recorder.change(attrs.evolve(record, state=state, updated_at=self._clock.epoch()))
+        if self._record.state not in SENDS:
+            self._note_over_filled()
+        self._doors.legs.note(self._record, leg)
+        self._traffic.tell()
+        self._news.set()
+
+
+    def _note_over_filled(self) -> None:
+        """Of a plan that was stopped nothing is looked at any more, but what fills too much in it is still shown."""
+        over = advance(self._root, self._inputs()).over_filled
+        if over > self._record.over_filled_quantity:
+            sentence = life_texts.over_filled(over)
+            self._recorder.change(attrs.evolve(self._record, over_filled_quantity=over, status_message=sentence))
+
+
+def _louder(now: Mapping[str, PartRecord], before: Mapping[str, PartRecord]) -> bool:
+    """Whether more has changed than what rules remember of the market."""
+    return any(_without_memory(part) != _without_memory(before.get(path, PartRecord())) for path, part in now.items())
+
+
+def _without_memory(part: PartRecord) -> PartRecord:
+    return attrs.evolve(part, memory=Memory(), condition_bars={}, joint={})

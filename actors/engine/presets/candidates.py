@@ -1,0 +1,81 @@
+"""Orders that a type takes in its settings: the candidates of basket and oca, the second order of oto (order-engine 3.5, 3.30, 3.33).
+Pure; raises Refusal 400, and 404 for an instrument that is not mapped today. Their sentences begin with where they stand."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import OrderPart
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.presets import check_plain, own_order
+from onebroker.actors.engine.plan.reading.rules import Rule, in_ticks
+from onebroker.actors.engine.plan.reading.surroundings import Surroundings
+from onebroker.actors.engine.presets.building import body_price, child, order
+from onebroker.actors.engine.presets.preset import Body
+from onebroker.config.messages import plan as texts
+from onebroker.config.messages import presets_pieces as own_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Validity
+
+_FIELDS = (
+    "instrument_id", "transaction_type", "product", "order_type", "validity", "quantity", "price", "trigger_price", "tag",
+    "broker",
+)  # fmt: skip
+
+
+def read_candidates(
+    fields: Fields, body: Body, name: str, *, least: int, most: int, immediate: bool = False
+) -> tuple[Mapping[str, object], ...]:
+    """Read a list of order objects for a type, each checked as the order it is; returned as they were sent, without nulls."""
+    given = tuple(one.given for one in fields.objects("candidates", least, most))
+    order_parts(given, body, name, "root", immediate=immediate)
+    return given
+
+
+def order_parts(
+    candidates: Sequence[Mapping[str, object]], body: Body, name: str, path: str, *, immediate: bool = True
+) -> tuple[OrderPart, ...]:
+    """Make the order parts of a group at `path`, one a candidate."""
+    own = [
+        order_body(given, body, own_texts.candidate(number), name, immediate=immediate)
+        for number, given in enumerate(candidates)
+    ]
+    return tuple(order(one, child(path, number), body_price(one)) for number, one in enumerate(own))
+
+
+def refuse_candidate(body: Body, number: int, sentence: str) -> Refusal:
+    return body.refusal(texts.at(own_texts.candidate(number), sentence))
+
+
+def order_body(given: Mapping[str, object], body: Body, where: str, name: str, *, immediate: bool) -> Body:
+    """Return an order object as a body of its own: what it leaves out is `body`'s. `where` it stands, `name` the type's."""
+    fields = Fields.of(given, path=texts.at(body.path, where), owner=f"{name} order")
+    if fields.has("synthetic"):
+        raise body.refusal(texts.takes_no_synthetic(where))
+    check_plain(fields, name)
+    fields.only(*_FIELDS)
+    around = Surroundings(defaults=body.defaults, world=body.world, presets={})
+    own = attrs.evolve(body, defaults=own_order(fields, around), path=fields.path)
+    if own.defaults.validity == Validity.IOC and not immediate:
+        raise own.refusal(texts.validity_not_with(Validity.IOC, name))
+    _check_ticks(fields, own)
+    return own
+
+
+def _check_ticks(fields: Fields, own: Body) -> None:
+    """The body's price need not be whole ticks of another instrument."""
+    for field in ("price", "trigger_price"):
+        value: Decimal | None = getattr(own.defaults, field)
+        if value is not None:
+            fields.judge(_whole_ticks(value, own.tick), value, field)
+
+
+def _whole_ticks(value: Decimal, tick: Decimal | None) -> Rule[Decimal]:
+    return lambda _, name: in_ticks(value, name, tick)
+
+
+def name_of_part(place: str) -> str:
+    """`candidates.2` for the child of a group; empty for what hangs below it."""
+    group, _, number = place.partition(".")
+    return own_texts.candidate(int(number)) if group == "children" and number.isdecimal() else ""

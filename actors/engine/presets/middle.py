@@ -1,0 +1,20 @@
+"""The middle of the market, which types that stand on both sides of it begin at (order-engine 3.18, 3.51). Raises Refusal 409."""
+
+from decimal import Decimal
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.presets.preset import Body
+from onebroker.config.messages import plan_life as texts
+from onebroker.config.vocabulary import Side
+
+
+def middle_of(body: Body, market: Market) -> Decimal:
+    """Return the middle of the book; 409 while there is no quote, or nobody on one of its sides."""
+    quote = market.seen(body.instrument.instrument_id)
+    if quote is None:
+        raise body.refusal(texts.no_quote(body.side), 409)
+    for side in Side:
+        if quote.opposite(side) is None:
+            raise body.refusal(texts.nobody(side), 409)
+    assert quote.mid is not None
+    return quote.mid

@@ -1,0 +1,41 @@
+"""basket: several instruments in one request (order-engine 3.5; spec 2 §7)."""
+
+from collections.abc import Mapping
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.presets.building import together
+from onebroker.actors.engine.presets.candidates import name_of_part, order_parts, read_candidates
+from onebroker.actors.engine.presets.preset import Body, Preset, Refs
+
+MOST = 20
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    candidates: tuple[Mapping[str, object], ...]
+    """As they were sent, without nulls."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    return Settings(candidates=read_candidates(fields, body, "basket", least=1, most=MOST, immediate=True))
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    return together(path, order_parts(settings.candidates, body, "basket", path))
+
+
+PRESET = Preset(
+    name="basket",
+    title="several instruments in one request",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    per_part=True,
+    references=Refs.NEVER,
+    immediate=True,
+    legs=True,
+    name_of_part=name_of_part,
+)

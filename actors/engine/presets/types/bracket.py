@@ -1,0 +1,69 @@
+"""bracket: an entry, then a stop and a target sized to what has filled (order-engine 3.6; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Fixed, NativeStop
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import price
+from onebroker.actors.engine.presets.building import body_price, child, exit_order, linked, order, shrinking
+from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    stop_price: Decimal
+    stop_limit_price: Decimal
+    target_price: Decimal
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        stop_price=fields.required("stop_price", price(body.tick)),
+        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
+        target_price=fields.required("target_price", price(body.tick)),
+    )
+    check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "bracket")
+    entry = entry_price(body)
+    if entry is not None:
+        _check_entry(body, settings, entry)
+    return settings
+
+
+def _check_entry(body: Body, settings: Settings, entry: Decimal) -> None:
+    check_entry_side(body, "stop_price", settings.stop_price, entry, gains=False)
+    check_entry_side(body, "target_price", settings.target_price, entry, gains=True)
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    link = linked(path)
+    stop = NativeStop(trigger_price=settings.stop_price, limit_price=settings.stop_limit_price)
+    exits = (
+        exit_order(body, child(link, 0), stop),
+        exit_order(body, child(link, 1), Fixed(settings.target_price)),
+    )
+    return order(body, path, body_price(body), each_fill=shrinking(link, exits))
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """A MARKET entry is judged by the last price, where one is known."""
+    check_entry_not_past(body, market)
+    quote = market.seen(body.instrument.instrument_id)
+    if entry_price(body) is None and quote is not None:
+        _check_entry(body, settings, quote.last_price)
+
+
+PRESET = Preset(
+    name="bracket",
+    title="entry, then stop and target armed on first partial fill",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    hold=Holding.BY_SWITCH,
+    legs=True,
+    check_market=check_market,
+)

@@ -1,0 +1,73 @@
+"""chaser: steps towards the other side until filled (order-engine 3.8; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Chase
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, price
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.triggers import check_quote, check_tick
+from onebroker.config.messages import plan as texts
+from onebroker.config.vocabulary import Side
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    step_ticks: int
+    step_seconds: Decimal
+    cap_price: Decimal | None
+    cross_after_seconds: Decimal | None
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        step_ticks=fields.optional("step_ticks", at_least(1), 1),
+        step_seconds=fields.optional("step_seconds", above_zero, Decimal(5)),
+        cap_price=fields.optional("cap_price", price(body.tick), None),
+        cross_after_seconds=fields.optional("cross_after_seconds", above_zero, None),
+    )
+    check_tick(body, "chaser")
+    _check_cap(settings, body, body.limit)
+    return settings
+
+
+def _check_cap(settings: Settings, body: Body, start: Decimal | None) -> None:
+    if start is None or settings.cap_price is None or (settings.cap_price - start) * body.side.sign > 0:
+        return
+    raise body.refusal((texts.above_for_buy if body.side is Side.BUY else texts.below_for_sell)("cap_price", "price"))
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    chase = Chase(
+        start_price=body.limit,
+        step_ticks=settings.step_ticks,
+        step_seconds=settings.step_seconds,
+        cap_price=settings.cap_price,
+        cross_after_seconds=settings.cross_after_seconds,
+    )
+    return order(body, path, chase)
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """It begins at its own touch when no price is given."""
+    check_quote(body, market)
+    quote = market.seen(body.instrument.instrument_id)
+    if body.limit is None and quote is not None:
+        _check_cap(settings, body, quote.own(body.side))
+
+
+PRESET = Preset(
+    name="chaser",
+    title="steps towards the other side until filled",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    sees_market=True,
+    check_market=check_market,
+)

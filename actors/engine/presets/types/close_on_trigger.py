@@ -1,0 +1,70 @@
+"""close_on_trigger: closes the position when a price is touched (order-engine 3.9)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
+from onebroker.actors.engine.plan.prices import Fixed, Marketable
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least, flag, price, word_of
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.positions import against, found, of_the_body
+from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.config.messages import presets_exits as texts
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    trigger_price: Decimal
+    trigger_direction: Direction | None
+    """None until the position is known: below for a long, above for a short one."""
+    limit_price: Decimal | None
+    buffer_ticks: int
+    cancel_resting_first: bool
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    return Settings(
+        trigger_price=fields.required("trigger_price", price(body.tick)),
+        trigger_direction=fields.optional("trigger_direction", word_of(Direction), None),
+        limit_price=fields.optional("limit_price", price(body.tick), None),
+        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
+        cancel_resting_first=fields.optional("cancel_resting_first", flag, True),
+    )
+
+
+def settle(settings: Settings, body: Body, positions: Positions) -> Settings:
+    form = of_the_body(body, cancel_resting_first=settings.cancel_resting_first)
+    rows = found(body, positions, form, texts.NOTHING_TO_CLOSE)
+    if settings.trigger_direction is not None:
+        return settings
+    return attrs.evolve(settings, trigger_direction=against(body, rows))
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    when = PriceAt(
+        instrument_id=body.instrument.instrument_id,
+        level=settings.trigger_price,
+        direction=settings.trigger_direction,
+    )
+    limit = settings.limit_price
+    price = Marketable(buffer_ticks=settings.buffer_ticks, follow=True) if limit is None else Fixed(limit)
+    form = of_the_body(body, cancel_resting_first=settings.cancel_resting_first)
+    return order(body, path, price, quantity=form, when=when, closes=True)
+
+
+PRESET = Preset(
+    name="close_on_trigger",
+    title="closes the position when a price is touched",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    engine_priced=True,
+    sized=False,
+    takes_price_reference=False,
+    takes_quantity_reference=False,
+    sees_market=True,
+    settle=settle,
+)

@@ -1,0 +1,56 @@
+"""cover: an entry with a compulsory stop (order-engine 3.11; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import NativeStop
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import price
+from onebroker.actors.engine.presets.building import body_price, exit_order, linked, order
+from onebroker.actors.engine.presets.exits import check_entry_not_past, check_entry_side, check_stop_limit, entry_price
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    stop_price: Decimal
+    stop_limit_price: Decimal
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        stop_price=fields.required("stop_price", price(body.tick)),
+        stop_limit_price=fields.required("stop_limit_price", price(body.tick)),
+    )
+    check_stop_limit(fields, body, settings.stop_price, settings.stop_limit_price, "cover")
+    entry = entry_price(body)
+    if entry is not None:
+        check_entry_side(body, "stop_price", settings.stop_price, entry, gains=False)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    stop = NativeStop(trigger_price=settings.stop_price, limit_price=settings.stop_limit_price)
+    return order(body, path, body_price(body), each_fill=exit_order(body, linked(path), stop, compulsory=True))
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """A MARKET entry is judged by the last price, where one is known."""
+    check_entry_not_past(body, market)
+    quote = market.seen(body.instrument.instrument_id)
+    if entry_price(body) is None and quote is not None:
+        check_entry_side(body, "stop_price", settings.stop_price, quote.last_price, gains=False)
+
+
+PRESET = Preset(
+    name="cover",
+    title="entry with compulsory stop",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    hold=Holding.BY_SWITCH,
+    check_market=check_market,
+)

@@ -1,0 +1,51 @@
+"""discretionary: shows one limit, quietly takes a slightly worse one within reach (order-engine 3.14; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Discretion
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import MOST_UNITS, price, whole_from
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset
+from onebroker.actors.engine.presets.triggers import fixed
+from onebroker.config.messages import orders as order_texts
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    discretion_points: Decimal
+    discretion_quantity: int | None
+    """Units; None = all of it."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        discretion_points=fields.required("discretion_points", price(body.tick)),
+        discretion_quantity=fields.optional("discretion_quantity", whole_from(1, body.quantity or MOST_UNITS), None),
+    )
+    if settings.discretion_quantity is not None and settings.discretion_quantity % body.lot:
+        raise fields.refusal(order_texts.whole_lots("discretion_quantity", body.lot))
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    limit = Discretion(
+        price=fixed(body.limit).price,
+        points=settings.discretion_points,
+        quantity=settings.discretion_quantity,
+    )
+    return order(body, path, limit)
+
+
+PRESET = Preset(
+    name="discretionary",
+    title="shows one limit, quietly takes a slightly worse one when within reach",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=LIMIT_ONLY,
+    sees_market=True,
+)

@@ -1,0 +1,36 @@
+"""freeze_slicer: splits above the freeze quantity into orders that each fit (order-engine 3.16; spec 2 §7)."""
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import FreezeLimit
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """None of its own."""
+
+
+def read(_: Fields, __: Body) -> Settings:
+    return Settings()
+
+
+def tree(_: Settings, body: Body, path: str) -> Part:
+    return order(body, path, body_price(body), execution=FreezeLimit())
+
+
+PRESET = Preset(
+    name="freeze_slicer",
+    title="splits above the freeze quantity into whole-lot orders that each fit",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    split=True,
+    hold=Holding.BY_SWITCH,
+    immediate=True,
+    legs=True,
+)

@@ -1,0 +1,51 @@
+"""good_till_time: placed now; at a time the unfilled is cancelled or made marketable (order-engine 3.17; spec 2 §7)."""
+
+from datetime import time
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import choice, time_to_come
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.exits import check_entry_not_past
+from onebroker.actors.engine.presets.hours import check_within_hours
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    until_time: time
+    at_expiry: OnEnd
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    ends = (OnEnd.CANCEL, OnEnd.MARKETABLE)
+    settings = Settings(
+        until_time=fields.required("until_time", time_to_come(body.now.time())),
+        at_expiry=OnEnd(fields.optional("at_expiry", choice(ends), OnEnd.CANCEL)),
+    )
+    check_within_hours(fields, body, "until_time", settings.until_time)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    lifetime = Lifetime(at_time=settings.until_time, on_end=settings.at_expiry)
+    return order(body, path, body_price(body), lifetime=lifetime)
+
+
+def check_market(_: Settings, body: Body, market: Market) -> None:
+    check_entry_not_past(body, market)
+
+
+PRESET = Preset(
+    name="good_till_time",
+    title="placed now; at a time the unfilled is cancelled or made marketable",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    hold=Holding.BY_SWITCH,
+    sees_market=True,
+    check_market=check_market,
+)

@@ -1,0 +1,116 @@
+"""gtt: good till triggered, kept for up to a year; alone or as a pair of which the first that triggers ends the other (order-engine
+3.19)."""
+
+from datetime import date
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import (
+    AppliesTo,
+    Direction,
+    Lifetime,
+    OneCancelsOthersPart,
+    Part,
+    PriceAt,
+    Rule,
+)
+from onebroker.actors.engine.plan.reading.conditions import MOST_DAYS
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import price, whole_from
+from onebroker.actors.engine.presets.building import child, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
+from onebroker.config.messages import presets_entries as texts
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    trigger_price: Decimal
+    limit_price: Decimal | None
+    """None while a price reference is still to be worked out."""
+    trigger_direction: Direction | None
+    """Of a pair always known: its lower trigger is reached from above."""
+    second_trigger_price: Decimal | None
+    second_limit_price: Decimal | None
+    valid_days: int
+    """Calendar days; a derivative ends with its contract all the same."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        trigger_price=fields.required("trigger_price", price(body.tick)),
+        limit_price=read_limit(fields, body),
+        trigger_direction=read_direction(fields),
+        second_trigger_price=fields.optional("second_trigger_price", price(body.tick), None),
+        second_limit_price=fields.optional("second_limit_price", price(body.tick), None),
+        valid_days=fields.optional("valid_days", whole_from(1, MOST_DAYS), MOST_DAYS),
+    )
+    if (settings.second_trigger_price is None) != (settings.second_limit_price is None):
+        raise fields.refusal(texts.PAIR_TOGETHER)
+    if settings.second_trigger_price is None:
+        return settings
+    return _pair(fields, settings, settings.second_trigger_price)
+
+
+def _pair(fields: Fields, settings: Settings, second: Decimal) -> Settings:
+    """The market stands between the two triggers, so they tell the directions."""
+    direction = Direction.BELOW if settings.trigger_price < second else Direction.ABOVE
+    if settings.trigger_price == second or settings.trigger_direction not in (None, direction):
+        raise fields.refusal(texts.SAME_SIDE)
+    return attrs.evolve(settings, trigger_direction=direction)
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    first = (settings.trigger_price, settings.trigger_direction, settings.limit_price)
+    if settings.second_trigger_price is None:
+        return _one(body, path, settings, *first)
+    direction = _opposite(settings.trigger_direction)
+    second = (settings.second_trigger_price, direction, settings.second_limit_price)
+    children = tuple(_one(body, child(path, n), settings, *one) for n, one in enumerate((first, second)))
+    return OneCancelsOthersPart(path=path, rule=Rule.TRIGGER, children=children)
+
+
+def _one(
+    body: Body, path: str, settings: Settings, level: Decimal, direction: Direction | None, limit: Decimal | None
+) -> Part:
+    when = PriceAt(instrument_id=body.instrument.instrument_id, level=level, direction=direction)
+    lifetime = Lifetime(after_days=_days(settings, body), applies_to=AppliesTo.WAITING)
+    return order(body, path, fixed(limit), when=when, lifetime=lifetime)
+
+
+def _days(settings: Settings, body: Body) -> int:
+    """Calendar days it waits: a contract's last one is its expiry date."""
+    expiry = body.instrument.identity.expiry_date
+    if expiry is None:
+        return settings.valid_days
+    return max(0, min(settings.valid_days, (date.fromisoformat(expiry) - body.now.date()).days))
+
+
+def _opposite(direction: Direction | None) -> Direction:
+    return Direction.ABOVE if direction is Direction.BELOW else Direction.BELOW
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """The market stands between the triggers of a pair."""
+    quote = market.seen(body.instrument.instrument_id)
+    if quote is None or settings.second_trigger_price is None:
+        return
+    lower, upper = sorted((settings.trigger_price, settings.second_trigger_price))
+    if not lower <= quote.last_price <= upper:
+        raise body.refusal(texts.SAME_SIDE)
+
+
+PRESET = Preset(
+    name="gtt",
+    title="good till triggered, kept for up to a year",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    hold=Holding.BY_SWITCH,
+    immediate=True,
+    any_day=True,
+    check_market=check_market,
+)

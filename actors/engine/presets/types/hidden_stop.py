@@ -1,0 +1,85 @@
+"""hidden_stop: a stop kept in the engine, with an optional real backstop (order-engine 3.20; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Condition, Direction, OneCancelsOthersPart, Part, PriceAt, Rule
+from onebroker.actors.engine.plan.prices import Marketable, NativeStop
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.presets.building import child, order
+from onebroker.actors.engine.presets.exits import check_further, check_own_limit
+from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.config.messages import presets_exits as texts
+from onebroker.config.vocabulary import Side
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    trigger_price: Decimal
+    backstop_price: Decimal | None
+    backstop_limit_price: Decimal | None
+    buffer_ticks: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        trigger_price=fields.required("trigger_price", price(body.tick)),
+        backstop_price=fields.optional("backstop_price", price(body.tick), None),
+        backstop_limit_price=fields.optional("backstop_limit_price", price(body.tick), None),
+        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
+    )
+    check_backstop(fields, body, settings)
+    return settings
+
+
+def check_backstop(fields: Fields, body: Body, settings: Settings) -> None:
+    """Both of its prices or none; it stands further out than the trigger."""
+    stop, limit = settings.backstop_price, settings.backstop_limit_price
+    if (stop is None) != (limit is None):
+        raise fields.refusal(texts.BACKSTOP_PAIR)
+    if stop is not None and limit is not None:
+        _check_outside(fields, body, stop, settings.trigger_price)
+        check_own_limit(fields, body, ("backstop_price", "backstop_limit_price"), stop, limit)
+
+
+def _check_outside(fields: Fields, body: Body, stop: Decimal, trigger: Decimal) -> None:
+    check_further(fields, body, ("backstop_price", "trigger_price"), stop, trigger)
+
+
+def falls_or_rises(body: Body) -> Direction:
+    """The side from which a stop of the body's side is reached: from above for a SELL."""
+    return Direction.BELOW if body.side is Side.SELL else Direction.ABOVE
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    when = PriceAt(
+        instrument_id=body.instrument.instrument_id, level=settings.trigger_price, direction=falls_or_rises(body)
+    )
+    return exit_when(settings, body, path, when)
+
+
+def exit_when(settings: Settings, body: Body, path: str, when: Condition) -> Part:
+    """The exit that waits for its condition, with the backstop beside it when there is one."""
+    price = Marketable(buffer_ticks=settings.buffer_ticks, follow=True)
+    if settings.backstop_price is None:
+        return order(body, path, price, when=when, closes=True)
+    backstop = NativeStop(trigger_price=settings.backstop_price, limit_price=settings.backstop_limit_price)
+    children = (
+        order(body, child(path, 0), price, when=when, closes=True),
+        order(body, child(path, 1), backstop, closes=True),
+    )
+    return OneCancelsOthersPart(path=path, rule=Rule.TRIGGER, children=children)
+
+
+PRESET = Preset(
+    name="hidden_stop",
+    title="stop kept in the engine with optional real backstop",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    engine_priced=True,
+    takes_price_reference=False,
+    sees_market=True,
+)

@@ -1,0 +1,50 @@
+"""implementation_shortfall: shrinking slices, most of them early (order-engine 3.22; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import FrontLoaded
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, number_from, whole_from
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.hours import check_ends_before_close
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    slices: int
+    over_minutes: Decimal
+    urgency: Decimal
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        slices=fields.required("slices", whole_from(2, MOST_SLICES)),
+        over_minutes=fields.required("over_minutes", above_zero),
+        urgency=fields.optional("urgency", number_from(0, 1), Decimal("0.5")),
+    )
+    check_ends_before_close(fields, body, "over_minutes", settings.over_minutes)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    execution = FrontLoaded(slices=settings.slices, over_minutes=settings.over_minutes, urgency=settings.urgency)
+    return order(body, path, body_price(body), execution=execution)
+
+
+PRESET = Preset(
+    name="implementation_shortfall",
+    title="shrinking slices",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    split=True,
+    hold=Holding.BY_SWITCH,
+    references=Refs.EACH,
+    sees_market=True,
+)

@@ -1,0 +1,84 @@
+"""indicator_triggered: a limit once a field of a quote crosses a level (order-engine 3.23; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt, QuoteField
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import choice, number
+from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset
+from onebroker.actors.engine.presets.triggers import fixed, read_direction, read_limit
+from onebroker.config.messages import presets_entries as texts
+
+_FIELDS = tuple(
+    field.value
+    for field in (
+        QuoteField.LAST_PRICE, QuoteField.AVERAGE_PRICE, QuoteField.BID, QuoteField.OFFER, QuoteField.MID, QuoteField.VOLUME,
+        QuoteField.OI, QuoteField.CHANGE_PERCENT, QuoteField.BUY_QUANTITY, QuoteField.SELL_QUANTITY, QuoteField.LAST_QUANTITY,
+    )
+)  # fmt: skip
+"""In the order of 3.23."""
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    watch_field: QuoteField
+    trigger_price: Decimal
+    """In the unit of the field: rupees, units, percent."""
+    limit_price: Decimal | None
+    """None while a price reference is still to be worked out."""
+    trigger_direction: Direction | None
+    watch_instrument_id: str
+    """By default the instrument that is traded."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    watched = fields.required("watch_field", choice(_FIELDS))
+    return Settings(
+        watch_field=QuoteField(watched),
+        trigger_price=fields.required("trigger_price", number),
+        limit_price=read_limit(fields, body),
+        trigger_direction=read_direction(fields),
+        watch_instrument_id=_watched_id(fields, body),
+    )
+
+
+def _watched_id(fields: Fields, body: Body) -> str:
+    if not fields.has("watch_instrument_id"):
+        return body.instrument.instrument_id
+    return named_instrument(fields, "watch_instrument_id", body.world).instrument_id
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    when = PriceAt(
+        instrument_id=settings.watch_instrument_id,
+        field=settings.watch_field,
+        level=settings.trigger_price,
+        direction=settings.trigger_direction,
+    )
+    return order(body, path, fixed(settings.limit_price), when=when)
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """A field that the quote does not carry would be waited for without end."""
+    quote = market.seen(settings.watch_instrument_id)
+    if quote is not None and quote.value(settings.watch_field) is None:
+        raise body.refusal(texts.field_missing(settings.watch_field.value), 503)
+
+
+PRESET = Preset(
+    name="indicator_triggered",
+    title="limit when a quote field crosses a level",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    hold=Holding.BY_SWITCH,
+    immediate=True,
+    sees_market=True,
+    check_market=check_market,
+)

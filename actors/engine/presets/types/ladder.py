@@ -1,0 +1,55 @@
+"""ladder: evenly spaced limits between two prices (order-engine 3.24; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.reading.executions import MOST_STEPS, check_rungs
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import price, whole_from
+from onebroker.actors.engine.plan.reading.surroundings import Surroundings, Traded
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    from_price: Decimal
+    to_price: Decimal
+    steps: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        from_price=fields.required("from_price", price(body.tick)),
+        to_price=fields.required("to_price", price(body.tick)),
+        steps=fields.required("steps", whole_from(2, MOST_STEPS)),
+    )
+    around = Surroundings(defaults=body.defaults, world=body.world, presets={})
+    check_rungs(fields, _rungs(settings), Traded(instrument=body.instrument, side=body.side, around=around))
+    return settings
+
+
+def _rungs(settings: Settings) -> Ladder:
+    return Ladder(from_price=settings.from_price, to_price=settings.to_price, steps=settings.steps)
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    return order(body, path, Fixed(settings.from_price), execution=_rungs(settings))
+
+
+PRESET = Preset(
+    name="ladder",
+    title="evenly spaced limits between two prices",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    engine_priced=True,
+    hold=Holding.BY_SWITCH,
+    references=Refs.NEVER,
+    legs=True,
+)

@@ -1,0 +1,95 @@
+"""legged_spread: works one leg passively, then takes the other to make the net (order-engine 3.25; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import FromFill, Part
+from onebroker.actors.engine.plan.prices import Anchor, FollowInstrument, Marketable, WatchField
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, choice, number
+from onebroker.actors.engine.plan.reading.surroundings import named_instrument
+from onebroker.actors.engine.presets.building import capped_at_limit, linked, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.presets.triggers import check_tick
+from onebroker.config.messages import presets_entries as texts
+from onebroker.config.vocabulary import SENDABLE_PRODUCTS, Side, Validity
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    second_instrument_id: str
+    second_transaction_type: Side
+    second_ratio: Decimal
+    """Units of the second for each unit of the first."""
+    second_product: str | None
+    """None = the body's."""
+    net_price: Decimal
+    """Rupees: the most to pay for one unit of the first with its second, sales taken off; may be negative."""
+    step_ticks: int
+    buffer_ticks: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    second = named_instrument(fields, "second_instrument_id", body.world)
+    if second.instrument_id == body.instrument.instrument_id:
+        raise fields.refusal(texts.traded_itself("second_instrument_id"))
+    side = fields.optional("second_transaction_type", choice(tuple(Side)), body.side.opposite.value)
+    settings = Settings(
+        second_instrument_id=second.instrument_id,
+        second_transaction_type=Side(side),
+        second_ratio=fields.optional("second_ratio", above_zero, Decimal(1)),
+        second_product=fields.optional("second_product", choice(SENDABLE_PRODUCTS), None),
+        net_price=fields.required("net_price", number),
+        step_ticks=fields.optional("step_ticks", at_least(1), 1),
+        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
+    )
+    lot = second.lot_size or 1
+    if body.quantity is not None and body.quantity * settings.second_ratio % lot:
+        raise fields.refusal(texts.times_ratio_in_lots(lot))
+    check_tick(body, "legged_spread")
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    instrument = body.world.instrument(settings.second_instrument_id)
+    assert instrument is not None  # it was mapped when the settings were read
+    second = order(
+        body,
+        linked(path),
+        Marketable(buffer_ticks=settings.buffer_ticks, follow=True),
+        side=settings.second_transaction_type,
+        quantity=FromFill(ratio=settings.second_ratio),
+        instrument=instrument,
+        product=settings.second_product,
+        validity=Validity.DAY,
+        uncovered=texts.WITHOUT_SECOND_LEG,
+    )
+    return order(body, path, capped_at_limit(body, _passive(settings, body)), each_fill=second)
+
+
+def _passive(settings: Settings, body: Body) -> FollowInstrument:
+    """The first leg's limit, at which the net comes out with what the second is taken at: a sale brings its bid in, a purchase costs
+    its offer."""
+    sells = settings.second_transaction_type is Side.SELL
+    brings_in = settings.second_ratio if sells else -settings.second_ratio
+    return FollowInstrument(
+        watch_instrument_id=settings.second_instrument_id,
+        anchor=Anchor.ZERO,
+        base_price=body.side.sign * settings.net_price,
+        delta=body.side.sign * brings_in,
+        watch_field=WatchField.BID if sells else WatchField.OFFER,
+        step_ticks=settings.step_ticks,
+    )
+
+
+PRESET = Preset(
+    name="legged_spread",
+    title="works one leg passively then takes the other to make the net",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    references=Refs.NEVER,
+    sees_market=True,
+)

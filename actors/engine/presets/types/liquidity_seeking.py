@@ -1,0 +1,46 @@
+"""liquidity_seeking: strikes only when enough size appears (order-engine 3.27; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import BookDepth
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    limit_price: Decimal
+    minimum_quantity: int
+    """Units; whole lots, at most the quantity: checked with the tree."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    return Settings(
+        limit_price=fields.required("limit_price", price(body.tick)),
+        minimum_quantity=fields.required("minimum_quantity", at_least(1)),
+    )
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    execution = BookDepth(limit_price=settings.limit_price, minimum_quantity=settings.minimum_quantity)
+    return order(body, path, Fixed(settings.limit_price), execution=execution)
+
+
+PRESET = Preset(
+    name="liquidity_seeking",
+    title="strikes only when enough size appears",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    engine_priced=True,
+    takes_price_reference=False,
+    immediate=True,
+    sees_market=True,
+)

@@ -1,0 +1,53 @@
+"""market_if_touched: waits unseen for a price, then a marketable limit (order-engine 3.28; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Direction, Part, PriceAt
+from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least, price
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.triggers import read_direction, touched_from
+
+FILL_WITHIN_SECONDS = Decimal(30)
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    trigger_price: Decimal
+    trigger_direction: Direction
+    buffer_ticks: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    return Settings(
+        trigger_price=fields.required("trigger_price", price(body.tick)),
+        trigger_direction=read_direction(fields) or touched_from(body.side),
+        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
+    )
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    when = PriceAt(
+        instrument_id=body.instrument.instrument_id,
+        level=settings.trigger_price,
+        direction=settings.trigger_direction,
+    )
+    limit = Marketable(buffer_ticks=settings.buffer_ticks, fill_within_seconds=FILL_WITHIN_SECONDS)
+    return order(body, path, limit, when=when)
+
+
+PRESET = Preset(
+    name="market_if_touched",
+    title="waits unseen for a price, then marketable limit",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    engine_priced=True,
+    takes_price_reference=False,
+    immediate=True,
+    sees_market=True,
+)

@@ -1,0 +1,51 @@
+"""marketable_limit: a market order as a limit past the touch (order-engine 3.29)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Marketable
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, at_least, flag
+from onebroker.actors.engine.presets.building import capped_at_limit, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    buffer_ticks: int
+    fill_within_seconds: Decimal
+    maximum_cost_bps: Decimal | None
+    reaches_size: bool
+
+
+def read(fields: Fields, _: Body) -> Settings:
+    return Settings(
+        buffer_ticks=fields.optional("buffer_ticks", at_least(0), 2),
+        fill_within_seconds=fields.optional("fill_within_seconds", above_zero, Decimal(30)),
+        maximum_cost_bps=fields.optional("maximum_cost_bps", above_zero, None),
+        reaches_size=fields.optional("reaches_size", flag, False),
+    )
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    price = Marketable(
+        buffer_ticks=settings.buffer_ticks,
+        reaches_size=settings.reaches_size,
+        maximum_cost_bps=settings.maximum_cost_bps,
+        fill_within_seconds=settings.fill_within_seconds,
+    )
+    return order(body, path, capped_at_limit(body, price))
+
+
+PRESET = Preset(
+    name="marketable_limit",
+    title="market order as limit past the touch",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    immediate=True,
+    discloses=True,
+)

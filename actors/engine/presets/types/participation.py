@@ -1,0 +1,41 @@
+"""participation: a fixed share of the market's volume (order-engine 3.34; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import Participation
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    participation_percent: Decimal
+    most_slices: int
+
+
+def read(fields: Fields, _: Body) -> Settings:
+    return Settings(
+        participation_percent=fields.required("participation_percent", above_zero_to(100, zero="0")),
+        most_slices=fields.optional("most_slices", at_least(1), 60),
+    )
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    execution = Participation(percent=settings.participation_percent, most_slices=settings.most_slices)
+    return order(body, path, body_price(body), execution=execution)
+
+
+PRESET = Preset(
+    name="participation",
+    title="fixed share of market volume",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    sees_market=True,
+)

@@ -1,0 +1,63 @@
+"""post_only: checks that a limit would rest (order-engine 3.37; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.crossing import crossed
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import Crossing, Fixed
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import word_of
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import Body, Preset
+from onebroker.actors.engine.presets.triggers import check_quote
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.messages import plan_life as life_texts
+from onebroker.config.messages import presets_entries as texts
+from onebroker.config.vocabulary import OrderType
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    on_crossing: Crossing
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    if body.order_type is OrderType.MARKET:
+        raise fields.refusal(texts.CROSSES_AT_MARKET)
+    if body.order_type is not OrderType.LIMIT:
+        raise fields.refusal(texts.NEEDS_LIMIT)
+    return Settings(on_crossing=fields.optional("on_crossing", word_of(Crossing), Crossing.REFUSE))
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    return order(body, path, Fixed(_limit(body), settings.on_crossing))
+
+
+def _limit(body: Body) -> Decimal:
+    if body.limit is None:
+        raise body.refusal(order_texts.needs_price(OrderType.LIMIT))
+    return body.limit
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """What the plan's own check will say, before anything is written."""
+    check_quote(body, market)
+    quote = market.seen(body.instrument.instrument_id)
+    assert quote is not None
+    touch = crossed(quote, body.side, _limit(body))
+    if touch is not None and (settings.on_crossing is Crossing.REFUSE or body.tick is None):
+        raise body.refusal(life_texts.would_cross(body.side, _limit(body), touch), 409)
+
+
+PRESET = Preset(
+    name="post_only",
+    title="checks a limit would rest",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    sees_market=True,
+    check_market=check_market,
+)

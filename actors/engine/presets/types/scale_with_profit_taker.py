@@ -1,0 +1,85 @@
+"""scale_with_profit_taker: scales in rung by rung, each fill with an order that takes its profit (order-engine 3.39)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import Ladder
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import ExitOrder, Fixed, FromFillPrice
+from onebroker.actors.engine.plan.reading.executions import MOST_STEPS
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import flag, price, whole_from
+from onebroker.actors.engine.presets.building import exit_order, linked, order
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+from onebroker.config.messages import plan as plan_texts
+from onebroker.config.messages import presets_pieces as texts
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import Side
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    levels: int
+    step_points: Decimal
+    profit_points: Decimal
+    from_price: Decimal
+    restore: bool
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    levels = fields.required("levels", whole_from(2, MOST_STEPS))
+    step = fields.required("step_points", price(body.tick))
+    profit = fields.required("profit_points", price(body.tick))
+    start = fields.optional("from_price", price(body.tick), body.limit)
+    if start is None:
+        raise fields.refusal(plan_texts.is_required("from_price"))
+    settings = Settings(
+        levels=levels,
+        step_points=step,
+        profit_points=profit,
+        from_price=start,
+        restore=fields.optional("restore", flag, False),
+    )
+    _check_lowest(fields, body, settings)
+    return settings
+
+
+def _check_lowest(fields: Fields, body: Body, settings: Settings) -> None:
+    """The last rung of a BUY, the first profit of a SELL, are the lowest prices there will be."""
+    if body.side is Side.BUY:
+        lowest, setting = last_rung(settings, body), "step_points and levels bring"
+    else:
+        lowest, setting = settings.from_price - settings.profit_points, "profit_points brings"
+    if lowest <= 0:
+        raise fields.refusal(texts.lowest_price(setting, plain(lowest)))
+
+
+def last_rung(settings: Settings, body: Body) -> Decimal:
+    return settings.from_price - body.side.sign * (settings.levels - 1) * settings.step_points
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    rungs = Ladder(
+        from_price=settings.from_price,
+        to_price=last_rung(settings, body),
+        steps=settings.levels,
+        one_at_a_time=True,
+        restore=settings.restore,
+    )
+    profit = FromFillPrice(order=ExitOrder.LIMIT, distance=settings.profit_points)
+    return order(
+        body, path, Fixed(settings.from_price), execution=rungs, each_fill=exit_order(body, linked(path), profit)
+    )
+
+
+PRESET = Preset(
+    name="scale_with_profit_taker",
+    title="scale in down a ladder, each fill with a profit order",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    hold=Holding.BY_SWITCH,
+    references=Refs.NEVER,
+)

@@ -1,0 +1,40 @@
+"""scheduled: holds an order until a time of day (order-engine 3.40; spec 2 §7)."""
+
+from datetime import time
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Part, TimeOfDay
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import time_to_come
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.hours import check_within_hours
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    at_time: time
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(at_time=fields.required("at_time", time_to_come(body.now.time())))
+    check_within_hours(fields, body, "at_time", settings.at_time)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    return order(body, path, body_price(body), when=TimeOfDay(settings.at_time))
+
+
+PRESET = Preset(
+    name="scheduled",
+    title="holds until a time of day",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    hold=Holding.BY_SWITCH,
+    references=Refs.SCHEDULED,
+    immediate=True,
+    sees_market=True,
+)

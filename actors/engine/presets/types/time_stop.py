@@ -1,0 +1,58 @@
+"""time_stop: an entry, what of it has filled is closed at a time or after minutes (order-engine 3.46; spec 2 §7)."""
+
+from datetime import time
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Lifetime, OnEnd, Part
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, time_to_come
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.exits import check_entry_not_past
+from onebroker.actors.engine.presets.hours import check_minutes_before_close, check_within_hours
+from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.config.messages import plan as texts
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    until_time: time | None
+    minutes: Decimal | None
+    """From the placement on, waiting included."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        until_time=fields.optional("until_time", time_to_come(body.now.time()), None),
+        minutes=fields.optional("minutes", above_zero, None),
+    )
+    if (settings.until_time is None) == (settings.minutes is None):
+        raise fields.refusal(texts.either("until_time", "minutes"))
+    if settings.until_time is not None:
+        check_within_hours(fields, body, "until_time", settings.until_time)
+    if settings.minutes is not None:
+        check_minutes_before_close(fields, body, "minutes", settings.minutes)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    lifetime = Lifetime(at_time=settings.until_time, after_minutes=settings.minutes, on_end=OnEnd.CLOSE_FILLED)
+    return order(body, path, body_price(body), lifetime=lifetime)
+
+
+def check_market(_: Settings, body: Body, market: Market) -> None:
+    check_entry_not_past(body, market)
+
+
+PRESET = Preset(
+    name="time_stop",
+    title="entry, closes what filled at a time or after minutes",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    hold=Holding.BY_SWITCH,
+    sees_market=True,
+    check_market=check_market,
+)

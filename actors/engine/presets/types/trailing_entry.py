@@ -1,0 +1,7 @@
+"""trailing_entry: a stop entry that follows the market (order-engine 3.47; spec 2 §7). Settings and plan are those of a trailing stop."""
+
+import attrs
+
+from onebroker.actors.engine.presets.types import trailing_stop
+
+PRESET = attrs.evolve(trailing_stop.PRESET, name="trailing_entry", title="a stop entry that follows the market")

@@ -1,0 +1,48 @@
+"""twap: equal slices at even intervals (order-engine 3.49, 6.4; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import Twap
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.reading.executions import MOST_SLICES
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero, whole_from
+from onebroker.actors.engine.presets.building import body_price, order
+from onebroker.actors.engine.presets.hours import check_ends_before_close
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holding, Preset, Refs
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    slices: int
+    over_minutes: Decimal
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    settings = Settings(
+        slices=fields.required("slices", whole_from(2, MOST_SLICES)),
+        over_minutes=fields.required("over_minutes", above_zero),
+    )
+    check_ends_before_close(fields, body, "over_minutes", settings.over_minutes)
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    execution = Twap(slices=settings.slices, over_minutes=settings.over_minutes)
+    return order(body, path, body_price(body), execution=execution)
+
+
+PRESET = Preset(
+    name="twap",
+    title="equal slices at even intervals",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    split=True,
+    hold=Holding.BY_SWITCH,
+    references=Refs.EACH,
+    sees_market=True,
+)

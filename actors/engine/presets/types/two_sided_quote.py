@@ -1,0 +1,78 @@
+"""two_sided_quote: keeps a bid and an offer around the middle (order-engine 3.51)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.executions import TopUp
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part, Units
+from onebroker.actors.engine.plan.prices import Peg, Touch
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least
+from onebroker.actors.engine.presets.building import child, order, sized, together
+from onebroker.actors.engine.presets.middle import middle_of
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.config.vocabulary import Side
+
+EVERY_SECONDS = Decimal(1)
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    half_spread_ticks: int
+    requote_ticks: int
+    """The middle has to move so far before a quote does."""
+    skew_ticks: int
+    """Both quotes stand so many ticks lower for each quantity held, higher for each one sold short."""
+    most_inventory: int
+    """Units, either way."""
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    each = body.quantity or 1  # a quantity reference is worked out before the plan is made
+    return Settings(
+        half_spread_ticks=fields.optional("half_spread_ticks", at_least(1), 1),
+        requote_ticks=fields.optional("requote_ticks", at_least(1), 1),
+        skew_ticks=fields.optional("skew_ticks", at_least(0), 0),
+        most_inventory=fields.optional("most_inventory", at_least(each), 5 * each),
+    )
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    sides = enumerate((Side.BUY, Side.SELL))
+    children = (_quote(settings, body, child(path, number), side) for number, side in sides)
+    return together(path, children, most_inventory=settings.most_inventory)
+
+
+def _quote(settings: Settings, body: Body, path: str, side: Side) -> Part:
+    each = sized(body)
+    price = Peg(
+        reference=Touch.MID,
+        offset_ticks=settings.half_spread_ticks,
+        requote_ticks=settings.requote_ticks,
+        skew_ticks=settings.skew_ticks,
+        skew_quantity=each,
+        passive=True,
+    )
+    execution = TopUp(piece_quantity=each, every_seconds=EVERY_SECONDS, standing=True)
+    return order(body, path, price, side=side, quantity=Units(each), execution=execution)
+
+
+def check_market(_: Settings, body: Body, market: Market) -> None:
+    middle_of(body, market)
+
+
+PRESET = Preset(
+    name="two_sided_quote",
+    title="keeps a bid and an offer around the middle",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=MARKET_OR_LIMIT,
+    engine_priced=True,
+    takes_price_reference=False,
+    legs=True,
+    sees_market=True,
+    check_market=check_market,
+)

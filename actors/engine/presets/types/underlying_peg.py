@@ -1,0 +1,70 @@
+"""underlying_peg: a limit that follows another instrument by delta (order-engine 3.52; spec 2 §7)."""
+
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.market import Market
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import FollowInstrument
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import at_least, number
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset
+from onebroker.actors.engine.presets.triggers import check_tick, fixed, read_bounds, read_watched
+from onebroker.config.messages import plan_life as texts
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    watch_instrument_id: str
+    delta: Decimal
+    """Negative for a put."""
+    lowest_price: Decimal | None
+    highest_price: Decimal | None
+    step_ticks: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    watched = read_watched(fields, body)
+    delta = fields.required("delta", number)
+    lowest, highest = read_bounds(fields, body)
+    settings = Settings(
+        watch_instrument_id=watched.instrument_id,
+        delta=delta,
+        lowest_price=lowest,
+        highest_price=highest,
+        step_ticks=fields.optional("step_ticks", at_least(1), 1),
+    )
+    check_tick(body, "underlying_peg")
+    return settings
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    limit = FollowInstrument(
+        watch_instrument_id=settings.watch_instrument_id,
+        delta=settings.delta,
+        base_price=fixed(body.limit).price,
+        lowest_price=settings.lowest_price,
+        highest_price=settings.highest_price,
+        step_ticks=settings.step_ticks,
+    )
+    return order(body, path, limit)
+
+
+def check_market(settings: Settings, body: Body, market: Market) -> None:
+    """The price is measured from where the watched instrument stands now."""
+    if market.seen(settings.watch_instrument_id) is None:
+        raise body.refusal(texts.NO_QUOTE_FOR_CONDITION, 503)
+
+
+PRESET = Preset(
+    name="underlying_peg",
+    title="limit that follows another instrument by delta",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=LIMIT_ONLY,
+    sees_market=True,
+    check_market=check_market,
+)

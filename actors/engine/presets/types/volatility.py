@@ -1,0 +1,85 @@
+"""volatility: an option's limit priced from a volatility (order-engine 3.54; spec 2 §7)."""
+
+from datetime import date, datetime, time
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.prices import OptionModel
+from onebroker.actors.engine.plan.reading.fields import Fields
+from onebroker.actors.engine.plan.reading.rules import above_zero_to, at_least, number
+from onebroker.actors.engine.presets.building import order
+from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Preset
+from onebroker.actors.engine.presets.triggers import check_tick, fixed, read_bounds, read_watched
+from onebroker.config.clock import IST
+from onebroker.config.instruments import Shape
+from onebroker.config.messages import plan as plan_texts
+from onebroker.config.messages import presets_entries as texts
+
+MOST_VOLATILITY = 500
+"""Percent a year."""
+_EXPIRES = time(15, 30)
+"""India time, on the expiry date."""
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    watch_instrument_id: str
+    volatility: Decimal
+    """Percent a year."""
+    interest_rate: Decimal
+    """Percent a year."""
+    lowest_price: Decimal | None
+    highest_price: Decimal | None
+    step_ticks: int
+
+
+def read(fields: Fields, body: Body) -> Settings:
+    watched = read_watched(fields, body)
+    volatility = fields.required("volatility", above_zero_to(MOST_VOLATILITY))
+    interest_rate = fields.optional("interest_rate", number, Decimal(0))
+    lowest, highest = read_bounds(fields, body)
+    settings = Settings(
+        watch_instrument_id=watched.instrument_id,
+        volatility=volatility,
+        interest_rate=interest_rate,
+        lowest_price=lowest,
+        highest_price=highest,
+        step_ticks=fields.optional("step_ticks", at_least(1), 1),
+    )
+    _check_option(fields, body)
+    check_tick(body, "volatility")
+    return settings
+
+
+def _check_option(fields: Fields, body: Body) -> None:
+    identity = body.instrument.identity
+    if identity.shape is not Shape.OPTION or identity.expiry_date is None:
+        raise fields.refusal(texts.ONLY_OPTIONS)
+    if body.now >= datetime.combine(date.fromisoformat(identity.expiry_date), _EXPIRES, IST):
+        raise fields.refusal(plan_texts.option_expired(identity.expiry_date))
+
+
+def tree(settings: Settings, body: Body, path: str) -> Part:
+    limit = OptionModel(
+        watch_instrument_id=settings.watch_instrument_id,
+        volatility=settings.volatility,
+        interest_rate=settings.interest_rate,
+        lowest_price=settings.lowest_price,
+        highest_price=settings.highest_price,
+        step_ticks=settings.step_ticks,
+        worst_price=fixed(body.limit).price,
+    )
+    return order(body, path, limit)
+
+
+PRESET = Preset(
+    name="volatility",
+    title="option limit priced from a volatility",
+    settings=Settings,
+    read=read,
+    tree=tree,
+    order_types=LIMIT_ONLY,
+    sees_market=True,
+)

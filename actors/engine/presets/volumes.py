@@ -1,0 +1,99 @@
+"""How a day's volume is spread over the slices of a vwap that was given no profile: as on the last stored days, else in the shape of a U
+(order-engine 3.55). Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.presets.hours import close_of_today, opening_of_today, start_of_work
+from onebroker.actors.engine.presets.preset import Body
+from onebroker.config.clock import IST
+
+CANDLE = timedelta(minutes=5)
+MOST_DAYS = 10
+LEAST_DAYS = 3
+"""Fewer stored days say nothing of a usual one."""
+_STEP = Decimal("0.000001")
+
+
+@attrs.frozen
+class Volume:
+    """What was traded in one candle of five minutes."""
+
+    began: datetime
+    """Aware."""
+    units: int
+
+
+@attrs.frozen(kw_only=True)
+class _Slices:
+    """The slices of one day."""
+
+    start: datetime
+    count: int
+    each: timedelta
+
+    def shares(self, candles: Iterable[Volume]) -> list[float] | None:
+        """Return each slice's share of what was traded in all of them; a candle is spread evenly over its minutes. None = nothing."""
+        traded = [0.0] * self.count
+        for candle in candles:
+            for number in self._touched(candle):
+                traded[number] += candle.units * (self._common(candle, number) / CANDLE)
+        total = sum(traded)
+        return [one / total for one in traded] if total else None
+
+    def _touched(self, candle: Volume) -> range:
+        first = (candle.began - self.start) // self.each
+        last = (candle.began + CANDLE - self.start) // self.each
+        return range(max(0, first), min(self.count, last + 1))
+
+    def _common(self, candle: Volume, number: int) -> timedelta:
+        began = self.start + number * self.each
+        common = min(candle.began + CANDLE, began + self.each) - max(candle.began, began)
+        return max(timedelta(0), common)
+
+
+def profile(candles: Sequence[Volume], body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ...]:
+    """Return the weights of the slices: the mean of their shares on the last days that are stored, else the shape of a U."""
+    if _is_over(body):
+        return (Decimal(1),) * slices
+    start, each = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
+    days: list[list[float]] = []
+    for day, of_day in sorted(_by_day(candles).items(), reverse=True):
+        begins = datetime.combine(day, start.time(), IST)
+        shares = _Slices(start=begins, count=slices, each=each).shares(of_day)
+        if shares is not None and len(days) < MOST_DAYS:
+            days.append(shares)
+    if len(days) < LEAST_DAYS:
+        return u_shape(body, slices, over_minutes)
+    return tuple(Decimal(repr(sum(shares) / len(days))).quantize(_STEP) for shares in zip(*days, strict=True))
+
+
+def _by_day(candles: Iterable[Volume]) -> Mapping[date, list[Volume]]:
+    days: dict[date, list[Volume]] = defaultdict(list)
+    for candle in candles:
+        days[candle.began.astimezone(IST).date()].append(candle)
+    return days
+
+
+def u_shape(body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ...]:
+    """Return the weight 1 + 2 x (2x - 1)^2 of each slice, x its middle as a share of the session: much at its ends, little between."""
+    opens, closes = opening_of_today(body), close_of_today(body)
+    if opens is None or closes is None or _is_over(body):
+        return (Decimal(1),) * slices
+    start, each = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
+    return tuple(_weight(start + each * (number + 0.5), opens, closes) for number in range(slices))
+
+
+def _is_over(body: Body) -> bool:
+    """Whether there is no session to work in: said by the market's own check."""
+    closes = close_of_today(body)
+    return closes is None or body.now >= closes
+
+
+def _weight(moment: datetime, opens: datetime, closes: datetime) -> Decimal:
+    share = Decimal(repr((moment - opens) / (closes - opens)))
+    return (1 + 2 * (2 * share - 1) ** 2).quantize(_STEP)

@@ -1,0 +1,74 @@
+"""Before the engine sends anything: fresh books, and whose the orders in them are (order-engine 2.5). Part of the engine's actor,
+which goes on routing rows with the same steps."""
+
+import logging
+from collections.abc import Iterable
+
+import trio
+
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.recording import RETRY_SECONDS
+from onebroker.actors.engine.tokens import looks_like_token
+from onebroker.actors.sessions.messages import ReadSoon
+from onebroker.actors.sessions.view import LoginState
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import SetAdd
+from onebroker.brokers.records import OrderRow
+
+RECONCILE_SECONDS = 30.0
+"""How long a start waits for the books of brokers with unfinished legs."""
+STRANGERS_SECONDS = 10.0
+"""How long it waits for those of the others: they may show an order that the store has forgotten (K19)."""
+
+_log = logging.getLogger("onebroker.engine")
+
+
+async def await_books(doors: EngineDoors, unfinished: Iterable[str], began: float) -> None:
+    """Wait until brokers show a book that was begun after `began` (monotonic seconds): those with unfinished legs 30 s at most,
+    every other one that has a login, or is about to have one, 10 s."""
+    sessions = doors.sessions
+    for door in sessions.values():
+        door.address.replace("orders soon", ReadSoon("orders"))
+    async with trio.open_nursery() as nursery:
+        for code in sessions.keys() & set(unfinished):
+            nursery.start_soon(_await_book, sessions[code], began, RECONCILE_SECONDS, False)
+        for code in sessions.keys() - set(unfinished):
+            nursery.start_soon(_await_book, sessions[code], began, STRANGERS_SECONDS, True)
+
+
+async def _await_book(door: SessionDoor, began: float, seconds: float, unless_logged_out: bool) -> None:
+    view = door.view
+    with trio.move_on_after(seconds):
+        while (view.value.orders_read_started or float("-inf")) < began:
+            if unless_logged_out and view.value.login is LoginState.NEEDED:
+                return
+            await view.wait_newer(view.version)
+
+
+async def know_all(doors: EngineDoors) -> None:
+    """Find out whose every order is that the books show now, however long the store is away."""
+    doors.legs.note_tagging(await doors.store.members(keys.TAGGING))
+    for code, door in doors.sessions.items():
+        for row in door.view.value.orders.values():
+            await _surely_know(doors, code, row)
+
+
+async def _surely_know(doors: EngineDoors, code: str, row: OrderRow) -> None:
+    while True:
+        if await know(doors, code, row):
+            return
+        await trio.sleep(RETRY_SECONDS)
+
+
+async def know(doors: EngineDoors, code: str, row: OrderRow) -> bool:
+    """Find out whose an order is; note that its broker gives our tokens back when it does. False: the store could not be asked."""
+    legs = doors.legs
+    if not legs.knows(row, code):
+        if not await legs.learn(doors.store, row, code):
+            return False
+        if row.tag is not None and (code, row.tag.lower()) in legs.strangers:
+            _log.warning("order %s at %s has a token that the store does not know: %s", row.order_id, code, row.tag)
+    if code not in legs.tagging and looks_like_token(row.tag):
+        legs.note_tagging((code,))
+        doors.store.post(SetAdd(keys.TAGGING, code))
+    return True

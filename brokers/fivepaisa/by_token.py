@@ -1,0 +1,23 @@
+"""One 5paisa order, asked for by our token: the status of a RemoteOrderID at an exchange. The answer names the order by the
+exchange's number only.
+
+Source: fact sheet section 4 (`V3/OrderStatus`).
+"""
+
+from datetime import datetime
+
+from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.fivepaisa import values, wire
+from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+
+
+def token_request(access: Access, question: TokenQuestion, now: datetime) -> WireRequest:
+    exchange = values.parts(question.instrument_token)[0]
+    asked = [{"Exch": exchange, "RemoteOrderID": question.token}]
+    return wire.request(access, CallKind.READ, wire.ORDER_STATUS, {"OrdStatusReqList": asked})
+
+
+def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
+    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    rows = wire.listed(response, "OrdStatusResLst")
+    return FoundByToken(None) if rows else None

@@ -1,0 +1,28 @@
+"""One Upstox order, asked for by our token: the history of the orders with a tag.
+
+Source: sheet upstox 4 ("Order history", by order_id or tag), not re-read by us. With what code it says that there is none is not
+documented; any plain refusal of the question is taken as that.
+"""
+
+from datetime import datetime
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+from onebroker.brokers.upstox import wire
+
+
+def token_request(access: Access, question: TokenQuestion, now: datetime) -> WireRequest:
+    return wire.request(access, CallKind.READ, "GET", wire.ORDER_HISTORY, query=[("tag", question.token)])
+
+
+def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
+    """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
+    try:
+        rows = fields.rows_of(wire.data(response))
+    except BrokerRefusal as refusal:
+        if refusal.kind is RefusalKind.REFUSED:
+            return None
+        raise
+    ours = [row for row in rows if fields.same_token(row.get("tag"), question.token)]
+    return FoundByToken(fields.required(ours[-1], "order_id")) if ours else None

@@ -1,0 +1,24 @@
+"""What is said of orders whose outcome is not known: never found, found late, not to be told apart, lost by the store
+(order-engine 2.2 rows 13 to 13c, 2.5)."""
+
+NEVER_SHOWN = "the broker never showed this order"
+MORE_THAN_ONE = "the broker shows more than one order that could be this one"
+
+
+def turned_up(broker: str) -> str:
+    return f"an order taken as not sent appeared at {broker} after all"
+
+
+def not_known_after(time: str) -> str:
+    """`time` as `clock.local_text` writes it."""
+    return f"what filled after {time} is not known"
+
+
+def entries_not_sent(count: int) -> str:
+    """K14: the caller had no answer when the service was restarted."""
+    return f"the service was restarted before this order was answered, so {count} of its entries were not sent"
+
+
+def lost_by_the_store(broker: str) -> str:
+    """K19, of a part whose further orders cannot be told from the one that was lost."""
+    return f"the store had lost an order of this part that {broker} shows, so nothing more of it is sent"

@@ -1,0 +1,64 @@
+"""References that are worked out later than at intake: for every order, or when its time has come (spec 2 §6)."""
+
+from decimal import Decimal as D
+
+import trio
+
+
+async def bought(trading, quantity, broker):
+    """Hold a position at a broker."""
+    answer = await trading.send(quantity=quantity, broker=broker)
+    await trading.until(answer, "completed")
+    return len(trading.day.messages("place"))
+
+
+async def test_every_slice_of_a_twap_takes_the_price_of_its_own_moment(trading, autojump_clock):
+    answer = await trading.send(
+        quantity=20, order_type="LIMIT", price_reference={"kind": "last", "offset_percent": 1},
+        synthetic={"type": "twap", "slices": 2, "over_minutes": 2, "hold_limits": False},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    await trading.move(5)
+    await trading.until(answer, "completed", seconds=300)
+    prices = [D(str(one["price"])) for one in trading.day.messages("place")]
+    assert prices == [one // trading.tick * trading.tick for one in (trading.at(0) * D("1.01"), trading.at(5) * D("1.01"))]
+
+
+async def test_a_held_slice_waits_at_the_price_it_was_worked_out_at(trading, autojump_clock):
+    answer = await trading.send(
+        quantity=20, order_type="LIMIT", price_reference={"kind": "last", "offset_percent": -2},
+        synthetic={"type": "twap", "slices": 2, "over_minutes": 2},
+    )  # fmt: skip
+    assert (answer.status, answer.body["outcome"]) == (202, "armed")
+    wanted = trading.at(0) * D("0.98") // trading.tick * trading.tick
+    await trading.move(-1)
+    assert trading.messages() == []
+    await trading.move(-3)
+    await trading.until_messages(1)
+    assert D(str(trading.day.messages("place")[0]["price"])) == wanted
+
+
+async def test_a_twap_that_liquidates_never_sends_more_than_is_left_of_the_position(trading, autojump_clock):
+    sent = await bought(trading, 20, "zerodha")
+    answer = await trading.send(
+        transaction_type="BUY", quantity=None, quantity_reference={"kind": "liquidate_position"},
+        synthetic={"type": "twap", "slices": 2, "over_minutes": 2},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    first = trading.day.messages("place")[sent:]
+    assert [(one["broker"], one["side"], one["quantity"]) for one in first] == [("zerodha", "SELL", 10)]
+    elsewhere = await trading.send(transaction_type="SELL", quantity=7, broker="zerodha")
+    await trading.until(elsewhere, "completed")
+    parent = await trading.until(answer, "failed", seconds=300)
+    orders = [(one["side"], one["quantity"]) for one in trading.day.messages("place")[sent:]]
+    assert orders == [("SELL", 10), ("SELL", 7), ("SELL", 3)]
+    assert parent["status_message"].endswith("so there is nothing to close")
+    await trio.sleep(1)
+
+
+async def test_a_reference_of_a_type_that_asks_for_numbers_or_has_no_price_is_refused(trading, autojump_clock):
+    refused = await trading.send(
+        order_type="LIMIT", price_reference={"kind": "last"}, transaction_type="SELL",
+        synthetic={"type": "trailing_stop", "trail_points": 1, "stop_limit_offset": 1},
+    )  # fmt: skip
+    assert (refused.status, refused.body["error"]) == (400, "a trailing_stop order takes no price_reference")

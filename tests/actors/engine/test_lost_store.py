@@ -1,0 +1,190 @@
+"""A store that came back without its last writes (order-engine 2.5, K19): what was sent meanwhile is found by the tokens it would
+have, taken up, and never sent again. Judged on the exchange's ledger."""
+
+import copy
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from onebroker.actors.engine.plan.executions import Iceberg, Ladder
+from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.store.interface import StreamAdd
+from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.http.composition import unknown_orders
+from tests.actors.engine.plan.trees import order
+from tests.actors.engine.test_plan_orders import Trading
+from tests.actors.engine.test_unknown_orders import bracket, ticket_price
+
+
+class Memory:
+    """What the store held at some moment; `put_back` makes it a store that lost what was written since."""
+
+    def __init__(self, day):
+        self._store = day.store
+        self._held = copy.deepcopy(day.store._entries)
+
+    def put_back(self):
+        logins = {key: held for key, held in self._store._entries.items() if key.startswith("broker:")}
+        self._store._entries = copy.deepcopy(self._held) | logins
+
+
+@pytest.fixture
+async def market(day, autojump_clock):
+    with trio.fail_after(86_400):
+        async with day.market():
+            yield day
+
+
+@asynccontextmanager
+async def traded(day):
+    async with day.service(quotes=True):
+        trading = Trading(day)
+        await trading.move(0)
+        yield trading
+
+
+async def only_parent(day):
+    names = [key for key in day.store._entries if key.startswith("orders:parent:")]
+    (parent_id,) = (name.removeprefix("orders:parent:") for name in names)
+    parent = await stored_parent(day.store, parent_id)
+    return {**parent, "legs": sorted(parent["legs"], key=lambda leg: (leg["part"], leg["leg_id"]))}
+
+
+async def memory_with_legs(day, number, ask):
+    """Keep what the store held last before it knew more than so many legs."""
+    kept, commit = [], day.store.commit
+
+    async def watched(*ops, **more):
+        await commit(*ops, **more)
+        if any(isinstance(op, StreamAdd) for op in ops) or (kept and len((await only_parent(day))["legs"]) <= number):
+            kept.append(Memory(day))
+
+    day.store.commit = watched
+    try:
+        answer = await ask()
+        await trio.sleep(5)
+    finally:
+        del day.store.commit
+    return answer, kept[-1]
+
+
+async def test_an_order_whose_leg_the_store_has_forgotten_is_taken_up_and_not_sent_again(market, autojump_clock):
+    """Journal, `started` and parent are there, the leg is not: without its order's token it would be rejected (K4)."""
+    async with market.service():
+        share = market.equity()
+        body = market.body(share, price=ticket_price(market, share))
+        answer, memory = await memory_with_legs(market, 0, lambda: market.place(body))
+        assert answer.status == 200
+    memory.put_back()
+    assert (await only_parent(market))["legs"] == []
+    async with market.service(log_in=False):
+        await market.until(lambda: market.status.value.running)
+        await trio.sleep(10)
+        parent = await only_parent(market)
+        assert (parent["state"], parent["legs"][0]["state"]) == ("working", "open")
+        assert parent["legs"][0]["order_id"] == answer.body["order_id"]
+        again = await market.place(body)
+        assert again.status == 409
+        assert again.body["error"].startswith("the order engine had already started this order")
+        assert (await market.cancel(answer.body["order_id"])).status == 200
+        await trio.sleep(10)
+        assert (await only_parent(market))["state"] == "cancelled"
+        assert [message["verb"] for message in market.ledger()["messages"]] == ["place", "cancel"]
+
+
+async def test_an_intent_that_is_forgotten_as_a_whole_is_known_again_when_its_caller_repeats_it(market, autojump_clock):
+    async with market.service():
+        memory = Memory(market)
+        share = market.equity()
+        body = market.body(share, price=ticket_price(market, share))
+        answer = await market.place(body)
+        await trio.sleep(5)
+    memory.put_back()
+    async with market.service(log_in=False):
+        await market.until(lambda: market.status.value.running)
+        shown = unknown_orders(market.legs.strangers)
+        assert [(one["broker"], one["order_id"]) for one in shown] == [(answer.body["broker"], answer.body["order_id"])]
+        again = await market.place(body)
+        assert again.status == 409
+        await trio.sleep(10)
+        parent = await only_parent(market)
+        assert (parent["state"], parent["legs"][0]["order_id"]) == ("working", answer.body["order_id"])
+        assert unknown_orders(market.legs.strangers) == []
+        assert len(market.messages("place")) == 1
+
+
+async def test_a_token_of_nobody_is_shown_and_its_order_is_not_touched(market, autojump_clock):
+    async with market.service():
+        memory = Memory(market)
+        share = market.equity()
+        answer = await market.place(market.body(share, price=ticket_price(market, share)))
+        await trio.sleep(5)
+    memory.put_back()
+    async with market.service(log_in=False):
+        await trio.sleep(200)
+        (shown,) = unknown_orders(market.legs.strangers)
+        assert shown == {
+            "broker": answer.body["broker"],
+            "order_id": answer.body["order_id"],
+            "token": leg_token("i-1", "entry", 0),
+            "status": "OPEN",
+        }
+        assert (await open_parents(market.store))["parents"] == []
+        assert len(market.ledger()["messages"]) == 1
+
+
+async def test_exits_whose_legs_the_store_has_forgotten_are_taken_up_and_kept_at_what_is_open(market, autojump_clock):
+    async with traded(market) as trading:
+        answer, memory = await memory_with_legs(market, 1, lambda: trading.place(bracket(trading)))
+        await trading.until_messages(3)
+    memory.put_back()
+    assert len((await only_parent(market))["legs"]) == 1
+    async with traded(market) as trading:
+        await trio.sleep(30)
+        parent = await only_parent(market)
+        assert [leg["state"] for leg in parent["legs"]] == ["complete", "pending", "open"]
+        assert len(trading.messages()) == 3
+        await trading.move(4)
+        await trading.until(answer, "completed")
+        assert [leg["filled_quantity"] for leg in (await only_parent(market))["legs"]] == [100, 0, 100]
+        assert [verb for verb, *_ in trading.messages()] == ["place", "place", "place", "cancel"]
+
+
+async def test_slices_that_the_store_has_forgotten_count(market, autojump_clock):
+    async with traded(market) as trading:
+        root = order(quantity=30, price=Fixed(trading.at(1)), execution=Iceberg(slice_quantity=10))
+        answer, memory = await memory_with_legs(market, 1, lambda: trading.place(root))
+        await trading.until(answer, "completed")
+    memory.put_back()
+    async with traded(market) as trading:
+        parent = await trading.until(answer, "completed")
+        assert sum(leg["filled_quantity"] for leg in parent["legs"]) == 30
+        assert trading.messages() == [("place", "BUY", 10, "LIMIT")] * 3
+
+
+async def test_a_part_whose_forgotten_order_may_be_any_of_many_sends_nothing_more(market, autojump_clock):
+    async with traded(market) as trading:
+        ladder = Ladder(from_price=trading.at(-2), to_price=trading.at(-4), steps=2)
+        root = order(quantity=20, price=Fixed(trading.at(-2)), execution=ladder)
+        answer, memory = await memory_with_legs(market, 0, lambda: trading.place(root))
+        await trading.until_messages(2)
+        await trio.sleep(5)
+    memory.put_back()
+    async with traded(market) as trading:
+        await trio.sleep(60)
+        parent = await trading.parent(answer)
+        assert [leg["state"] for leg in parent["legs"]] == ["open", "open"]
+        assert len(trading.messages()) == 2
+
+
+async def test_a_broker_without_a_book_does_not_keep_the_engine_from_starting(market, autojump_clock):
+    async with market.service():
+        await trio.sleep(1)
+    market.simulator.fault("upstox", FaultKind.HTTP_500, seconds=300)
+    async with market.service(log_in=False):
+        began = market.clock.monotonic()
+        await market.until(lambda: market.status.value.running)
+        assert market.clock.monotonic() - began <= 15

@@ -1,0 +1,402 @@
+"""Closing positions by plans over the whole way, judged on the exchange's ledger: what is open afterwards, and how often anything
+was sent (order-engine 1.3, 3.42 to 3.45, 6.10)."""
+
+from datetime import time
+from decimal import Decimal as D
+
+import attrs
+import pytest
+import trio
+from engine_orders import placed_elsewhere, truth
+from mortal import mortal
+
+from onebroker.actors.engine.lockout import DayLoss, Locked
+from onebroker.actors.engine.plan.parts import (
+    FromFill,
+    FromPosition,
+    TimeOfDay,
+)
+from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop
+from onebroker.actors.engine.reading import stored_parent
+from onebroker.brokers.simulator.faults import FaultKind
+from tests.actors.engine.plan.trees import oco, order, together
+
+AT = TimeOfDay(time(10, 1))
+
+
+class Closing:
+    """A day on which one share's price is held by hand, with a position of it at both brokers."""
+
+    def __init__(self, day, number=3):
+        self.day = day
+        self.share = day.equity(number)
+        self.tick = D(repr(self.share.tick_size))
+        self.start = self.snap(day.exchange.market(self.share.instrument_id).last_price)
+        self.moved(0)
+        self.since = 0
+        self.count = 0
+
+    def snap(self, price):
+        return (price / self.tick).quantize(D(1)) * self.tick
+
+    def at(self, percent):
+        return self.snap(self.start * (100 + D(str(percent))) / 100)
+
+    def moved(self, percent):
+        self.day.simulator.set_price(self.share.instrument_id, self.at(percent), 86_400)
+
+    async def quoted(self):
+        """Watch the share, so that its quote is there."""
+        self.quotes = self.day.quotes.follow([self.share.instrument_id])
+        await self.day.until(lambda: self.day.quotes.usable_tick(self.share.instrument_id) is not None)
+
+    async def holds(self, code, units, product="MIS"):
+        """Open a position (signed units) at a broker, and wait until it shows it."""
+        before = self.net(code, product)
+        side, percent = ("BUY", 2) if units > 0 else ("SELL", -2)
+        body = self.day.body(
+            self.share, product=product, quantity=abs(units), broker=code, price=self.at(percent), transaction_type=side
+        )
+        self.count += 1
+        answer = await self.day.place(body, intent_id=f"h-{self.count}")
+        assert answer.status == 200, answer.body
+        await self.day.until(lambda: self.shown(code, product) == before + units, 120)
+        self.since = len(self.day.ledger()["messages"])
+
+    def net(self, code, product="MIS"):
+        """Net units as the exchange has them."""
+        rows = self.day.ledger()["positions"].get(code, [])
+        return sum(
+            row["quantity"]
+            for row in rows
+            if (row["instrument_id"], row["product"]) == (self.share.instrument_id, product)
+        )
+
+    def shown(self, code, product="MIS"):
+        token = self.share.listings[code].broker_token
+        rows = self.day.sessions[code].view.value.positions
+        return sum(
+            row.quantity for row in rows if (row.view, row.instrument_token, row.product) == ("net", token, product)
+        )
+
+    def form(self, **more):
+        fields = {"product": "intraday", "instrument_ids": (self.share.instrument_id,), **more}
+        return FromPosition(**fields)
+
+    def close(self, path="root", **more):
+        form = self.form(**{name: more.pop(name) for name in ("ratio", "most", "cancel_resting_first") if name in more})
+        price = more.pop("price", Marketable(follow=True))
+        return order(path, "SELL", form, price, is_exit=True, known_exit=True, **more)
+
+    def on_share(self, root):
+        def swap(part):
+            changes = {"each_fill": swap(part.each_fill)} if getattr(part, "each_fill", None) is not None else {}
+            if hasattr(part, "children"):
+                changes["children"] = tuple(map(swap, part.children))
+            if hasattr(part, "instrument_id"):
+                changes["instrument_id"] = self.share.instrument_id
+            return attrs.evolve(part, **changes)
+
+        return swap(root)
+
+    async def place(self, root, *, intent_id="p-1", wait=5.0, **more):
+        body = self.day.body(self.share, product="MIS", price=self.at(0), plan=self.on_share(root), **more)
+        return await self.day.place(body, intent_id=intent_id, wait=wait)
+
+    async def until(self, answer, state, seconds=400, path=None):
+        with trio.fail_after(seconds):
+            while True:
+                parent = await stored_parent(self.day.store, answer.body["parent_id"])
+                now = parent["state"] if path is None else parent["parameters"]["parts"][path]["state"]
+                if now == state:
+                    return parent
+                await trio.sleep(0.1)
+
+    def sent(self):
+        """(verb, broker, side, quantity) of every order message since the positions were opened."""
+        return [(one["verb"], one["broker"], one["side"], one["quantity"]) for one in self.day.ledger()["messages"]][
+            self.since :
+        ]
+
+
+@pytest.fixture
+async def closing(day, autojump_clock):
+    with trio.fail_after(86_400):
+        async with day.market(), day.service(quotes=True):
+            closing = Closing(day)
+            await closing.quoted()
+            yield closing
+
+
+# --- 6.10 ----------------------------------------------------------------------------------------------------------------
+
+
+async def at_two_brokers(closing):
+    """The rows of 6.10, with alpha's resting order placed elsewhere; returns its id."""
+    await closing.holds("zerodha", 100)
+    await closing.holds("upstox", -50)
+    _, resting = await placed_elsewhere(
+        closing.day, "zerodha", number=3, product="MIS", transaction_type="SELL", quantity=100, price=closing.at(3)
+    )
+    closing.since = len(closing.day.ledger()["messages"])
+    return resting
+
+
+async def test_at_its_time_what_rests_is_cancelled_and_both_brokers_are_closed(closing, autojump_clock):
+    resting = await at_two_brokers(closing)
+    answer = await closing.place(closing.close(when=AT))
+    assert (answer.status, answer.body["outcome"]) == (202, "armed")
+    parent = await closing.until(answer, "waiting", path="root")
+    assert parent["parameters"]["parts"]["root"]["next_at"] is not None
+    assert closing.sent() == []
+    parent = await closing.until(answer, "completed")
+    assert closing.sent()[0] == ("cancel", "zerodha", "SELL", None)
+    assert sorted(closing.sent()[1:]) == [("place", "upstox", "BUY", 50), ("place", "zerodha", "SELL", 100)]
+    assert truth(closing.day, resting)["status"] == "cancelled"
+    assert (closing.net("zerodha"), closing.net("upstox")) == (0, 0)
+    assert [leg["order_type"] for leg in parent["legs"]] == ["LIMIT", "LIMIT"]
+    assert parent["parameters"]["parts"]["root"]["filled_quantity"] == 150
+
+
+async def test_a_row_whose_resting_order_cannot_be_cancelled_is_not_closed_and_the_other_is(closing, autojump_clock):
+    await at_two_brokers(closing)
+    closing.day.simulator.fault("zerodha", FaultKind.REJECT_CANCELS)
+    answer = await closing.place(closing.close(when=AT))
+    parent = await closing.until(answer, "failed", 90)
+    assert parent["status_message"] == "1 resting orders could not be cancelled, so this position was not closed"
+    assert (closing.net("zerodha"), closing.net("upstox")) == (100, 0)
+    assert ("place", "upstox", "BUY", 50) in closing.sent()
+    assert not [one for one in closing.sent() if one[:2] == ("place", "zerodha")]
+
+
+async def test_where_nothing_is_to_be_cancelled_first_the_resting_order_stays(closing, autojump_clock):
+    resting = await at_two_brokers(closing)
+    answer = await closing.place(closing.close(cancel_resting_first=False))
+    assert (answer.status, answer.body["outcome"], len(answer.body["legs"])) == (200, "accepted", 2), answer.body
+    await closing.until(answer, "completed")
+    assert truth(closing.day, resting)["status"] == "open"
+    assert (closing.net("zerodha"), closing.net("upstox")) == (0, 0)
+
+
+# --- other closes --------------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_position_nothing_is_sent_and_the_caller_is_told(closing, autojump_clock):
+    answer = await closing.place(closing.close())
+    assert answer.status == 200, answer.body
+    assert (answer.body["legs"], answer.body["status_message"]) == ([], "there was no open position to close")
+    parent = await closing.until(answer, "completed")
+    assert (parent["status_message"], closing.sent()) == ("there was no open position to close", [])
+
+
+async def test_a_position_is_turned_round_by_one_order(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    answer = await closing.place(closing.close(ratio=2))
+    assert answer.status == 200, answer.body
+    await closing.until(answer, "completed")
+    assert (closing.sent(), closing.net("zerodha")) == ([("place", "zerodha", "SELL", 80)], -40)
+
+
+async def test_on_a_locked_day_it_is_closed_and_not_turned_round(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    closing.day.engine_doors.loss.set(DayLoss(limit=D(10), locked=Locked(loss=D(12), limit=D(10))))
+    answer = await closing.place(closing.close(ratio=2))
+    parent = await closing.until(answer, "completed")
+    assert (closing.sent(), closing.net("zerodha")) == ([("place", "zerodha", "SELL", 40)], 0)
+    assert parent["status_message"].startswith("the day is down 12.00, which is past the 10.00 limit")
+    assert parent["status_message"].endswith("; the position is closed and not reversed")
+
+
+async def test_a_delivery_position_is_never_turned_round(closing, autojump_clock):
+    await closing.holds("zerodha", 40, product="CNC")
+    root = order(side="SELL", quantity=closing.form(product="delivery", ratio=2), price=Marketable(), is_exit=True)
+    parent = await closing.until(await closing.place(root), "completed")
+    assert closing.sent() == [("place", "zerodha", "SELL", 40)]
+    assert parent["status_message"] == "a delivery position cannot be reversed; the position is closed and not reversed"
+
+
+async def test_most_is_the_most_over_all_brokers(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    await closing.holds("upstox", 60)
+    await closing.until(await closing.place(closing.close(most=70)), "completed")
+    assert sorted(closing.sent()) == [("place", "upstox", "SELL", 60), ("place", "zerodha", "SELL", 10)]
+
+
+async def test_a_broker_that_cannot_be_read_is_named_and_the_others_are_closed(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    await closing.holds("upstox", 60)
+    closing.day.simulator.fault("upstox", FaultKind.HTTP_500)
+    parent = await closing.until(await closing.place(closing.close()), "failed")
+    assert parent["status_message"] == "the positions of upstox could not be read, so they were not closed"
+    assert closing.sent() == [("place", "zerodha", "SELL", 40)]
+    closing.day.simulator.faults.heal()
+    await trio.sleep(60)
+    assert (closing.net("upstox"), closing.net("zerodha")) == (60, 0)
+
+
+async def test_where_no_broker_can_be_read_the_caller_is_told_and_nothing_is_sent(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    closing.day.simulator.fault("all", FaultKind.HTTP_500)
+    answer = await closing.place(closing.close(), wait=20)
+    assert answer.status == 503
+    assert answer.body["error"].startswith("the positions of upstox could not be read, so they were not closed; ")
+    closing.day.simulator.faults.heal()
+    assert closing.sent() == []
+
+
+async def test_an_order_that_fills_while_it_is_cancelled_is_not_closed_twice(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    await placed_elsewhere(
+        closing.day, "zerodha", number=3, product="MIS", transaction_type="SELL", quantity=30, price=closing.at(1)
+    )
+    closing.since = len(closing.day.ledger()["messages"])
+    closing.day.simulator.fault("zerodha", FaultKind.REJECT_CANCELS)
+
+    async def fills():
+        await closing.day.until(lambda: any(one[0] == "cancel" for one in closing.sent()))
+        closing.moved(2)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fills)
+        answer = await closing.place(closing.close())
+    await closing.until(answer, "completed")
+    assert closing.net("zerodha") == 0
+    assert [one for one in closing.sent() if one[0] == "place"] == [("place", "zerodha", "SELL", 10)]
+
+
+async def test_a_close_waits_for_a_quote_and_then_closes_what_is_there(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    closing.quotes.follow(())
+    closing.day.simulator.faults.add("all", FaultKind.STALL_STREAM, seconds=1000, count=None)
+    await trio.sleep(310)
+    answer = await closing.place(closing.close())
+    assert (answer.status, answer.body["outcome"]) == (202, "armed")
+    await trio.sleep(60)
+    assert closing.sent() == []
+    closing.day.simulator.faults.heal()
+    closing.moved(0.5)
+    await closing.until(answer, "completed")
+    assert (closing.sent(), closing.net("zerodha")) == ([("place", "zerodha", "SELL", 40)], 0)
+
+
+# --- what waits there ------------------------------------------------------------------------------------------------------
+
+
+def bracket(closing, path="root"):
+    exits = oco(
+        f"{path}.each_fill",
+        order(
+            f"{path}.each_fill.children.0", "SELL", FromFill(),
+            NativeStop(trigger_price=closing.at(-2), limit_price=closing.at(-3)), is_exit=True, known_exit=True,
+        ),
+        order(
+            f"{path}.each_fill.children.1", "SELL", FromFill(), Fixed(closing.at(2)), hold=True, is_exit=True,
+            known_exit=True,
+        ),
+    )  # fmt: skip
+    return order(path, quantity=30, price=Fixed(closing.at(1)), broker="zerodha", each_fill=exits)
+
+
+async def test_exits_of_another_plan_end_where_their_position_is_closed(closing, autojump_clock):
+    other = await closing.place(bracket(closing), intent_id="b-1")
+    await closing.until(other, "held", path="root.each_fill.children.1")
+    await closing.until(other, "working", path="root.each_fill.children.0")
+    await closing.day.until(lambda: closing.shown("zerodha") == 30, 120)
+    closing.since = len(closing.day.ledger()["messages"])
+    await closing.until(await closing.place(closing.close()), "completed")
+    assert closing.sent() == [("cancel", "zerodha", "SELL", None), ("place", "zerodha", "SELL", 30)]
+    parent = await closing.until(other, "completed")
+    states = {path: part["state"] for path, part in parent["parameters"]["parts"].items()}
+    assert states["root.each_fill.children.0"] == states["root.each_fill.children.1"] == "cancelled"
+    closing.moved(3)
+    await trio.sleep(60)
+    assert (closing.net("zerodha"), len(closing.sent())) == (0, 2)
+
+
+async def test_exits_at_another_broker_stay(closing, autojump_clock):
+    other = await closing.place(bracket(closing), intent_id="b-1")
+    await closing.until(other, "held", path="root.each_fill.children.1")
+    await closing.holds("upstox", 20)
+    closing.day.simulator.fault("zerodha", FaultKind.HTTP_500)  # so that it is not closed there
+    await closing.until(await closing.place(closing.close()), "failed")
+    closing.day.simulator.faults.heal()
+    assert closing.sent() == [("place", "upstox", "SELL", 20)]
+    assert (await closing.until(other, "held", path="root.each_fill.children.1"))["state"] == "working"
+
+
+async def test_a_plans_own_resting_stop_is_cancelled_before_it_closes(closing, autojump_clock):
+    root = together("root", bracket(closing, "root.children.0"), closing.close("root.children.1", when=AT))
+    answer = await closing.place(root)
+    await closing.until(answer, "held", path="root.children.0.each_fill.children.1")
+    await closing.day.until(lambda: closing.shown("zerodha") == 30, 120)
+    closing.since = len(closing.day.ledger()["messages"])
+    parent = await closing.until(answer, "completed")
+    assert closing.sent() == [("cancel", "zerodha", "SELL", None), ("place", "zerodha", "SELL", 30)]
+    assert closing.net("zerodha") == 0
+    assert parent["parameters"]["parts"]["root.children.0.each_fill.children.1"]["state"] == "cancelled"
+
+
+async def test_two_closes_of_one_position_at_the_same_time_do_not_open_another(closing, autojump_clock):
+    await closing.holds("zerodha", 40)
+    answers = [await closing.place(closing.close(when=AT), intent_id=f"c-{n}") for n in range(2)]
+    for answer in answers:
+        with trio.fail_after(400):
+            while (await stored_parent(closing.day.store, answer.body["parent_id"]))["state"] in ("armed", "working"):
+                await trio.sleep(0.1)
+    await trio.sleep(30)
+    assert closing.net("zerodha") == 0
+
+
+# --- restarts ------------------------------------------------------------------------------------------------------------
+
+STEPS = (
+    "commit 1 after",
+    "send 1 before",
+    "send 1 after",
+    "send 2 before",
+    "send 2 after",
+    "send 3 before",
+    "send 3 after",
+)
+"""Of the service from the moment the close is due: the cancel, then the close at each broker."""
+
+
+@pytest.mark.parametrize("death", STEPS)
+async def test_killed_at_any_step_of_a_close_the_next_service_closes_nothing_twice(day, death, autojump_clock):
+    with trio.fail_after(86_400):
+        async with day.market():
+            with mortal(day, None) as life:
+                async with trio.open_nursery() as nursery:
+
+                    async def serve():
+                        async with day.service(quotes=True):
+                            closing = day.closing = Closing(day)
+                            await closing.quoted()
+                            await at_two_brokers(closing)
+                            day.answer = await closing.place(closing.close(when=AT))
+                            await day.until(lambda: day.clock.now().time() >= time(10, 0, 58))
+                            life.death = death
+                            life.count()
+                            await trio.sleep(60)
+
+                    nursery.start_soon(serve)
+                    with trio.move_on_after(110):
+                        await life.dead.wait()
+                    nursery.cancel_scope.cancel()
+            assert life.dead.is_set(), "a step that never comes is not a crash point"
+            async with day.service(quotes=True):
+                closing = day.closing
+                await closing.quoted()
+                with trio.fail_after(300):
+                    while (state := (await stored_parent(day.store, day.answer.body["parent_id"]))["state"]) in (
+                        "armed",
+                        "working",
+                    ):
+                        await trio.sleep(0.5)
+                await trio.sleep(30)
+                places = [one for one in closing.sent() if one[0] == "place"]
+                assert len(places) == len({*places}), "nothing is sent twice"
+                assert {*places} <= {("place", "upstox", "BUY", 50), ("place", "zerodha", "SELL", 100)}
+                # What was written as sending and never left is not sent again (K5): then the close says that it failed.
+                assert (state == "completed") == (closing.net("zerodha") == closing.net("upstox") == 0)
+                assert (state == "completed") == (len(places) == 2)

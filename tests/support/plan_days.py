@@ -1,0 +1,336 @@
+"""A day of plans that is played from a list of steps: placings, fills of any size, races, faults, outages, kills and restarts, in any
+order. Whatever a test draws is played the same way again. `play` ends with everything healed and at rest."""
+
+import contextlib
+from datetime import date, time
+from decimal import Decimal
+
+import attrs
+import trio
+from engine_orders import ticks
+from mortal import mortal
+from plan_shapes import priced
+
+from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.plan.reading.tree import read_plan
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.sessions.messages import LoginNeeded
+from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.model import SimRefusal, SimStatus
+from onebroker.config.calendars import CALENDARS, Calendar
+from onebroker.config.instruments import TRADING_EXCHANGES
+from onebroker.config.refusal import Refusal
+from onebroker.config.timetables import Hours, Timetable
+
+UNTIL_HEALED_SECONDS = 100
+"""An order of unknown outcome is settled a minute after the first book without it."""
+UNTIL_RUNNING_SECONDS = 40
+BEAT_SECONDS = 1.0
+SLOW_BEATS = 5
+QUIET_SECONDS = 12
+MOST_QUIET_SECONDS = 900
+LATE_SECONDS = 0.4
+"""How long a message is under way that a fill overtakes."""
+
+
+def closing_at(moment):
+    """Return a calendar of days that close at that time."""
+    timetable = Timetable(hours=(Hours("normal", time(0, 0), moment),), weekdays=frozenset(range(7)))
+    return Calendar({(exchange, calendar): timetable for exchange in TRADING_EXCHANGES for calendar in CALENDARS})
+
+
+@attrs.frozen
+class Known:
+    """What a plan is read against."""
+
+    day: object
+    brokers: tuple[str, ...] = ()
+    freeze_table: dict[str, int] = attrs.field(factory=dict)
+
+    @property
+    def now(self):
+        return self.day.clock.now()
+
+    @property
+    def mapping_date(self) -> date:
+        return self.day.clock.today()
+
+    def instrument(self, instrument_id):
+        return self.day.snapshot.instrument(instrument_id)
+
+
+class Script:
+    """One day's steps, each in a task of its own."""
+
+    def __init__(self, day):
+        self.day = day
+        self.parents = []
+        """(parent id, paths of its parts) in the order of their placing."""
+        self.resized = set()
+        self.changed = False
+        self.intents = 0
+        self.logged_in = False
+        self.share = self.second = None
+        self.slow = False
+        """Whether the market moves seldom: only its end is waited for."""
+
+    def begin(self):
+        """Hold the market of the two shares that are traded where it is."""
+        self.share, self.second = self.day.equity(0), self.day.equity(1)
+        self.tick = Decimal(repr(self.share.tick_size))
+        self.start = ticks(self.day, self.share, 0)
+        for share in (self.share, self.second):
+            self.day.simulator.set_price(share.instrument_id, ticks(self.day, share, 0), 86_400)
+
+    @property
+    def instruments(self):
+        return [share.instrument_id for share in (self.share, self.second) if share is not None]
+
+    def can_trade(self):
+        return self.day.status.value.running and all(map(self.day.quotes.usable_tick, self.instruments))
+
+    def at(self, percent):
+        return (self.start * (100 + Decimal(str(percent))) / 100 / self.tick).quantize(Decimal(1)) * self.tick
+
+    def span(self, percent):
+        return max(self.tick, self.at(percent) - self.start)
+
+    async def step(self, verb, first, second):
+        with contextlib.suppress(ActorNotRunning, AskTimedOut, LoginNeeded, Refusal, SimRefusal):
+            await getattr(self, verb)(first, second)
+
+    # --- what callers do --------------------------------------------------------------------------------------------
+
+    async def place(self, synthetic, _):
+        given = priced(
+            synthetic,
+            lambda percent: float(self.at(percent)),
+            lambda percent: float(self.span(percent)),
+            self.second.instrument_id,
+        )
+        defaults = Defaults(
+            instrument=self.share,
+            transaction_type="BUY",
+            product="MIS",
+            order_type="LIMIT",
+            quantity=30,
+            price=self.at(0),
+        )
+        root = read_plan(given, defaults, Known(self.day, brokers=self.day.codes), {})
+        body = self.day.body(
+            self.share, product="MIS", price=self.at(0), quantity=30, plan=root, sent=given,
+            closes_position=given.get("closes_position", False),
+        )  # fmt: skip
+        await self._send(body)
+
+    async def simple(self, side, percent):
+        await self._send(
+            self.day.body(self.share, transaction_type=side, product="MIS", price=self.at(percent), quantity=200)
+        )
+
+    async def _send(self, body):
+        self.intents += 1
+        answer = await self.day.place(body, intent_id=f"i-{self.intents}")
+        if answer.body.get("parent_id"):
+            self.parents.append(answer.body["parent_id"])
+
+    def _one(self, which, status=None):
+        """Return an order of ours that works at the exchange (in that status), newest first; None when there is none."""
+        mine = {(one["broker"], one["order_id"]) for one in self.day.messages("place")}
+        working = [
+            order for order in reversed(self.day.exchange.all_orders())
+            if not order.status.finished
+            and status in (None, order.status)
+            and (order.broker, order.order_id) in mine
+        ]  # fmt: skip
+        return working[which % len(working)] if working else None
+
+    async def cancel(self, which, _):
+        order = self._one(which)
+        if order is not None:
+            await self.day.cancel(order.order_id, broker=order.broker)
+
+    async def modify(self, which, change):
+        order = self._one(which)
+        if order is None:
+            return
+        values = {name: self.at(value) if name != "quantity" else value for name, value in change.items()}
+        if values.get("quantity", 0) > order.quantity:
+            self.resized.update(self.parents)
+        self.changed = True
+        await self.day.modify(order.order_id, broker=order.broker, **values)
+
+    async def stop(self, which, path):
+        """Cancel a parent, or the part of it that stands there."""
+        if self.parents:
+            await self.day.stop(self.parents[which % len(self.parents)], part=path)
+
+    async def modify_held(self, which, change):
+        if self.parents:
+            values = {name: self.at(value) if name != "quantity" else value for name, value in change.items()}
+            self.resized.update(self.parents)
+            self.changed = True
+            await self.day.modify_held(self.parents[which % len(self.parents)], **values)
+
+    async def flatten(self, *_):
+        await self.day.flatten()
+
+    # --- what the market and the brokers do -------------------------------------------------------------------------
+
+    async def move(self, percent, second):
+        share = self.second if second else self.share
+        price = self.at(percent) if share is self.share else ticks(self.day, share, percent)
+        with contextlib.suppress(ValueError):  # beyond the day's circuit limits
+            self.day.simulator.set_price(share.instrument_id, price, 86_400)
+        await trio.lowlevel.checkpoint()
+
+    async def fill(self, which, units):
+        """Let the market trade with one of our orders; `units` None = all of it."""
+        order = self._one(which, SimStatus.OPEN)
+        if order is not None:
+            trade(self.day, order, order.pending_quantity if units is None else min(units, order.pending_quantity))
+        await trio.lowlevel.checkpoint()
+
+    async def end_outside(self, which, _):
+        """The account's holder cancels an order at the broker."""
+        order = self._one(which)
+        if order is not None:
+            self.day.exchange.cancel(self.day.exchange.account(order.broker), order.order_id)
+        await trio.lowlevel.checkpoint()
+
+    async def overtake(self, verb, which):
+        """A message of a caller is under way while the order it is about fills, wholly or in part."""
+        order = self._one(which)
+        if order is None:
+            return
+        self.day.simulator.fault("all", FaultKind.LATENCY, seconds=LATE_SECONDS / 2, delay_seconds=LATE_SECONDS)
+        async with trio.open_nursery() as nursery:
+            match verb:
+                case "modify":
+                    nursery.start_soon(self.step, "modify", which, {"quantity": 5})
+                case "stop":
+                    nursery.start_soon(self.step, "stop", which, None)
+                case _:
+                    nursery.start_soon(self.step, "cancel", which, None)
+            await trio.sleep(LATE_SECONDS / 2)
+            now = self.day.exchange.account(order.broker).entry(order.order_id).order
+            if now.status is SimStatus.OPEN:
+                trade(self.day, now, max(1, now.pending_quantity // (1 + which % 2)))
+
+    async def fault(self, kind, seconds):
+        self.day.simulator.fault("all", FaultKind(kind), seconds=seconds)
+        await trio.lowlevel.checkpoint()
+
+    async def once(self, kind, count):
+        """A fault that strikes so often, however long it takes."""
+        self.day.simulator.fault("all", FaultKind(kind), count=count)
+        await trio.lowlevel.checkpoint()
+
+    async def outage(self, broker, seconds):
+        """Neither book nor stream of a broker tells anything; its orders work on."""
+        code = self.day.codes[broker % len(self.day.codes)]
+        for kind in (FaultKind.STALL_STREAM, FaultKind.HTTP_500):
+            self.day.simulator.fault(code, kind, seconds=seconds)
+        await trio.lowlevel.checkpoint()
+
+    async def lose_store(self, error, seconds):
+        self.day.store.fail_with(StoreError(error))
+        try:
+            await trio.sleep(seconds)
+        finally:
+            self.day.store.come_back()
+
+    async def lose_answer(self, *_):
+        self.day.store.lose_next_answer()
+        await trio.lowlevel.checkpoint()
+
+
+def trade(day, order, units):
+    """Let the market's own flow trade so many units with a resting order, at its price."""
+    exchange = day.exchange
+    trading, account = exchange._trading, exchange.account(order.broker)
+    entry, ref = account.entry(order.order_id), (order.broker, order.order_id)
+    contract = exchange.contract(order.new.instrument_id)
+    book = trading._books[contract.instrument_id]
+    with exchange._changes.transaction():
+        resting = book._by_ref[ref]
+        book._reduce(resting.side, resting, units)
+        trading._settle(account, entry, units, resting.ticks * contract.tick_size, trading._next_trade(), "market")
+
+
+async def play(day, lives):
+    """Play the steps of each life, which ends at its death or when its steps are over; then heal everything and wait until nothing
+    moves any more. Return the script."""
+    script = Script(day)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(beating_market, script)
+        for steps, death in lives:
+            await _live(script, steps, death)
+            day.store.come_back()
+        day.simulator.faults.heal()
+        script.slow = True
+        async with day.service(log_in=not script.logged_in, quotes=True):
+            await day.until(lambda: day.status.value.running, UNTIL_HEALED_SECONDS)
+            await trio.sleep(UNTIL_HEALED_SECONDS)
+            await quiet(day)
+        nursery.cancel_scope.cancel()
+    return script
+
+
+async def beating_market(script):
+    """The market's beat (`Simulator.run_market`), which slows down once nothing but the end is waited for."""
+    simulator, beats = script.day.simulator, 0
+    while True:
+        await trio.sleep(BEAT_SECONDS)
+        beats += 1
+        if not script.slow or beats % SLOW_BEATS == 0:
+            moved = simulator.exchange.step() & frozenset(script.instruments)
+            for gateway in simulator.gateways.values():
+                gateway.markets_moved(moved)
+        for gateway in simulator.gateways.values():
+            gateway.beat()
+
+
+async def _live(script, steps, death):
+    day = script.day
+    with mortal(day, death) as life:
+        async with trio.open_nursery() as outer:
+
+            async def serve():
+                async with day.service(log_in=not script.logged_in, quotes=True), trio.open_nursery() as nursery:
+                    if not script.logged_in:
+                        script.begin()
+                        script.logged_in = True
+                        await trio.sleep(1)
+                        life.count()
+                    with day.quotes.follow(script.instruments), trio.move_on_after(UNTIL_RUNNING_SECONDS):
+                        await day.until(script.can_trade, 2 * UNTIL_RUNNING_SECONDS)
+                    for step, pause in steps:
+                        nursery.start_soon(script.step, *step)
+                        await trio.sleep(pause)
+                    nursery.cancel_scope.cancel()
+                outer.cancel_scope.cancel()
+
+            outer.start_soon(serve)
+            await life.dead.wait()
+            outer.cancel_scope.cancel()
+
+
+async def quiet(day):
+    """Wait until neither orders nor fills nor records have changed for a while."""
+    with trio.move_on_after(MOST_QUIET_SECONDS):
+        while True:
+            before = _marks(day)
+            await trio.sleep(QUIET_SECONDS)
+            if _marks(day) == before:
+                return
+
+
+def _marks(day):
+    ledger = day.exchange.ledger
+    return (
+        ledger.next,
+        len(ledger.fills()),
+        sum(op.key.startswith("orders:parent") for ops in day.store.commits for op in ops if hasattr(op, "value")),
+    )

@@ -1,0 +1,66 @@
+"""An order type without a day: its body through the checks of the API, its plan in the machine over quotes and books set by hand.
+
+The instrument is `I` of the worked examples: a share in ticks of 0.05, or a future in lots.
+"""
+
+import attrs
+import pytest
+
+from onebroker.actors.engine.plan.reading.surroundings import Defaults
+from onebroker.actors.engine.presets.preset import Body
+from onebroker.actors.engine.presets.registry import PRESETS
+from onebroker.config.refusal import Refusal
+from onebroker.http.place_body import check_body, with_instrument
+from tests.actors.engine.plan.strategies import FUTURE, SHARE, World
+from tests.actors.engine.plan.world import Runner
+
+I = attrs.evolve(SHARE, instrument_id="I")  # noqa: E741  # its name in the worked examples
+LOTS = attrs.evolve(FUTURE, instrument_id="I")
+GOOD = {
+    "instrument_id": SHARE.instrument_id,
+    "transaction_type": "SELL",
+    "product": "MIS",
+    "order_type": "MARKET",
+    "quantity": 10,
+}
+
+
+def order_of(settings, *, instrument=I, world=None, **body):
+    """The order that a body with this `synthetic` object comes to; a field given as None is left out."""
+    world = world or World(known=(instrument,))
+    sent = {name: value for name, value in {**GOOD, **body, "synthetic": settings}.items() if value is not None}
+    return with_instrument(check_body(sent, {}, brokers=world.brokers), sent, instrument, world)
+
+
+def refused(settings, **more):
+    """The sentence that it is refused with, 400."""
+    with pytest.raises(Refusal) as refusal:
+        order_of(settings, **more)
+    assert refusal.value.status == 400
+    return refusal.value.sentence
+
+
+def run(settings, **more):
+    """Its plan in the machine."""
+    return Runner(order_of(settings, **more).plan)
+
+
+def market_refuses(settings, market, **more):
+    """(status, sentence) of what only the market tells at intake; None when it has nothing against the order."""
+    order = order_of(settings, **more)
+    preset = PRESETS[order.routed_from]
+    defaults = Defaults(
+        instrument=order.instrument, transaction_type=order.transaction_type, product=order.product,
+        order_type=order.order_type, quantity=order.quantity, price=order.price, trigger_price=order.trigger_price,
+    )  # fmt: skip
+    try:
+        if preset.check_market is not None:
+            preset.check_market(order.preset, Body(defaults=defaults, world=more.get("world") or World()), market)
+    except Refusal as refusal:
+        return refusal.status, refusal.sentence
+    return None
+
+
+def with_setting(settings, **changes):
+    """The settings with some of them changed; None leaves one out."""
+    return {name: value for name, value in {**settings, **changes}.items() if value is not None}

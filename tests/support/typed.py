@@ -1,0 +1,40 @@
+"""Order types without a service: a body as the API takes it into its plan or its refusal, and that plan in the machine.
+
+The instruments are those of `tests.actors.engine.plan.strategies`; in the machine they are called I (the share), F (the future),
+O (the option), N (the index)."""
+
+import msgspec
+import pytest
+
+from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.config.refusal import Refusal
+from onebroker.http.place_body import check_body, with_instrument
+from tests.actors.engine.plan.strategies import BROKERS, FUTURE, INDEX, OPTION, SHARE, World
+from tests.actors.engine.plan.world import Runner
+
+NAMES = {SHARE.instrument_id: "I", FUTURE.instrument_id: "F", OPTION.instrument_id: "O", INDEX.instrument_id: "N"}
+
+
+def accepted(synthetic, *, world=None, of=SHARE, **body):
+    """The order as the engine gets it: a BUY of 300 MIS at a LIMIT of 100 unless `body` says otherwise; None leaves a field out."""
+    fields = {
+        "instrument_id": of.instrument_id, "transaction_type": "BUY", "product": "MIS", "order_type": "LIMIT", "quantity": 300,
+        "price": 100, "synthetic": synthetic, **body,
+    }  # fmt: skip
+    sent = {name: value for name, value in fields.items() if value is not None}
+    return with_instrument(check_body(sent, {}, brokers=BROKERS), sent, of, world or World())
+
+
+def refusal(synthetic, **more):
+    """The status and the sentence a body is refused with."""
+    with pytest.raises(Refusal) as refused:
+        accepted(synthetic, **more)
+    return refused.value.status, refused.value.sentence
+
+
+def running(order, world=None, **more):
+    """The order's plan in the machine, as it comes back from the store, with short names of its instruments."""
+    written = msgspec.json.encode(encode_plan(order.plan)).decode()
+    for instrument_id, name in NAMES.items():
+        written = written.replace(instrument_id, name)
+    return Runner(decode_plan(msgspec.json.decode(written)), world, **more)
