@@ -35,11 +35,6 @@ def lots_for_targets(targets: int, lot: int) -> str:
     return f"quantity must hold at least {targets} lots of {lot} for {targets} targets"
 
 
-def one_for_each_target(targets: int) -> str:
-    """Ours: as N25."""
-    return f"target_quantities must be a list of {targets} items"
-
-
 def brings_to(fields: str, price: Decimal) -> str:
     """As 3.18 has it: a distance that leaves no price."""
     return f"{fields} bring the lowest price to {plain(price)}, which is not a price an order can carry"

@@ -38,3 +38,14 @@ def running(order, world=None, **more):
     for instrument_id, name in NAMES.items():
         written = written.replace(instrument_id, name)
     return Runner(decode_plan(msgspec.json.decode(written)), world, **more)
+
+
+def trade(kind, world=None, **more):
+    """A type of 10 units unless `quantity` says otherwise; settings and body fields together, as they do not share names here."""
+    body = {
+        name: more.pop(name)
+        for name in ("transaction_type", "order_type", "price", "quantity", "validity", "product", "of", "limit") if name in more
+    }  # fmt: skip
+    if "limit" in body:
+        body["price"] = body.pop("limit")
+    return running(accepted({"type": kind, **more}, **{"quantity": 10, **body}), world)

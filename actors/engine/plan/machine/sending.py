@@ -143,9 +143,13 @@ def moves_away(look: Look, part: OrderPart) -> bool:
 
 
 def _each_piece(sending: Sending, ends: tuple[int, ...], piece: int) -> None:
-    """Send each due piece as an order of its own."""
-    sent = sending.look.committed(sending.part)
+    """Send each due piece as an order of its own; those before it that were sent are left as they are."""
+    look, part = sending.look, sending.part
+    sent = look.committed(part)
+    known = {leg.piece for leg in look.legs(part) if _stands(leg)}
     for number in range(piece + 1):
+        if number < piece and number in known:
+            continue
         if ends[number] > sent and sending.place(ends[number] - sent, piece=number):
             sent = ends[number]
 

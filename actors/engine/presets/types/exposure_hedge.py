@@ -5,6 +5,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.executions import TopUp
+from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, Part, Weighted
 from onebroker.actors.engine.plan.prices import Marketable
 from onebroker.actors.engine.plan.reading.fields import Fields
@@ -18,7 +19,7 @@ from onebroker.actors.engine.plan.reading.rules import (
     word_of,
 )
 from onebroker.actors.engine.presets.building import order
-from onebroker.actors.engine.presets.positions import Positions, read_product
+from onebroker.actors.engine.presets.positions import read_product
 from onebroker.actors.engine.presets.preset import Body, Preset, Refs
 from onebroker.config.messages import presets_exits as texts
 

@@ -64,7 +64,7 @@ def test_a_hidden_stop_and_its_backstop_that_both_fill_are_shown():
     when = PriceAt(instrument_id="I", level=D(99), direction=Direction.BELOW)
     hidden = order("root.children.0", "SELL", 10, Marketable(), when=when, is_exit=True)
     back = order("root.children.1", "SELL", 10, NativeStop(trigger_price=D(97), limit_price=D(96)), is_exit=True)
-    run = begun(oco("root", hidden, back, rule=Rule.TRIGGER))
+    run = begun(oco("root", hidden, back, rule=Rule.TRIGGER)).at(1)
     run.quote(98, D("97.95"), D("98.05"))
     run.book("A1", "cancelled")
     run.book("A2", "complete")

@@ -74,6 +74,8 @@ async def test_a_close_on_trigger_closes_what_is_there_when_the_market_goes_agai
     await holding(trading, side)
     answer = await trading.send(quantity=None, synthetic=settings)
     direction = "below" if side == "BUY" else "above"
+    dry = await trading.send(quantity=None, synthetic=settings, dry_run=True)
+    assert (dry.status, dry.body["requests"], dry.body["trigger_direction"]) == (200, [], direction)
     assert (answer.status, answer.body["trigger_direction"]) == (202, direction)
     await holding_grows(trading, side)
     await trading.move(moved)
