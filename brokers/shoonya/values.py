@@ -163,9 +163,13 @@ def row_factor(
 ) -> Decimal | None:
     """Return `factor`, but None where one of these quantities is then no whole number: the row is shown as it is."""
     units = factor(row, exchange, token, listings)
-    if units is None or any((whole(row.get(name)) * units) % 1 for name in quantities):
+    if units is None or any(not _is_whole(whole(row.get(name)) * units) for name in quantities):
         return None
     return units
+
+
+def _is_whole(amount: Decimal) -> bool:
+    return amount == amount.to_integral_value()  # however large: `%` gives up past the context's digits
 
 
 def contract_units(units: Decimal | None) -> int | None:

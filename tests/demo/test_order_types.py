@@ -34,7 +34,7 @@ def order(demo, number, name):
     """The example of a type on a share of its own, whose price is held, as a body of place; with the example."""
     share, other = demo.share(2 * (number % 8)), demo.share(2 * (number % 8) + 1)
     for one in (share, other):
-        demo.move(one["instrument_id"], one["last_price"], 600)
+        quoted(demo, one)
     example = examples(lambda percent: demo.at_price(share, percent), other["instrument_id"], near)[name]
     traded = share if example.instrument == "share" else option(demo)
     body = {
@@ -43,6 +43,17 @@ def order(demo, number, name):
     }  # fmt: skip
     body = {field: value for field, value in body.items() if value is not None}
     return {**body, "synthetic": {"type": name, **example.settings}}, example
+
+
+def quoted(demo, share):
+    """Hold a share's price, and wait until the service quotes it."""
+    demo.move(share["instrument_id"], share["last_price"], 600)
+
+    def shown():
+        answer = demo.ask("GET", "/api/instruments/ltp", instrument_id=share["instrument_id"])
+        return answer.status == 200 and answer.json["last_price"] == share["last_price"]
+
+    demo.until(shown, f"{share['symbol']} to be quoted at {share['last_price']}")
 
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(PRESETS)))

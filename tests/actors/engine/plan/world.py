@@ -6,7 +6,13 @@ from decimal import Decimal as D
 import attrs
 
 from onebroker.actors.engine.plan.machine.advance import advance
-from onebroker.actors.engine.plan.machine.changes import cancel_part, check_leg_cancel, check_leg_change, leg_changed, modify_part
+from onebroker.actors.engine.plan.machine.changes import (
+    cancel_part,
+    check_leg_cancel,
+    check_leg_change,
+    leg_changed,
+    modify_part,
+)
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import JointFigure, Level, Seen, Session, Terms
