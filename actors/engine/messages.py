@@ -65,7 +65,7 @@ class PlaceBody:
     routed_from: str | None = None
     """The type that was asked for, when the plan is made from its preset."""
     settings: Mapping[str, Any] = attrs.field(factory=dict)
-    """The `synthetic` object of such a type as it was sent, without nulls."""
+    """The `synthetic` object of such a type, or of a plan, as it was sent, without nulls."""
     preset: Any = None
     """Its settings as they were read, for what only the market tells (`Preset.check_market`)."""
     parameters: Mapping[str, Any] = attrs.field(factory=dict)

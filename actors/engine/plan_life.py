@@ -7,7 +7,7 @@ What callers ask of a plan stands in `plan_parent`.
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 import trio
@@ -23,7 +23,7 @@ from onebroker.actors.engine.messages import (
 )
 from onebroker.actors.engine.parent import ParentActor
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
-from onebroker.actors.engine.plan.machine.advance import advance
+from onebroker.actors.engine.plan.machine.advance import advance, is_calm
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_row
@@ -53,6 +53,8 @@ ROOM_SECONDS = 5.0
 what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
 LOOK_SECONDS = 2.0
 """A look takes far less; a caller waits no longer for one."""
+PRICE_SECONDS = 0.5
+"""An order that waited for room for longer is priced anew before it leaves."""
 KEEP_SECONDS = 1.0
 """How often what a rule remembers of the market is kept (order-engine row 6)."""
 
@@ -125,8 +127,17 @@ class PlanLife(ParentActor):
                     await self._news.wait()
 
     async def _hear_quotes(self, follower: Follower) -> None:
-        async for _ in follower:
-            self._news.set()
+        async for changed in follower:
+            if self._matters(changed):
+                self._news.set()
+
+    def _matters(self, changed: Iterable[str]) -> bool:
+        """Whether a look may come to something else than the last one did, with the quotes that have changed."""
+        if self._looked is None:
+            return True
+        market = PlanMarket(self._doors, ())
+        quotes = ((one, market.seen(one)) for one in changed)
+        return any(quote is not None and not is_calm(self._looked.calm, one, quote) for one, quote in quotes)
 
     def _retry_in(self) -> float:
         """Seconds until the first leg that was left alone may be tried again, or the parts are to be kept."""
@@ -245,15 +256,22 @@ class PlanLife(ParentActor):
             self._news.set()
             self._traffic.tell()
 
-    def _is_wanted(self, new: NewLeg) -> bool:
-        """Whether an order that is under way is still wanted as large as it is: what its siblings filled since, or an end of its
-        part, would make it too much."""
+    def _is_wanted(self, new: NewLeg, waited_seconds: float) -> bool:
+        """Whether an order that is under way is still wanted as it is: what its siblings filled since, or an end of its part, would
+        make it too much; and after a while the market may have left its price behind."""
         if new.instance == CLOSING:
             return True
-        looked = advance(self._root, self._inputs())
+        inputs = self._inputs()
+        looked = advance(self._root, inputs)
         now = looked.parts[new.part]
-        over = now.ending is not None or now.own is not None or now.state.final
-        return not over and new.part not in looked.excess
+        if now.ending is not None or now.own is not None or now.state.final or new.part in looked.excess:
+            return False
+        if waited_seconds < PRICE_SECONDS:
+            return True
+        others = tuple(order for order in inputs.placing if order is not new)
+        again = advance(self._root, attrs.evolve(inputs, placing=others)).actions
+        prices = {(one.price, one.trigger) for one in again if isinstance(one, NewLeg) and _same_place(one, new)}
+        return not prices or (new.price, new.trigger) in prices
 
     async def _try_again_soon(self, new: NewLeg) -> None:
         """An exit is not given up for the moment's sake: the next look prices it anew."""
@@ -384,6 +402,10 @@ class PlanLife(ParentActor):
         if over > self._record.over_filled_quantity:
             sentence = life_texts.over_filled(over)
             self._recorder.change(attrs.evolve(self._record, over_filled_quantity=over, status_message=sentence))
+
+
+def _same_place(one: NewLeg, other: NewLeg) -> bool:
+    return (one.part, one.piece, one.instance) == (other.part, other.piece, other.instance)
 
 
 def _louder(now: Mapping[str, PartRecord], before: Mapping[str, PartRecord]) -> bool:

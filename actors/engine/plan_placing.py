@@ -75,9 +75,10 @@ class Placing:
         traffic: Traffic,
         leg_changed: Callable[[LegRecord], None],
         is_sent: Callable[[str], None],
-        is_wanted: Callable[[NewLeg], bool],
+        is_wanted: Callable[[NewLeg, float], bool],
     ) -> None:
-        """`is_wanted` says of an order that is under way whether the plan, as it stands now, still wants it as large as it is."""
+        """`is_wanted` says of an order that has been under way for so many seconds whether the plan, as it stands now, still wants it
+        as large as it is and at its price."""
         self._recorder = recorder
         self._doors = doors
         self._clock = doors.clock
@@ -95,11 +96,12 @@ class Placing:
 
         The order stands in `under_way` until its leg is in the record or it was refused.
         """
+        began = self._clock.monotonic()
         try:
             planned = await self._plan(new, deadline)
             if isinstance(planned, NotPlaced):
                 return planned
-            refused = await self._write_ahead(new, planned)
+            refused = await self._write_ahead(new, planned, began)
             if refused is not None:
                 return refused
         finally:
@@ -160,7 +162,7 @@ class Placing:
     async def _return_room(self, planned: Planned) -> None:
         await self._doors.sessions[planned.leg.broker].address.tell(ReturnRoom(permit=planned.permit))
 
-    async def _write_ahead(self, new: NewLeg, planned: Planned) -> NotPlaced | Dropped | None:
+    async def _write_ahead(self, new: NewLeg, planned: Planned, began: float) -> NotPlaced | Dropped | None:
         """Write the leg as `sending` with the rate counts; without that nothing is sent."""
         now = self._clock.epoch()
         leg = attrs.evolve(
@@ -175,17 +177,20 @@ class Placing:
         def sending(record: ParentRecord) -> ParentRecord:
             return attrs.evolve(record.with_leg(leg), state=ParentState.WORKING, updated_at=now)
 
+        def wanted() -> bool:
+            return self._is_wanted(new, self._clock.monotonic() - began)
+
         try:
             await self._recorder.write_ahead(
                 sending,
                 Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
                 Set(keys.rate(leg.broker), planned.permit.counts),
                 # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
-                only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and self._is_wanted(new),
+                only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and wanted(),
             )
         except (StoreError, Ended) as error:
             await self._return_room(planned)
-            if isinstance(error, Ended) and self._recorder.record.state in SENDS and not self._is_wanted(new):
+            if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
                 return Dropped()
             answer = EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))})
             taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)

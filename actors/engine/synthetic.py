@@ -98,7 +98,13 @@ def completed(order: PlaceBody, world: World) -> PlaceBody:
         return order
     if order.holders:
         return _at_each_holder(order, world)
-    return order if order.routed_from is None else with_type(order.routed_from, order.settings, order, world)
+    name = order.routed_from or _own_class(order)
+    return order if name == SIMPLE else with_type(name, order.settings, order, world)
+
+
+def _own_class(order: PlaceBody) -> str:
+    """Return which of the two types with classes of their own it is; `simple` keeps no settings."""
+    return PLAN if order.settings else SIMPLE
 
 
 def _at_each_holder(order: PlaceBody, world: World) -> PlaceBody:
@@ -109,8 +115,12 @@ def _at_each_holder(order: PlaceBody, world: World) -> PlaceBody:
         share = attrs.evolve(order, broker=broker, quantity=quantity, holders=())
         body = Body(defaults=defaults_of(share), world=world)
         path = f"root.children.{number}"
-        part = one_order(body, path, body_price(body)) if preset is None else preset.tree(order.preset, body, path)
-        children.append(part)
+        if preset is not None:
+            children.append(preset.tree(order.preset, body, path))
+        elif _own_class(order) == PLAN:
+            children.append(read_plan(order.settings, body.defaults, world, EXPANSIONS, path))
+        else:
+            children.append(one_order(body, path, body_price(body)))
     root = TogetherPart(path="root", children=tuple(children))
     whole = Body(defaults=defaults_of(order), world=world)
     holds = order.parameters.get("hold_limits") is True
@@ -189,14 +199,15 @@ def _simple(settings: Mapping[str, Any], order: PlaceBody) -> PlaceBody:
 
 def _plan(settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceBody:
     """The grammar itself (order-engine 3.36)."""
-    if order.references is not None:
-        reference = "price_reference" if order.references.price is not None else "quantity_reference"
-        raise Refusal(400, plan_texts.takes_no_reference(PLAN, reference))
+    _check_common(settings)
     _only_for_simple(order, discloses=False)
     closes = _closes_position(settings)
-    root = read_plan(settings, defaults_of(order, closes=closes), world, presets=EXPANSIONS)
     shown = {"closes_position": closes, "hold_limits": settings.get("hold_limits") is True}
-    return attrs.evolve(order, plan=root, closes_position=closes, parameters=shown)
+    order = attrs.evolve(order, settings=settings, closes_position=closes, parameters=shown)
+    if order.references is not None:
+        return order  # its parts are read with the numbers that come of them
+    root = read_plan(settings, defaults_of(order), world, presets=EXPANSIONS)
+    return attrs.evolve(order, plan=marked(root, closes_position=closes, known_exit=order.position_close))
 
 
 # --- presets ---------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def examples(at: Percent, other: str, near: Callable[[int], str]) -> dict[str, E
         "cross_instrument": Example(
             settings={"watch_instrument_id": other, "trigger_price": 0.05, "trigger_direction": "below", "limit_price": at(-1)}, status=202
         ),
-        "daily_stop": Example(settings={**stop, "arm_at": "00:01"}, body=sell, status=202),
+        "daily_stop": Example(settings=stop, body=sell, status=202),
         "discretionary": Example(settings={"discretion_points": step}, body=limit(-3), status=200),
         "exposure_hedge": Example(settings={"exposure_instruments": [{"instrument_id": other}], "band": 10_000_000}, body={"quantity": None}, status=202),
         "freeze_slicer": Example(settings={"hold_limits": False}, body=limit(-3), status=200),

@@ -78,6 +78,28 @@ class Seen:
         return None if not before else (self.last_price - before) / before * 100
 
 
+@attrs.frozen(kw_only=True)
+class Calm:
+    """While a field of a quote stays within these bounds a look comes to what it came to: nobody has to look."""
+
+    field: QuoteField = QuoteField.LAST_PRICE
+    least: Decimal | None = None
+    most: Decimal | None = None
+    above: Decimal | None = None
+    below: Decimal | None = None
+
+    def holds(self, quote: Seen) -> bool:
+        """Whether the quote is within them; a field that it does not carry is not."""
+        value = quote.value(self.field)
+        return (
+            value is not None
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+
 def seen(tick: Tick) -> Seen:
     """Return a tick as the rules see it."""
     return Seen(

@@ -1,11 +1,15 @@
 """A plan's order that waited for room in its broker's budget is still what is wanted when it leaves (order-engine 1.7, row 42)."""
 
+from decimal import Decimal
+from functools import partial
+
 import trio
 
 from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.sessions.orders import OrderDesk
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.support.plan_days import Script, trade
+from tests.support.trading import Trading
 
 PLAN = {"type": "plan", "root": {
     "transaction_type": "BUY", "quantity": 30, "price": {"kind": "fixed", "price": {"at": 1}},
@@ -74,3 +78,27 @@ async def test_what_fills_too_much_while_a_stopped_plan_s_cancels_are_refused_is
         parent = await stored_parent(day.store, parent_id)
         assert (parent["state"], parent["over_filled_quantity"]) == ("cancelled", 30)
         assert parent["status_message"] == "exits filled 30 more than the entry"
+
+
+ENTRY = {"type": "plan", "root": {"transaction_type": "BUY", "quantity": 30, "price": {"kind": "marketable"}}}
+
+
+async def test_an_order_that_waited_for_room_leaves_at_the_price_of_the_moment(day, monkeypatch, autojump_clock):
+    take_room, asked = OrderDesk.take_room, []
+
+    async def late(desk, message):
+        asked.append(message)
+        if len(asked) == 1:
+            await trio.sleep(2)
+        await take_room(desk, message)
+
+    monkeypatch.setattr(OrderDesk, "take_room", late)
+    async with day.market(), day.service(quotes=True):
+        trading = Trading(day)
+        await trading.move(0)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(trading.send, synthetic=ENTRY, order_type="MARKET"))
+            await day.until(lambda: len(asked) == 1)
+            await trading.move(2)
+        (placed,) = day.messages("place")
+        assert Decimal(str(placed["price"])) > trading.at(2), "the touch of then, not of two seconds before"

@@ -4,7 +4,7 @@ The same inputs give the same answer, however often: what was handed out and has
 legs with an unanswered message are `busy`, so nothing is asked for twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import attrs
@@ -14,6 +14,7 @@ from onebroker.actors.engine.plan.machine.excess import over_filled
 from onebroker.actors.engine.plan.machine.groups import work
 from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
+from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part
 from onebroker.actors.engine.plan.state import PartRecord, PartState
 from onebroker.config.messages import plan_life as texts
@@ -35,6 +36,8 @@ class Outcome:
     """Epoch seconds at which to look again, whatever happens before; infinite = never."""
     watched: frozenset[str]
     """Instruments whose quotes matter now."""
+    calm: Mapping[str, Sequence[Calm] | None]
+    """Of these: instrument -> bounds within which a quote changes nothing; None = any change may matter; absent = none does."""
     held_back: Mapping[str, tuple[Decimal, ...]]
     """Part path -> the limits of the orders that it holds back, in the order in which they would be sent."""
     reasons: Mapping[str, Refused]
@@ -53,6 +56,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.actions.clear()
         look.held_back.clear()
         look.excess.clear()
+        look.calm.clear()
         look.wake_at = float("inf")
         work(look, root, Context())
         if look.parts == before:
@@ -68,6 +72,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         state=look.record(root).state,
         wake_at=look.wake_at,
         watched=frozenset(look.watched),
+        calm=look.calm,
         held_back={path: tuple(limits) for path, limits in look.held_back.items()},
         reasons=look.reasons,
         excess=look.excess,
@@ -82,3 +87,9 @@ def _urgency(action: Action) -> int:
         case ChangeLeg():
             return 1
     return 2
+
+
+def is_calm(calm: Mapping[str, Sequence[Calm] | None], instrument_id: str, quote: Seen) -> bool:
+    """Whether a look would come to the same with this quote as it came to with the last one."""
+    bounds = calm.get(instrument_id, ())
+    return bounds is not None and all(one.holds(quote) for one in bounds)

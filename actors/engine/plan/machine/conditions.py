@@ -7,7 +7,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.market import AccountFigures
+from onebroker.actors.engine.plan.market import AccountFigures, Calm
 from onebroker.actors.engine.plan.parts import (
     AccountAt,
     AccountField,
@@ -73,12 +73,24 @@ def past(value: Decimal, level: Decimal, direction: Direction) -> bool:
 
 
 def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
-    quote = look.seen(condition.instrument_id)
+    quote = look.glimpsed(condition.instrument_id)
     value = None if quote is None else quote.value(condition.field)
     if value is None:
+        look.seen(condition.instrument_id)
         look.cannot(part, 503, texts.NO_QUOTE_FOR_CONDITION)
         return False
-    return past(value, condition.level, _directed(look, part, condition, place, value))
+    direction = _directed(look, part, condition, place, value)
+    is_past = past(value, condition.level, direction)
+    look.stays(condition.instrument_id, _staying(condition, direction, is_past=is_past))
+    return is_past
+
+
+def _staying(condition: PriceAt, direction: Direction, *, is_past: bool) -> Calm:
+    """Return the bounds within which the level stays reached, or not reached."""
+    level, field = condition.level, condition.field
+    if (direction is Direction.ABOVE) is is_past:
+        return Calm(field=field, least=level) if is_past else Calm(field=field, above=level)
+    return Calm(field=field, most=level) if is_past else Calm(field=field, below=level)
 
 
 def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg, Reason
-from onebroker.actors.engine.plan.market import Market, Seen, Session, Terms
+from onebroker.actors.engine.plan.market import Calm, Market, Seen, Session, Terms
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
 from onebroker.config.vocabulary import Side
@@ -77,6 +77,8 @@ class Look:
         self.reasons: dict[str, Refused] = {}
         self.wake_at = float("inf")
         self.watched: set[str] = set()
+        self.calm: dict[str, list[Calm] | None] = {}
+        """Instrument -> what its quote may do without anything following from it; None = nothing."""
 
     # --- records ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +146,23 @@ class Look:
     def seen(self, instrument_id: str) -> Seen | None:
         """The usable quote; whoever asks wants to be told when it changes."""
         self.watched.add(instrument_id)
+        self.calm[instrument_id] = None
         return self.market.seen(instrument_id)
+
+    def glimpsed(self, instrument_id: str) -> Seen | None:
+        """The usable quote, of which whoever asks says by `stays` which changes matter; without one, any does."""
+        quote = self.market.seen(instrument_id)
+        if quote is None:
+            return self.seen(instrument_id)
+        self.watched.add(instrument_id)
+        self.calm.setdefault(instrument_id, [])
+        return quote
+
+    def stays(self, instrument_id: str, *calms: Calm) -> None:
+        """Note that a quote within these bounds changes nothing for the one who asks."""
+        noted = self.calm[instrument_id]
+        if noted is not None:
+            noted.extend(calms)
 
     def terms(self, part: OrderPart) -> Terms:
         return self.market.terms(part.instrument_id)

@@ -9,7 +9,8 @@ from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.wanted import Asked, Wanted, price_of, wanted
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Units
+from onebroker.actors.engine.plan.market import Calm
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.prices import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
@@ -63,10 +64,17 @@ class Sending:
             or not isinstance(price_of(self.look, self.part), RESTING)
         ):
             return False
-        quote = self.look.seen(self.part.instrument_id)
+        quote = self.look.glimpsed(self.part.instrument_id)
         assert want.price is not None
         early = self.part.release_ticks * (self.look.terms(self.part).tick or Decimal(0))
-        return quote is None or not on_touch(quote, self.side, want.price + self.side.sign * early)
+        limit = want.price + self.side.sign * early
+        if quote is None or on_touch(quote, self.side, limit):
+            return quote is None
+        above, below = (limit, None) if self.side is Side.BUY else (None, limit)
+        touch = QuoteField.OFFER if self.side is Side.BUY else QuoteField.BID
+        calms = (Calm(field=field, above=above, below=below) for field in (QuoteField.LAST_PRICE, touch))
+        self.look.stays(self.part.instrument_id, *calms)
+        return True
 
     def _begin(self) -> None:
         if self.look.record(self.part).started_at is None:

@@ -9,7 +9,7 @@ from onebroker.actors.engine.plan.machine.crossing import uncrossed
 from onebroker.actors.engine.plan.machine.inventory import opposite_levels, skew
 from onebroker.actors.engine.plan.machine.legs import Leg
 from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
-from onebroker.actors.engine.plan.market import Level, Seen
+from onebroker.actors.engine.plan.market import Calm, Level, Seen
 from onebroker.actors.engine.plan.parts import OrderPart, Part, own_orders_of
 from onebroker.actors.engine.plan.prices import (
     Cap,
@@ -32,7 +32,7 @@ from onebroker.actors.engine.plan.prices import (
 from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
 from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, pegged, visible
 from onebroker.actors.engine.plan.pricing.working import chased, followed, from_fill, modelled
-from onebroker.actors.engine.plan.state import Instance, PartRecord
+from onebroker.actors.engine.plan.state import Instance, Memory, PartRecord
 from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
@@ -84,9 +84,13 @@ def observe(look: Look, part: OrderPart) -> None:
     price, side = price_of(look, part), side_of(part)
     if not isinstance(price, Trail | Stages):
         return
-    quote = look.seen(part.instrument_id)
+    moving_bars = isinstance(price, Trail) and price.atr is not None
+    quote = look.seen(part.instrument_id) if moving_bars else look.glimpsed(part.instrument_id)
     last = None if quote is None else quote.last_price
     memory = look.record(part).memory
+    if last is not None:
+        now_active = watch(memory, last, side, price.activate_at if isinstance(price, Trail) else None)
+        look.stays(part.instrument_id, _unmoved(price, now_active, side))
     if isinstance(price, Stages):
         look.remember(part, watch(memory, last, side, None))
         return
@@ -97,6 +101,14 @@ def observe(look: Look, part: OrderPart) -> None:
         bar = look.record(part).memory.bars.open_bar
         if bar is not None:
             look.wake(bar.began + max(float(price.atr.bar_minutes) * 60, LEAST_BAR_SECONDS))
+
+
+def _unmoved(price: Trail | Stages, memory: Memory, side: Side) -> Calm:
+    """Return the bounds within which the last price neither activates a stop nor moves its watermark."""
+    if not memory.active:
+        assert isinstance(price, Trail)
+        return Calm(below=price.activate_at) if side is Side.SELL else Calm(above=price.activate_at)
+    return Calm(most=memory.watermark) if side is Side.SELL else Calm(least=memory.watermark)
 
 
 def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wanted | None:
@@ -339,7 +351,8 @@ def gives_up_after(look: Look, price: Price) -> float | None:
 
 def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
     """Return the marketable order that a stop-limit becomes once the market has been past its limit for so long."""
-    seconds, quote, side = gives_up_after(look, price_of(look, part)), look.seen(part.instrument_id), side_of(part)
+    seconds, side = gives_up_after(look, price_of(look, part)), side_of(part)
+    quote = None if seconds is None else look.seen(part.instrument_id)
     if seconds is None or quote is None or leg.price is None:
         return None
     memory = look.record(part).memory

@@ -34,10 +34,16 @@ MOST_CHILDREN = 20
 _FEWEST = {"together": 1, "one_cancels_others": 2}
 
 
-def read_plan(synthetic: Mapping[str, object], defaults: Defaults, world: World, presets: Mapping[str, Preset]) -> Part:
+def read_plan(
+    synthetic: Mapping[str, object],
+    defaults: Defaults,
+    world: World,
+    presets: Mapping[str, Preset],
+    path: str = "root",
+) -> Part:
     """Read the `synthetic` object of a plan into its checked tree.
 
-    `presets` are the types that a `preset` part may name. Raises Refusal: 400 with the sentences of order-engine 1.10, and
+    `presets` are the types that a `preset` part may name; the tree's root stands at `path`. Raises Refusal: 400 with the sentences of order-engine 1.10, and
     404 for an instrument that is not mapped today.
     """
     settings = Fields.of(synthetic, path="", owner="plan order")
@@ -50,7 +56,7 @@ def read_plan(synthetic: Mapping[str, object], defaults: Defaults, world: World,
         raise settings.refusal(texts.ROOT_REQUIRED)
     closes = defaults.closes_position or settings.given.get("closes_position") is True
     around = Surroundings(defaults=defaults, world=world, presets=presets, hold_limits=hold_limits)
-    root = read_part(settings.given["root"], "root", around)
+    root = read_part(settings.given["root"], path, around)
     check_tree(root, defaults, world)
     return marked(root, closes_position=closes)
 

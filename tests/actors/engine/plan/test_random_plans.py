@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Participation, TopUp, Twap
+from onebroker.actors.engine.plan.machine.advance import is_calm
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -136,14 +137,23 @@ EVENTS = st.lists(
 )
 
 
+def quoted(run, of, middle, **more):
+    """Quote an instrument. Where the last look said that this changes nothing, nothing may come of it."""
+    before, calm = run.parts, {} if run.outcome is None else dict(run.outcome.calm)
+    said, first = len(run.log), run.outcome is None
+    run.quote(middle, middle - D("0.05"), middle + D("0.05"), of=of, **more)
+    if not first and is_calm(calm, of, run.world.quotes[of]):
+        assert (run.parts, len(run.log)) == (before, said), "a quote that nobody had to look at has changed something"
+
+
 def happen(run, event, number):
     resting = run.resting
     leg = resting[number % len(resting)] if resting else None
     match event:
         case "quote":
             middle = 95 + D(number % 200) / 20
-            run.quote(middle, middle - D("0.05"), middle + D("0.05"), volume=number)
-            run.quote(middle, middle - D("0.05"), middle + D("0.05"), of="F")
+            for of, more in (("I", {"volume": number}), ("F", {})):
+                quoted(run, of, middle, **more)
         case "time":
             run.at(run.world.now - run.started + 1 + number % 100)
         case "fill" if leg is not None and leg.unfilled > 1:
@@ -232,3 +242,18 @@ def test_a_look_changes_nothing_that_it_has_been_given():
     before = attrs.evolve(run.parts["root"])
     run.look()
     assert run.parts["root"] == before
+
+
+@given(plan=plans(), walk_of=st.lists(st.integers(-8, 8), min_size=20, max_size=60), fills=st.integers(2, 12))
+@settings(max_examples=60, deadline=None)
+def test_a_quote_that_the_last_look_called_calm_changes_nothing(plan, walk_of, fills):
+    run, middle = Runner(plan), D(100)
+    run.world.fill_prices = FillPrices(run)
+    run.look()
+    for number, step in enumerate(walk_of):
+        middle = max(D(90), middle + D(step) / 20)
+        quoted(run, "I", middle, volume=number)
+        quoted(run, "F", middle)
+        run.at(run.world.now - run.started + 1)
+        if number % fills == 0 and run.resting:
+            happen(run, "fill", number)

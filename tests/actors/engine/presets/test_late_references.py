@@ -62,3 +62,42 @@ async def test_a_reference_of_a_type_that_asks_for_numbers_or_has_no_price_is_re
         synthetic={"type": "trailing_stop", "trail_points": 1, "stop_limit_offset": 1},
     )  # fmt: skip
     assert (refused.status, refused.body["error"]) == (400, "a trailing_stop order takes no price_reference")
+
+
+async def test_a_plan_s_parts_are_read_with_the_price_that_a_reference_came_to(trading, autojump_clock):
+    exits = {"part": "order", "transaction_type": "SELL", "price": {"kind": "from_parent_fill", "order": "limit", "percent": 3}}
+    answer = await trading.send(
+        order_type="LIMIT", price_reference={"kind": "marketable", "offset_ticks": 2},
+        synthetic={"type": "plan", "root": {"each_fill": exits}},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    await trading.until_messages(2)
+    entry, target = trading.day.messages("place")
+    assert entry["price"] is not None
+    assert (target["side"], target["quantity"]) == ("SELL", 10)
+    parent = await trading.parent(answer)
+    assert parent["body"]["price"] == float(entry["price"])
+    assert "price_reference" not in parent["body"]
+
+
+async def test_a_plan_that_a_reference_sizes_is_worked_at_each_holder(trading, autojump_clock):
+    await bought(trading, 10, "zerodha")
+    sent = await bought(trading, 4, "upstox")
+    answer = await trading.send(
+        quantity=None, quantity_reference={"kind": "liquidate_position"},
+        synthetic={"type": "plan", "root": {"price": {"kind": "marketable", "follow": True}}},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    assert [leg["path"] for leg in answer.body["legs"]] == ["root.children.0", "root.children.1"]
+    orders = [(one["broker"], one["side"], one["quantity"]) for one in trading.day.messages("place")[sent:]]
+    assert sorted(orders) == [("upstox", "SELL", 4), ("zerodha", "SELL", 10)]
+    await trading.until(answer, "completed")
+
+
+async def test_a_plan_whose_parts_do_not_fit_the_resolved_numbers_is_refused_and_nothing_is_sent(trading, autojump_clock):
+    answer = await trading.send(
+        order_type="LIMIT", price_reference={"kind": "last"}, synthetic={"type": "plan", "root": {"price": {"kind": "guess"}}}
+    )
+    assert answer.status == 400
+    assert answer.body["error"].startswith("root: price kind must be one of fixed, ")
+    assert trading.messages() == []
