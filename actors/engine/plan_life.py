@@ -88,6 +88,8 @@ class PlanLife(ParentActor):
         self._first = trio.Event()
         """Set when the plan has been looked at for the first time."""
         self._looks = 0
+        self._dropped = 0
+        """Orders that were dropped before they left, and that the next look has still to say something about."""
 
     # --- the life of it ---------------------------------------------------------------------------------------------
 
@@ -251,10 +253,21 @@ class PlanLife(ParentActor):
                 self._refuse_part(new, done.answer)
             elif isinstance(done, Placed):
                 self._results[done.leg_id] = done.sent
+            else:
+                await self._handed_out_anew()
         finally:
             self._under_way -= 1
             self._news.set()
             self._traffic.tell()
+
+    async def _handed_out_anew(self) -> None:
+        """Stand for a dropped order until the next look has said what goes in its place, so that its caller is not told that
+        nothing was sent."""
+        self._dropped += 1
+        try:
+            await self._looked_again()
+        finally:
+            self._dropped -= 1
 
     def _is_wanted(self, new: NewLeg, waited_seconds: float) -> bool:
         """Whether an order that is under way is still wanted as it is: what its siblings filled since, or an end of its part, would

@@ -227,7 +227,7 @@ class PlanParentActor(PlanHoldings):
 
     def _started(self) -> bool:
         """Whether nothing of what the start sent is without a result."""
-        under_way = bool(self._placing.under_way) or self._closes_soon()
+        under_way = bool(self._placing.under_way) or self._dropped > 0 or self._closes_soon()
         return not under_way and not any(
             leg.state.unsettled and self._traffic.busy(leg.leg_id) for leg in self._record.legs
         )

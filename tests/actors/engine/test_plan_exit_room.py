@@ -1,7 +1,6 @@
 """A plan's order that waited for room in its broker's budget is still what is wanted when it leaves (order-engine 1.7, row 42)."""
 
 from decimal import Decimal
-from functools import partial
 
 import trio
 
@@ -96,9 +95,15 @@ async def test_an_order_that_waited_for_room_leaves_at_the_price_of_the_moment(d
     async with day.market(), day.service(quotes=True):
         trading = Trading(day)
         await trading.move(0)
+        answers = []
+
+        async def send():
+            answers.append(await trading.send(synthetic=ENTRY))
+
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(partial(trading.send, synthetic=ENTRY, order_type="MARKET"))
+            nursery.start_soon(send)
             await day.until(lambda: len(asked) == 1)
             await trading.move(2)
-        (placed,) = day.messages("place")
+        (answer,), (placed,) = answers, day.messages("place")
+        assert (answer.status, answer.body["outcome"]) == (200, "accepted"), "its caller is told of the order that left"
         assert Decimal(str(placed["price"])) > trading.at(2), "the touch of then, not of two seconds before"

@@ -373,8 +373,8 @@ async def test_a_held_first_order_is_changed_and_a_cancelled_second_is_not_sent(
     answer = await trading.send(**body)
     assert (answer.status, answer.body["trigger_level"]) == (202, trading.at(-2))
     parent_id = answer.body["parent_id"]
-    parts = (await trading.parent(answer))["parameters"]["parts"]
-    assert (parts["root.first"]["state"], parts["root.then"]["state"]) == ("held", "pending")
+    parts = (await trading.until(answer, "held", "root.first"))["parameters"]["parts"]
+    assert parts["root.then"]["state"] == "pending"
     changed = await trading.day.modify_held(parent_id, price=trading.at(-1))
     assert changed.status == 200
     assert changed.body["part"] == "root.first"
