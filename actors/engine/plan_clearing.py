@@ -152,7 +152,9 @@ class Clearing:
             left = await self._cancel(code, row)
             again[code, row.order_id] = math.inf if left else self._clock.monotonic() + _AGAIN_SECONDS
 
-        with trio.CancelScope(shield=True):  # each is bounded: room, and the broker's time
+        settings = self._doors.settings
+        seconds = settings.cancel_confirm_seconds + settings.broker_timeout_seconds + ASK_MARGIN_SECONDS
+        with trio.move_on_after(seconds, shield=True):
             async with trio.open_nursery() as nursery:
                 for code, row in self._due(path, closing, again):
                     nursery.start_soon(cancel, code, row)

@@ -7,6 +7,7 @@ What callers ask of a plan stands in `plan_parent`.
 
 import math
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
 import attrs
@@ -59,7 +60,7 @@ KEEP_SECONDS = 1.0
 """How often what a rule remembers of the market is kept (order-engine row 6)."""
 
 
-class PlanLife(ParentActor):
+class PlanLife(ParentActor, ABC):
     """One plan, without its callers. Built as `ParentActor` is."""
 
     def __init__(
@@ -310,9 +311,9 @@ class PlanLife(ParentActor):
         assert isinstance(part, OrderPart)
         return part
 
+    @abstractmethod
     async def _read_rows(self, path: str) -> None:
-        """Read the positions a part is sized by (for the kind built on this one)."""
-        raise NotImplementedError
+        """Read the positions a part is sized by (`plan_holdings.py`)."""
 
     async def _change_leg(self, action: ChangeLeg) -> None:
         leg_id = action.leg_id

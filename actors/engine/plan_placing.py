@@ -142,18 +142,27 @@ class Placing:
         return NotPlaced(none_left(choice, skipped), passes=any(skip.why is Why.RATE for skip in skipped))
 
     async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
-        """Return the order no larger than what is left of the position it takes apart, less what is on its way there already.
+        """Return the order no larger than what is left of the position it takes apart, less what else of its part may still fill.
 
-        Raises Refusal 409 when nothing is left, 503 when that cannot be read.
+        Raises Refusal 409 when there is no position, 503 when it cannot be read or others may take all of it.
         """
+        # As it was before the position is read: what fills meanwhile counts twice against the order then, and never for it.
+        legs = [leg for leg in self._recorder.record.legs if leg.part == new.part and not leg.state.final]
+        resting = sum(leg.quantity - leg.filled_quantity for leg in legs)
         codes = self._doors.sessions.keys() if new.broker is None else {new.broker}
         until = trio.current_time() + POSITION_SECONDS
         nets = await fresh_nets(instrument, closing.product, codes, self._doors, until=until)
         held = max(0, -new.side.sign * sum(nets.values()))
-        legs = [leg for leg in self._recorder.record.legs if leg.part == new.part and not leg.state.final]
-        left = held - sum(leg.quantity - leg.filled_quantity for leg in legs)
-        if left <= 0:
+        if held == 0:
             raise Refusal(409, reference_texts.no_position(closing.kind))
+        under_way = sum(order.quantity for order in self.under_way if order.part == new.part and order is not new)
+        known = {leg.leg_id for leg in legs}
+        since = sum(
+            leg.quantity for leg in self._recorder.record.legs if leg.part == new.part and leg.leg_id not in known and not leg.state.final
+        )
+        left = held - resting - under_way - since
+        if left <= 0:
+            raise Refusal(503, reference_texts.position_spoken_for(closing.kind))
         return attrs.evolve(new, quantity=min(new.quantity, left))
 
     def _until(self, deadline: float | None) -> float:

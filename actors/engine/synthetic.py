@@ -27,7 +27,7 @@ from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import EngineSettings
-from onebroker.config.vocabulary import OrderType, Validity
+from onebroker.config.vocabulary import OrderType, Side, Validity
 
 SIMPLE, PLAN = "simple", "plan"
 TYPES = tuple(sorted({SIMPLE, PLAN, *PRESETS}))
@@ -124,7 +124,7 @@ def _at_each_holder(order: PlaceBody, world: World) -> PlaceBody:
     root = TogetherPart(path="root", children=tuple(children))
     whole = Body(defaults=defaults_of(order), world=world)
     holds = order.parameters.get("hold_limits") is True
-    return attrs.evolve(order, plan=_finished(preset, root, whole, holds=holds, known=True))
+    return attrs.evolve(order, plan=_finished(preset, root, whole, holds=holds, closing=_closing(order)))
 
 
 def _plain_type(order: PlaceBody, settings: EngineSettings) -> str:
@@ -207,7 +207,7 @@ def _plan(settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceB
     if order.references is not None:
         return order  # its parts are read with the numbers that come of them
     root = read_plan(settings, defaults_of(order), world, presets=EXPANSIONS)
-    return attrs.evolve(order, plan=marked(root, closes_position=closes, known_exit=order.position_close))
+    return attrs.evolve(order, plan=marked(root, closes_position=closes, closing=_closing(order)))
 
 
 # --- presets ---------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _preset(preset: Preset[Any], given: Mapping[str, Any], order: PlaceBody, wor
     if order.references is not None:
         return order
     root = preset.tree(settings, body, "root")
-    return attrs.evolve(order, plan=_finished(preset, root, body, holds=holds, known=order.position_close))
+    return attrs.evolve(order, plan=_finished(preset, root, body, holds=holds, closing=_closing(order)))
 
 
 def settled(order: PlaceBody, settings: Any, world: World) -> PlaceBody:
@@ -248,7 +248,7 @@ def settled(order: PlaceBody, settings: Any, world: World) -> PlaceBody:
     preset = PRESETS[order.routed_from]
     body = Body(defaults=defaults_of(order), world=world)
     holds = order.parameters.get("hold_limits") is True
-    plan = _finished(preset, preset.tree(settings, body, "root"), body, holds=holds, known=order.position_close)
+    plan = _finished(preset, preset.tree(settings, body, "root"), body, holds=holds, closing=_closing(order))
     return attrs.evolve(order, plan=plan, preset=settings, parameters={**order.parameters, **shown_settings(settings)})
 
 
@@ -300,7 +300,16 @@ def _check_references(preset: Preset[Any], order: PlaceBody) -> None:
                 raise Refusal(400, texts.takes_no_setting(preset.name, name))
 
 
-def _finished(preset: Preset[Any] | None, root: Part, body: Body, *, holds: bool, known: bool) -> Part:
+def _closing(order: PlaceBody) -> tuple[str, Side] | None:
+    """Return the instrument and the side of a position that the engine itself knows this order to close."""
+    if not order.position_close or order.transaction_type is None:
+        return None
+    return order.instrument.instrument_id, Side(order.transaction_type)
+
+
+def _finished(
+    preset: Preset[Any] | None, root: Part, body: Body, *, holds: bool, closing: tuple[str, Side] | None
+) -> Part:
     """Return the tree checked as a whole, with its exits marked, and held where that is asked."""
     if holds:
         root = held(root)
@@ -311,4 +320,4 @@ def _finished(preset: Preset[Any] | None, root: Part, body: Body, *, holds: bool
         path, _, sentence = refusal.sentence.partition(": ")
         name = "" if preset is None else preset.name_of_part(path.removeprefix("root."))
         raise Refusal(refusal.status, plan_texts.at(name, sentence), refusal.extra) from None
-    return marked(root, closes_position=body.defaults.closes_position, known_exit=known)
+    return marked(root, closes_position=body.defaults.closes_position, closing=closing)

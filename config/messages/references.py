@@ -49,6 +49,11 @@ def no_position(kind: str) -> str:
     return f"a {kind} quantity_reference found no open position in this instrument, so there is nothing to close"
 
 
+def position_spoken_for(kind: str) -> str:
+    """Ours: other orders of the same plan may still fill for all that is held."""
+    return f"a {kind} quantity_reference found the whole position in orders that are already open"
+
+
 def field_missing(kind: str, field: str) -> str:
     """Ours, 503."""
     return f"a {kind} price reference needs {field} and the live quote of this instrument has none"

@@ -4,6 +4,7 @@ exits (order-engine 0, 1.1, 1.3, 1.5, 4.4). Pure; raises Refusal. Trees of prese
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 
 import attrs
 
@@ -208,26 +209,28 @@ def _refusal(part: Part, sentence: str) -> Refusal:
 
 
 def marked(
-    part: Part, *, closes_position: bool, known_exit: bool = False, above: frozenset[Side] = frozenset()
+    part: Part,
+    *,
+    closes_position: bool,
+    closing: tuple[str, Side] | None = None,
+    above: frozenset[Side] = frozenset(),
 ) -> Part:
     """Return the tree with `is_exit` and `known_exit` set as section 0 has it; what is set already stays.
 
-    `closes_position` is the caller's word, `known_exit` the engine's own; `above` are the sides of the order parts whose links it
-    stands below.
+    `closes_position` is the caller's word. `closing` is what the engine itself knows: the instrument whose position is closed, and the
+    side that does it; a part that trades anything else, or the other way, may open something. `above` are the sides of the order
+    parts whose links it stands below.
     """
-    flags = {"closes_position": closes_position, "known_exit": known_exit}
+    below = partial(marked, closes_position=closes_position, closing=closing)
     match part:
         case OrderPart():
             side = Side(part.transaction_type)
-            link = part.each_fill
-            if link is not None:
-                link = marked(link, **flags, above=above | {side})
-            known = part.known_exit or known_exit or side.opposite in above or isinstance(part.quantity, FromPosition)
+            link = None if part.each_fill is None else below(part.each_fill, above=above | {side})
+            told = closing == (part.instrument_id, side)
+            known = part.known_exit or told or side.opposite in above or isinstance(part.quantity, FromPosition)
             exits = part.is_exit or closes_position or known
             return attrs.evolve(part, is_exit=exits, known_exit=known, each_fill=link)
         case SequencePart():
-            first, then = (marked(one, **flags, above=above) for one in (part.first, part.then))
-            return attrs.evolve(part, first=first, then=then)
+            return attrs.evolve(part, first=below(part.first, above=above), then=below(part.then, above=above))
         case TogetherPart() | OneCancelsOthersPart():
-            children = tuple(marked(one, **flags, above=above) for one in part.children)
-            return attrs.evolve(part, children=children)
+            return attrs.evolve(part, children=tuple(below(one, above=above) for one in part.children))

@@ -2,7 +2,12 @@
 
 from decimal import Decimal as D
 
+import attrs
 import trio
+
+from onebroker.actors.engine.synthetic import completed
+from tests.actors.engine.plan.strategies import World
+from tests.support.typed import accepted
 
 
 async def bought(trading, quantity, broker):
@@ -101,3 +106,28 @@ async def test_a_plan_whose_parts_do_not_fit_the_resolved_numbers_is_refused_and
     assert answer.status == 400
     assert answer.body["error"].startswith("root: price kind must be one of fixed, ")
     assert trading.messages() == []
+
+
+async def test_while_open_orders_may_take_the_whole_position_a_slice_waits_and_none_is_sold_twice(trading, autojump_clock):
+    sent = await bought(trading, 20, "zerodha")
+    answer = await trading.send(
+        order_type="LIMIT", price=trading.at(3), transaction_type="SELL", quantity=None,
+        quantity_reference={"kind": "liquidate_position"},
+        synthetic={"type": "twap", "slices": 2, "over_minutes": 2, "hold_limits": False},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    elsewhere = await trading.send(transaction_type="SELL", quantity=12, broker="zerodha")
+    await trading.until(elsewhere, "completed")
+    await trio.sleep(90)  # the second slice has been due for half a minute: 8 are held, and 10 rest
+    orders = [(one["side"], one["quantity"]) for one in trading.day.messages("place")[sent:]]
+    assert orders == [("SELL", 10), ("SELL", 12)]
+    assert (await trading.parent(answer))["state"] == "working"
+
+
+def test_a_reference_vouches_for_what_closes_the_position_and_not_for_what_opens_one_behind_it():
+    then = {"transaction_type": "BUY", "order_type": "LIMIT", "price": 90}
+    order = accepted({"type": "oto", "then": then}, transaction_type="SELL")
+    closing = attrs.evolve(order, plan=None, position_close=True)
+    plan = completed(closing, World()).plan
+    assert (plan.first.known_exit, plan.then.known_exit) == (True, False)
+    assert plan.then.is_exit is False
