@@ -1,7 +1,8 @@
 """The control API: move a market, switch faults on and off, read the ledger, choose an instrument (architecture 6).
 
-POST /price {instrument, last_price, hold_seconds?} · POST /fault {broker, kind, seconds?, count?, delay_seconds?} ·
-POST /heal {broker?, kind?} · GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
+POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?} · POST /heal {broker?, kind?, instrument?} ·
+GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ import msgspec
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.exchange import DEFAULT_HOLD_SECONDS
-from onebroker.brokers.simulator.faults import ALL_BROKERS, FaultKind
+from onebroker.brokers.simulator.faults import ALL_BROKERS, OF_ORDERS, FaultKind
 from onebroker.brokers.simulator.gateway import Answer, Outbox
 from onebroker.brokers.simulator.model import Contract, SimFunds, SimOrder, SimPosition
 from onebroker.brokers.simulator.simulation import Simulator
@@ -33,17 +34,25 @@ class _Price(msgspec.Struct, forbid_unknown_fields=True):
     hold_seconds: float = DEFAULT_HOLD_SECONDS
 
 
+class _Fill(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    order_id: str
+    quantity: int
+
+
 class _Fault(msgspec.Struct, forbid_unknown_fields=True):
     broker: str
     kind: FaultKind
     seconds: float | None = None
     count: int | None = None
     delay_seconds: float | None = None
+    instrument: str | dict[str, str | float | None] | None = None
 
 
 class _Heal(msgspec.Struct, forbid_unknown_fields=True):
     broker: str | None = None
     kind: FaultKind | None = None
+    instrument: str | dict[str, str | float | None] | None = None
 
 
 class Control:
@@ -55,6 +64,7 @@ class Control:
         self._simulator = simulator
         self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
             ("POST", "/price"): self._price,
+            ("POST", "/fill"): self._fill,
             ("POST", "/fault"): self._fault,
             ("POST", "/heal"): self._heal,
             ("GET", "/ledger"): self._ledger,
@@ -96,6 +106,16 @@ class Control:
             raise BadInput(str(error)) from error
         return {"instrument_id": contract.instrument_id, "last_price": wanted.last_price}
 
+    def _fill(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Fill)
+        if wanted.broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {wanted.broker} is simulated")
+        try:
+            self._simulator.exchange.fill(wanted.broker, wanted.order_id, wanted.quantity)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"broker": wanted.broker, "order_id": wanted.order_id, "quantity": wanted.quantity}
+
     def _find(self, named: str | dict[str, str | float | None]) -> Contract:
         if isinstance(named, str):
             instrument_id = named
@@ -125,12 +145,16 @@ class Control:
             value = getattr(wanted, name)
             if value is not None and value <= 0:
                 raise BadInput(f"{name} must be above zero")
+        concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
+        if concerned is not None and wanted.kind not in OF_ORDERS:
+            raise BadInput(f"{wanted.kind} strikes more than the orders of one instrument")
         self._simulator.fault(
             wanted.broker,
             wanted.kind,
             seconds=wanted.seconds,
             count=wanted.count,
             delay_seconds=wanted.delay_seconds,
+            instrument_id=concerned,
         )
         return {"broker": wanted.broker, "kind": wanted.kind}
 
@@ -138,7 +162,8 @@ class Control:
         wanted = msgspec.json.decode(request.body or b"{}", type=_Heal)
         if wanted.broker is not None:
             self._known_broker(wanted.broker)
-        return {"healed": self._simulator.faults.heal(wanted.broker, wanted.kind)}
+        concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
+        return {"healed": self._simulator.faults.heal(wanted.broker, wanted.kind, concerned)}
 
     def _known_broker(self, broker: str) -> None:
         if broker != ALL_BROKERS and broker not in self._simulator.gateways:

@@ -173,6 +173,12 @@ class Exchange:
                 self._trading.refresh(self._world.universe.by_id[other], epoch, again=True)
         return followers
 
+    def fill(self, broker: str, order_id: str, quantity: int) -> None:
+        """Trade so many units of a resting order at its price. Raises KeyError for an unknown broker and ValueError when no such
+        order rests with that much left."""
+        with self._changes.transaction():
+            self._trading.fill(self._accounts[broker], order_id, quantity)
+
     @contextmanager
     def request(self) -> Iterator[list[Action]]:
         """Gather the order messages that one request of a client causes; its changes are on disk when the block ends."""

@@ -3,7 +3,7 @@
 Only the state is here. Host and in-process driver ask for the kinds of the wire, accounts for those of orders and books.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 
 import attrs
@@ -38,6 +38,10 @@ class FaultKind(StrEnum):
     """Order and trade books show the state of `delay_seconds` ago."""
 
 
+OF_ORDERS = frozenset(
+    {FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.DROP_AFTER_ACCEPT, FaultKind.ANOTHER_ORDER}
+)
+"""Those that strike a message about an order, and may be kept to the orders of one instrument."""
 ALL_BROKERS = "all"
 DEFAULT_DELAY_SECONDS = 2.0
 
@@ -52,6 +56,8 @@ class Fault:
     left: int | None
     """How often it still strikes; None = no limit."""
     delay_seconds: float = DEFAULT_DELAY_SECONDS
+    instrument_id: str | None = None
+    """Of the orders it strikes; None = of any."""
 
 
 class Faults:
@@ -74,33 +80,42 @@ class Faults:
         seconds: float | None = None,
         count: int | None = None,
         delay_seconds: float = DEFAULT_DELAY_SECONDS,
+        instrument_id: str | None = None,
     ) -> None:
         """Switch a fault on, for `seconds`, for `count` strikes, or until it is healed."""
         until = None if seconds is None else self._clock.monotonic() + seconds
-        self._active.append(Fault(broker=broker, kind=kind, until=until, left=count, delay_seconds=delay_seconds))
+        self._active.append(
+            Fault(
+                broker=broker, kind=kind, until=until, left=count, delay_seconds=delay_seconds, instrument_id=instrument_id
+            )
+        )  # fmt: skip
         self._changed()
 
-    def heal(self, broker: str | None = None, kind: FaultKind | None = None) -> int:
-        """Switch faults off, all or those of a broker or a kind, and return how many."""
+    def heal(
+        self, broker: str | None = None, kind: FaultKind | None = None, instrument_id: str | None = None
+    ) -> int:  # fmt: skip
+        """Switch faults off, all or those of a broker, a kind or one instrument's orders, and return how many."""
         kept = [
             fault
             for fault in self._live()
-            if (broker not in (None, ALL_BROKERS, fault.broker)) or (kind is not None and fault.kind is not kind)
+            if (broker not in (None, ALL_BROKERS, fault.broker))
+            or kind not in (None, fault.kind)
+            or instrument_id not in (None, fault.instrument_id)
         ]
         healed = len(self._active) - len(kept)
         self._active = kept
         self._changed()
         return healed
 
-    def find(self, broker: str, kind: FaultKind) -> Fault | None:
-        """Return an active fault without counting a strike."""
+    def find(self, broker: str, kind: FaultKind, instruments: Collection[str | None] = ()) -> Fault | None:
+        """Return an active fault without counting a strike; `instruments` are those that an order message is about."""
         if not self._active:
             return None
-        return next((fault for fault in self._live() if fault.kind is kind and _covers(fault, broker)), None)
+        return next((one for one in self._live() if one.kind is kind and _covers(one, broker, instruments)), None)
 
-    def strike(self, broker: str, kind: FaultKind) -> Fault | None:
+    def strike(self, broker: str, kind: FaultKind, instruments: Collection[str | None] = ()) -> Fault | None:
         """Return an active fault and count one strike of it."""
-        fault = self.find(broker, kind)
+        fault = self.find(broker, kind, instruments)
         if fault is not None and fault.left is not None:
             fault.left -= 1
         return fault
@@ -117,5 +132,5 @@ class Faults:
             listener()
 
 
-def _covers(fault: Fault, broker: str) -> bool:
-    return fault.broker in (ALL_BROKERS, broker)
+def _covers(fault: Fault, broker: str, instruments: Collection[str | None]) -> bool:
+    return fault.broker in (ALL_BROKERS, broker) and fault.instrument_id in (None, *instruments)

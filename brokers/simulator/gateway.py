@@ -189,7 +189,8 @@ class Gateway:
 
     def _record(self, request: DialectRequest, response: WireResponse, actions: list[Action]) -> Answer:
         garbled = self._faults.strike(self.code, FaultKind.GARBAGE_BODY) is not None
-        cut = bool(actions) and self._faults.strike(self.code, FaultKind.DROP_AFTER_ACCEPT) is not None
+        concerned = [action.instrument_id for action in actions]
+        cut = bool(actions) and self._faults.strike(self.code, FaultKind.DROP_AFTER_ACCEPT, concerned) is not None
         sent = self._of_another_order(response, actions)
         numbers = self._exchange.record(
             self.code, actions, raw=_raw(request), answer=_said(response),
@@ -203,14 +204,15 @@ class Gateway:
 
     def _of_another_order(self, response: WireResponse, actions: list[Action]) -> WireResponse:
         """Return the answer, under that fault with the names of its orders in it changed."""
-        if self._faults.find(self.code, FaultKind.ANOTHER_ORDER) is None:
+        concerned = [action.instrument_id for action in actions]
+        if self._faults.find(self.code, FaultKind.ANOTHER_ORDER, concerned) is None:
             return response
         changed = response.body
         for name in (name for action in actions for name in self._names(action)):
             changed = changed.replace(name.encode(), _another(name).encode())
         if changed == response.body:
             return response
-        self._faults.strike(self.code, FaultKind.ANOTHER_ORDER)
+        self._faults.strike(self.code, FaultKind.ANOTHER_ORDER, concerned)
         return attrs.evolve(response, body=changed)
 
     def _names(self, action: Action) -> list[str]:

@@ -121,6 +121,14 @@ class Book:
                 left -= units
         return matches
 
+    def meet(self, broker: str, order_id: str, quantity: int) -> Match | None:
+        """Trade exactly so many units with one resting order, whatever the market; None when it has no such quantity left."""
+        resting = self._by_ref.get((broker, order_id))
+        if resting is None or not 0 < quantity <= resting.quantity:
+            return None
+        self._reduce(resting.side, resting, quantity)
+        return Match(resting.ticks, quantity, resting.ref)
+
     def depth(self, side: Side, levels: int) -> list[tuple[int, int, int]]:
         """Return (ticks, shown units, orders) of the best price levels."""
         rows: dict[int, list[int]] = {}

@@ -88,7 +88,7 @@ class Simulator:
 
     def fault(
         self, broker: str, kind: FaultKind, *, seconds: float | None = None, count: int | None = None,
-        delay_seconds: float | None = None,
+        delay_seconds: float | None = None, instrument_id: str | None = None,
     ) -> None:  # fmt: skip
         """Switch a fault on; `broker` may be `all`. Raises KeyError for a broker that was not started."""
         concerned = list(self.gateways.values()) if broker == ALL_BROKERS else [self.gateways[broker]]
@@ -97,7 +97,7 @@ class Simulator:
                 gateway.expire_session()
             return
         more = {} if delay_seconds is None else {"delay_seconds": delay_seconds}
-        self.faults.add(broker, kind, seconds=seconds, count=count, **more)
+        self.faults.add(broker, kind, seconds=seconds, count=count, instrument_id=instrument_id, **more)
         if kind is FaultKind.DROP_STREAM:
             for gateway in concerned:
                 gateway.drop_streams()

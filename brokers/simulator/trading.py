@@ -68,7 +68,7 @@ class Trading:
 
     def place(self, account: Account, new: NewOrder) -> SimOrder:
         """Take a new order; see `AccountView.place`."""
-        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS):
+        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS, (new.instrument_id,)):
             raise SimRefusal(RefusalReason.FORCED, "order entry is blocked")
         contract = account.contract(new.instrument_id)
         if contract is None:
@@ -131,7 +131,9 @@ class Trading:
 
     def cancel(self, account: Account, order_id: str) -> SimOrder:
         """Cancel a working order; see `AccountView.cancel`."""
-        if self._faults.strike(account.code, FaultKind.REJECT_CANCELS):
+        known = account.known(order_id)
+        concerned = () if known is None else (known.order.new.instrument_id,)
+        if self._faults.strike(account.code, FaultKind.REJECT_CANCELS, concerned):
             raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
         entry, contract = self._working(account, order_id)
         self._leave(account, order_id, contract)
@@ -140,6 +142,16 @@ class Trading:
         return entry.order
 
     # the market's time ------------------------------------------------------------------------------------------------
+
+    def fill(self, account: Account, order_id: str, quantity: int) -> None:
+        """Let the market's own flow trade with an order that rests in the book, at its price."""
+        known = account.known(order_id)
+        book = None if known is None else self._books.get(known.order.new.instrument_id)
+        match = None if book is None else book.meet(account.code, order_id, quantity)
+        if known is None or match is None:
+            raise ValueError("no such order rests in the book with that quantity left")
+        contract = self._world.universe.by_id[known.order.new.instrument_id]
+        self._settle_all(contract, [match])
 
     def step(self) -> None:
         """Let the market act on what is working: the opening, new quotes, triggers."""

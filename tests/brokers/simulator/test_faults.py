@@ -56,6 +56,25 @@ async def test_forced_refusals_strike_orders_and_cancels_apart(floor):
     assert floor.account().cancel(order.order_id).cancelled_quantity == 1
 
 
+async def test_a_fault_of_one_instrument_leaves_the_orders_of_others_alone(floor):
+    share, other = floor.contract(), floor.contract(n=1)
+    resting = [floor.place(one, "BUY", 1, "LIMIT", price=floor.last(one) - 100 * one.tick_size) for one in (share, other)]
+    for kind in (FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS):
+        floor.faults.add("zerodha", kind, count=1, instrument_id=other.instrument_id)
+    assert floor.place(share, "BUY", 1).filled_quantity == 1
+    assert floor.account().cancel(resting[0].order_id).cancelled_quantity == 1
+    with pytest.raises(SimRefusal):
+        floor.place(other, "BUY", 1)
+    with pytest.raises(SimRefusal):
+        floor.account().cancel(resting[1].order_id)
+    for one in (share, other):
+        floor.faults.add("zerodha", FaultKind.REJECT_ORDERS, instrument_id=one.instrument_id)
+    assert floor.faults.heal(instrument_id=share.instrument_id) == 1
+    assert floor.place(share, "BUY", 1).filled_quantity == 1
+    with pytest.raises(SimRefusal):
+        floor.place(other, "BUY", 1)
+
+
 async def test_a_late_book_shows_the_past_and_then_the_present(floor):
     share = floor.contract()
     old = floor.place(share, "BUY", 1, "LIMIT", price=floor.last(share) - 100 * share.tick_size)

@@ -101,6 +101,23 @@ async def test_a_price_set_over_http_moves_the_market_and_fills_what_it_crosses(
     assert float(market["last_price"]) == lower
 
 
+async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(running):
+    share = await running.share()
+    price = round(share["last_price"] - 10 * share["tick_size"], 2)
+    await running.command("POST", "/price", {"instrument": share["instrument_id"], "last_price": share["last_price"]})
+    order = running.order(share, order_type="LIMIT", price=str(price), quantity=5)
+    _, order = await running.ask("POST", "/place", order)
+    named = {"broker": "zerodha", "order_id": order["order_id"]}
+    assert (await running.command("POST", "/fill", {**named, "quantity": 6}))[0] == 400
+    assert (await running.command("POST", "/fill", {**named, "quantity": 2}))[0] == 200
+    _, now = await running.ask("GET", f"/order?order_id={order['order_id']}")
+    assert (now["status"], now["filled_quantity"], float(now["filled_value"])) == ("open", 2, 2 * price)
+    assert (await running.command("POST", "/fill", {**named, "quantity": 3}))[0] == 200
+    _, now = await running.ask("GET", f"/order?order_id={order['order_id']}")
+    assert (now["status"], now["filled_quantity"]) == ("complete", 5)
+    assert (await running.command("POST", "/fill", {**named, "quantity": 1}))[0] == 400
+
+
 @pytest.mark.parametrize(
     ("method", "target", "body"),
     [
@@ -115,7 +132,11 @@ async def test_a_price_set_over_http_moves_the_market_and_fills_what_it_crosses(
         ("POST", "/fault", {"broker": "nobody", "kind": "http_500"}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "http_501"}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "http_500", "count": 0}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "http_500", "instrument": "SHARE"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "reject_orders", "instrument": "nothing"}),
         ("POST", "/fault", None),
+        ("POST", "/fill", {"broker": "nobody", "order_id": "1", "quantity": 1}),
+        ("POST", "/fill", {"broker": "zerodha", "order_id": "1", "quantity": 1}),
         ("POST", "/heal", {"broker": "nobody"}),
         ("GET", "/ledger?since=x", None),
         ("GET", "/instruments?shape=round", None),
