@@ -1,146 +1,603 @@
-"""What open parents of mixed types cost while their markets move, and how long a trigger takes.
+"""What 500 open parents of two dozen kinds cost while their markets move, how long a trigger takes, and whether any is missed.
 
-The trading day of the tests (real engine, sessions and quote book, the simulator's dialects in this process, no sockets) on the real
-clock over the store in memory. Measured: processor time of the process a second without parents and with them, on the same moving
-markets (the simulator's own steps are in both); resident memory; and for orders that wait for a price, from the tick being in the
-quote book to the request leaving for the broker.
+The demo as it is (the service, its Redis and the simulated brokers are processes of their own, on loopback sockets), but for the
+notes that `watched_service` takes. In one run:
 
-    python -m bench.bench_parents [--parents 500] [--shares 50] [--seconds 20] [--triggers 30]
+1. every share stands still in turn at a price that this process sets, then moves a little about it, and the service has no parents;
+2. the parents are placed, most of them answered 202 with nothing sent, and the shares move as before: processor time and memory of
+   the service's process with and without parents, on the same market;
+3. the shares go up to 4.5 % either way more and more, in steps of up to 0.8 %, with touches of a level that last for 60 ms, and orders leave;
+4. the ticks that the service noted are replayed through rules that share no code with it (`parents_replay`): what had to leave is
+   compared with the simulator's ledger, and the trigger or price of what rests with where it should be.
+
+*Latency* is from a tick's being decoded in its broker's session to the bytes of the order that it fired being handed to the socket; of
+parents for which nothing has to be asked or cancelled first. *Waited* are those whose order waited for room in a broker's rate limits
+(more than 0.9 s), which are in the maximum and not in the percentiles of the first row. *Overwritten*: ticks replaced by a newer one of
+their instrument and broker before the quote book came to them; a level touched by such a tick alone is *untold*, not due.
+
+    python -m bench.bench_parents [--parents 500] [--shares 50] [--seconds 30] [--trigger-seconds 90]
 """
 
 import argparse
 import json
 import os
 import platform
-import resource
+import random
+import signal
 import statistics
+import subprocess
 import sys
+import tempfile
+import threading
 import time
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from decimal import Decimal
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
-import trio
-import trio.lowlevel
+import attrs
+import msgspec
 
-from onebroker.brokers.requests import CallKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from bench.parents_mix import Parent, Share, make_parents
+from bench.parents_replay import Fires, Follows, Judged, Quoted, Touch, replay
 from onebroker.config.clock import IST, Clock
-from tests.actors.conftest import Day
-from tests.support.trading import Trading
+from tests.demo.conftest import Demo, until
 
-LONG_SECONDS = 86_400
-
-
-class _Noting(InProcessTransport):
-    """Notes when order requests leave."""
-
-    left: list[float] = []  # one run at a time
-
-    async def send(self, request, timeout_seconds):
-        if request.kind is CallKind.ORDER:
-            self.left.append(time.perf_counter())
-        return await super().send(request, timeout_seconds)
-
-
-class _Day(Day):
-    def open_transport(self):
-        return _Noting(self.simulator)
+OWN_SHARES = 12
+"""For parents that close a position."""
+CALM_PERCENT, WILD_PERCENT, STEP_PERCENT = 0.2, 4.5, 0.8
+SPIKE_SHARE, SPIKE_SECONDS = 0.15, 0.06
+HOLD_SECONDS = 7200
+READ_AGAIN_SECONDS = 15.0
+"""A share that was asked for stays on the feeds for longer than this."""
+SETTLE_SECONDS = 12.0
+"""Stops move once a second, and an order may wait for room."""
+LAG_SECONDS = 6.0
+"""How far behind the replay a resting order that has ended may have been."""
+WAITED_SECONDS = 0.9
+PLACING_THREADS, PLACING_TRIES = 2, 10
+LATE_SECONDS = 60.0
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+PACKAGES = ("trio", "msgspec", "attrs", "redis")
 
 
-def _kinds(trading, number):
-    """A body of place that waits: its settings, and the rest of it."""
-    at = trading.at
-    far = 4 + number % 3
-    limit = {"order_type": "LIMIT", "price": at(-far)}
-    sell = {"transaction_type": "SELL"}
-    kinds = (
-        ({"type": "gtt", "trigger_price": at(-far), "limit_price": at(-far)}, {}),
-        ({"type": "limit_if_touched", "trigger_price": at(-far), "limit_price": at(-far)}, {}),
-        ({"type": "virtual_limit"}, limit),
-        ({"type": "hidden_stop", "trigger_price": at(-far)}, sell),
-        ({"type": "trailing_stop", "trail_percent": 2, "stop_limit_offset": 1, "activate_at": at(far)}, sell),
-        ({"type": "bracket", "stop_price": at(-far - 1), "stop_limit_price": at(-far - 2), "target_price": at(far)}, limit),
-        ({"type": "candle_close_stop", "trigger_price": at(-far)}, sell),
-        ({"type": "market_if_touched", "trigger_price": at(-far)}, {}),
+class _Watched(Demo):
+    """A demo that notes what it receives and sends."""
+
+    @property
+    def notes(self) -> Path:
+        return self.data_dir.with_name(f"{self.data_dir.name}.notes")
+
+    def launch(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "bench.watched_service", str(self.notes), "demo", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--data-dir", str(self.data_dir), *self.options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return self.process
+
+    def read_if_there(self, path: str) -> dict[str, Any] | None:
+        """Return what an intent was answered, or None as long as it waits."""
+        answer = self.ask("GET", path)
+        return answer.json["response"] if answer.status == 200 else None
+
+
+# The market
+
+
+@attrs.define
+class _Market:
+    """Moves the shares from a thread of its own."""
+
+    demo: _Watched
+    shares: Sequence[Share]
+    dice: random.Random
+    moves: int = 0
+    sent_at: dict[tuple[str, Decimal], list[float]] = attrs.field(factory=dict)
+    """(instrument, price) -> monotonic seconds at which it was asked for."""
+    _at: dict[str, float] = attrs.field(factory=dict)
+    """Instrument -> percent from the base."""
+
+    def stand_still(self) -> None:
+        for share in self.shares:
+            self._move(share, 0)
+
+    def run(self, seconds: float, *, wild: bool, moves_per_second: float) -> float:
+        """Move one share after the other; return how many moves a second there were."""
+        began = time.monotonic()
+        before = self.moves
+        number = 0
+        while time.monotonic() < began + seconds:
+            share = self.shares[number % len(self.shares)]
+            if wild:
+                self._wander(share, WILD_PERCENT * (time.monotonic() - began) / seconds)
+            else:
+                self._move(share, self.dice.uniform(-CALM_PERCENT, CALM_PERCENT))
+            number += 1
+            time.sleep(max(0.0, began + number / moves_per_second - time.monotonic()))
+        return (self.moves - before) / (time.monotonic() - began)
+
+    def _wander(self, share: Share, most: float) -> None:
+        """Go a step, at most so many percent from the base, or touch a price and come back."""
+        now = self._at.get(share.instrument_id, 0.0)
+        if self.dice.random() < SPIKE_SHARE:
+            self._move(share, self.dice.uniform(-most, most))
+            time.sleep(SPIKE_SECONDS)
+            self._move(share, now)
+            return
+        step = self.dice.uniform(-STEP_PERCENT, STEP_PERCENT)
+        self._move(share, min(most, max(-most, now + step)))
+
+    def _move(self, share: Share, percent: float) -> None:
+        price = share.at(percent)
+        self._at[share.instrument_id] = percent
+        self.sent_at.setdefault((share.instrument_id, price), []).append(time.monotonic())
+        self.demo.move(share.instrument_id, float(price), HOLD_SECONDS)
+        self.moves += 1
+
+
+def _keep_quoted(demo: _Watched, shares: Sequence[Share], stop: threading.Event) -> None:
+    """Ask for every share's price now and then, so that the feeds carry them while nobody has a parent in them."""
+    while not stop.is_set():
+        for share in shares:
+            demo.ask("GET", "/api/instruments/ltp", instrument_id=share.instrument_id)
+        stop.wait(READ_AGAIN_SECONDS)
+
+
+# The service's process
+
+
+@attrs.frozen
+class _Used:
+    at: float
+    cpu_seconds: float
+    resident_bytes: int
+    waited_seconds: float
+    """How long its thread was ready to run while another had the core."""
+
+    @classmethod
+    def now(cls, pid: int) -> "_Used":
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
+        waited = int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1])
+        return cls(time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), resident, waited / 1e9)
+
+
+def _share_of_core(before: _Used, after: _Used) -> float:
+    return (after.cpu_seconds - before.cpu_seconds) / (after.at - before.at)
+
+
+def _waited(before: _Used, after: _Used) -> float:
+    return (after.waited_seconds - before.waited_seconds) / (after.at - before.at)
+
+
+def _write_through(folder: Path, stop: threading.Event, took: list[float]) -> None:
+    """Note how long a page takes to the disk that the service's store writes to, which each order waits for once."""
+    with (folder / "written-through").open("wb", buffering=0) as file:
+        while not stop.wait(0.25):
+            began = time.monotonic()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            took.append(time.monotonic() - began)
+
+
+# The run
+
+
+@attrs.define
+class _Run:
+    demo: _Watched
+    options: argparse.Namespace
+    shares: list[Share]
+    own_shares: list[Share]
+    market: _Market
+    parents: list[Parent] = attrs.field(factory=list)
+    phases: dict[str, tuple[_Used, _Used]] = attrs.field(factory=dict)
+    moves: dict[str, float] = attrs.field(factory=dict)
+    disk: list[float] = attrs.field(factory=list)
+    """Seconds that a page took to the disk while orders left."""
+
+    def whole(self) -> dict[str, Any]:
+        options = self.options
+        self.market.stand_still()
+        stop = threading.Event()
+        keeper = threading.Thread(target=_keep_quoted, args=(self.demo, self.market.shares, stop))
+        keeper.start()
+        writer = threading.Thread(target=_write_through, args=(self.demo.data_dir, stop, self.disk))
+        try:
+            time.sleep(SETTLE_SECONDS)
+            self._phase("warming", options.seconds / 3, wild=False)
+            self._phase("without", options.seconds, wild=False)
+            self.market.stand_still()
+            time.sleep(2)
+            self._place()
+            time.sleep(SETTLE_SECONDS)
+            self._phase("with", options.seconds, wild=False)
+            writer.start()
+            self._phase("triggers", options.trigger_seconds, wild=True)
+            time.sleep(SETTLE_SECONDS)
+        finally:
+            stop.set()
+            keeper.join()
+            if writer.ident is not None:
+                writer.join()
+        ended_at = time.monotonic()
+        ledger = self.demo.ledger()
+        with ThreadPoolExecutor(PLACING_THREADS) as pool:
+            records = list(pool.map(self._record, self.parents))
+        self.demo.end()
+        sys.stderr.write("the ticks are replayed\n")
+        return _judged(self, _Notes.read(self.demo.notes), ledger, records, ended_at)
+
+    def _phase(self, name: str, seconds: float, *, wild: bool) -> None:
+        before = _Used.now(self.demo.pid)
+        self.moves[name] = self.market.run(seconds, wild=wild, moves_per_second=self.options.moves)
+        self.phases[name] = (before, _Used.now(self.demo.pid))
+        sys.stderr.write(f"{name}: {_share_of_core(*self.phases[name]):.2f} of a core\n")
+
+    def _place(self) -> None:
+        for share in self.own_shares:
+            body = {"transaction_type": "BUY", "product": "MIS", "order_type": "MARKET", "quantity": 2}
+            answer = self.demo.place(instrument_id=share.instrument_id, **body)
+            if answer.status != 200:
+                raise SystemExit(f"a position was answered {answer}")
+        time.sleep(5)
+        self.parents = make_parents(self.options.parents, self.shares, self.own_shares, self.options.seed)
+        with ThreadPoolExecutor(PLACING_THREADS) as pool:
+            list(pool.map(self._place_one, self.parents))
+        sys.stderr.write(f"{len(self.parents)} parents are placed\n")
+
+    def _place_one(self, parent: Parent) -> None:
+        """Place one; a 503 (a feed has just taken the share up and shows no depth yet) has sent nothing and is tried again."""
+        for _ in range(PLACING_TRIES):
+            parent.judged.armed_at = time.monotonic()
+            answer = self.demo.ask("POST", "/api/orders/place", parent.body)
+            if answer.status != 503:
+                break
+            time.sleep(1)
+        told = answer.json
+        if (
+            answer.status == 504 and "parent_id" not in told
+        ):  # a busy machine; it may have been placed, and its answer is kept
+            path = f"/api/orders/intents/{told['intent_id']}"
+            told = until(lambda: self.demo.read_if_there(path), f"the answer of {told['intent_id']}", LATE_SECONDS)
+        if answer.status not in (200, 202, 504) or "parent_id" not in told:
+            raise SystemExit(f"{parent.kind} {parent.body} was answered {answer}, then {told}")
+        parent.parent_id, parent.sent_now = told["parent_id"], told["outcome"] != "armed"
+
+    def _record(self, parent: Parent) -> dict[str, Any]:
+        record: dict[str, Any] = self.demo.read("/api/orders/parents", parent_id=parent.parent_id)
+        return record
+
+
+# What was noted
+
+
+@attrs.define
+class _Notes:
+    quotes: list[Quoted]
+    ticks: list[float]
+    """When each was received."""
+    sent: list[tuple[float, str]]
+    """(when, request)."""
+    overwritten: list[tuple[float, str, Decimal]]
+    """(when, instrument, price) of ticks that were never folded in."""
+    clock_ahead: float
+    """Epoch seconds of the service less monotonic ones."""
+
+    @classmethod
+    def read(cls, file: Path) -> "_Notes":
+        notes = cls([], [], [], [], 0.0)
+        waiting: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+        instruments: dict[tuple[str, str], str] = {}
+        lost: list[tuple[float, tuple[str, str], float]] = []
+        for line in file.open("rb"):
+            match msgspec.json.decode(line):
+                case ["received", at, epoch, broker, token, last]:
+                    notes.ticks.append(at)
+                    waiting.setdefault((broker, token), []).append((at, epoch, last))
+                    notes.clock_ahead = epoch - at
+                case ["quoted", at, epoch, instrument_id, broker, token, last, bid, offer]:
+                    key = broker, token
+                    ticks = [one for one in waiting[key] if one[1] <= epoch]
+                    waiting[key] = waiting[key][len(ticks) :]  # a newer one may have come while this one was taken
+                    lost += [(earlier, key, price) for earlier, _, price in ticks[:-1]]
+                    instruments[key] = instrument_id
+                    prices = [None if price is None else Decimal(repr(price)) for price in (last, bid, offer)]
+                    assert prices[0] is not None
+                    notes.quotes.append(Quoted(at, epoch, instrument_id, prices[0], *prices[1:], ticks[-1][0], broker))
+                case ["sent", at, request]:
+                    notes.sent.append((at, request))
+        notes.overwritten = [
+            (at, instruments[key], Decimal(repr(price))) for at, key, price in lost if key in instruments
+        ]
+        return notes
+
+    def ticks_a_second(self, phase: tuple[_Used, _Used]) -> float:
+        first, last = phase[0].at, phase[1].at
+        return sum(first <= at <= last for at in self.ticks) / (last - first)
+
+
+def _sent_at(notes: _Notes, messages: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+    """Return (broker, order id) -> when the bytes of its place message left, found by the engine's own tag in them."""
+    found = {}
+    for message in messages:
+        if message["verb"] == "place" and message["order_id"] and message["tag"]:
+            at = next((at for at, request in notes.sent if message["tag"] in request), None)
+            if at is not None:
+                found[message["broker"], message["order_id"]] = at
+    return found
+
+
+# Judging
+
+
+@attrs.define
+class _Tally:
+    parents: int = 0
+    due: int = 0
+    fired: int = 0
+    missed: int = 0
+    false: int = 0
+    gave_up: int = 0
+    """Was due, sent nothing, and its record says why."""
+    late: int = 0
+    """Ended where it should have been before; its last moves waited for room."""
+    uncertain: int = 0
+
+
+@attrs.define
+class _Judge:
+    run: _Run
+    notes: _Notes
+    sent: Mapping[tuple[str, str], float]
+    orders: Mapping[tuple[str, str], Mapping[str, Any]]
+    ended_at: float
+    tallies: dict[str, _Tally] = attrs.field(factory=dict)
+    latencies: list[float] = attrs.field(factory=list)
+    from_moves: list[float] = attrs.field(factory=list)
+    """From this process' asking for a price to the bytes of the order."""
+    wrong: list[str] = attrs.field(factory=list)
+
+    def take(self, parent: Parent, record: Mapping[str, Any]) -> None:
+        tally = self.tallies.setdefault(parent.kind, _Tally())
+        tally.parents += 1
+        rule = parent.judged.rule
+        if isinstance(rule, Fires):
+            self._fires(parent, rule, record, tally)
+        elif isinstance(rule, Follows):
+            self._follows(parent, rule, record, tally)
+
+    def _legs(self, record: Mapping[str, Any], part: str | None) -> list[Mapping[str, Any]]:
+        """Legs whose order is on the ledger, the first that was sent first."""
+        legs = [
+            leg
+            for leg in record["legs"]
+            if part in (None, leg["part"]) and (leg["broker"], leg["order_id"]) in self.orders
+        ]
+        return sorted(legs, key=lambda leg: leg["sent_at"] or 0)
+
+    def _fires(self, parent: Parent, rule: Fires, record: Mapping[str, Any], tally: _Tally) -> None:
+        legs = self._legs(record, rule.part)
+        at = min(
+            (self.sent[key] for leg in legs if (key := (leg["broker"], leg["order_id"])) in self.sent), default=None
+        )
+        due = rule.due
+        if rule.uncertain or (due is not None and self.ended_at - due.at < SETTLE_SECONDS / 2):
+            tally.uncertain += 1
+            return
+        tally.due += due is not None
+        tally.fired += bool(legs)
+        if due is not None and not legs:
+            gave_up = record["state"] in ("failed", "rejected") and bool(record["status_message"])
+            tally.gave_up += gave_up
+            tally.missed += not gave_up
+            self._say("gave up" if gave_up else "missed", parent, record, due)
+        elif legs and (due is None or (at is not None and at < rule.earliest)):
+            tally.false += 1
+            self._say("false", parent, record, due)
+        elif due is not None and at is not None and rule.immediate:
+            self.latencies.append(at - due.received_at)
+            moves = self.run.market.sent_at.get((due.instrument_id, due.last_price), [])
+            moved_at = max((one for one in moves if one <= due.received_at), default=None)
+            if moved_at is not None:
+                self.from_moves.append(at - moved_at)
+
+    def _follows(self, parent: Parent, rule: Follows, record: Mapping[str, Any], tally: _Tally) -> None:
+        """A resting order had to move when its wanted value changed; it is where it should be, or ended where it was just before."""
+        legs = self._legs(record, rule.part)
+        due = len(rule.wanted) > 1
+        tally.due += due
+        if not legs or not rule.wanted:
+            tally.missed += 1
+            self._say("missed", parent, record, None)
+            return
+        first, order = (self.orders[leg["broker"], leg["order_id"]] for leg in (legs[0], legs[-1]))
+        is_open = order["status"] in ("open", "trigger_pending")
+        until = self.ended_at if is_open else self._moment(order["updated_at"])
+        may_be = rule.within(self.ended_at if is_open else until - LAG_SECONDS, until + 1)
+        now = Decimal(str(order[rule.field]))
+        moved = first["modifications"] > 0 or len(legs) > 1
+        tally.fired += due and moved
+        if now in may_be:
+            return
+        if not is_open and now in rule.within(0.0, until + 1):
+            tally.late += 1
+            return
+        behind = now in rule.within(0.0, self.ended_at)
+        tally.missed += behind
+        tally.false += not behind
+        words = f"{'missed' if behind else 'false'}: at {now}, wanted {sorted(may_be)}"
+        self._say(words, parent, {**record, "order": order}, None)
+
+    def _moment(self, stamp: str | float) -> float:
+        epoch = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp
+        return epoch - self.notes.clock_ahead
+
+    def _say(self, what: str, parent: Parent, record: Mapping[str, Any], due: Quoted | None) -> None:
+        self.wrong.append(
+            f"{what}: {parent.kind} {parent.body} armed {parent.judged.armed_at:.3f} due {due} "
+            f"state {record['state']} {record['status_message']} legs {record['legs']} {record.get('order', '')}"
+        )
+
+
+def _judged(
+    run: _Run, notes: _Notes, ledger: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ended_at: float
+) -> dict[str, Any]:
+    for parent in run.parents:
+        parent.judged.ends_at = ended_at
+    replay(notes.quotes, [parent.judged for parent in run.parents])
+    judge = _Judge(
+        run=run,
+        notes=notes,
+        sent=_sent_at(notes, ledger["messages"]),
+        orders={(order["broker"], order["order_id"]): order for order in ledger["orders"]},
+        ended_at=ended_at,
     )
-    return kinds[number % len(kinds)]
-
-
-@asynccontextmanager
-async def _trading(shares):
-    day = _Day(start=Clock().now().astimezone(IST))
-    async with day.market(), day.service(quotes=True):
-        yield day, [Trading(day, number) for number in range(shares)]
-
-
-async def _cost(tradings, seconds):
-    """Return processor seconds a second while every share's price steps up and down ten times a second, far from every level."""
-    began, cpu = time.perf_counter(), time.process_time()
-    step = 0
-    while time.perf_counter() - began < seconds:
-        for one in tradings:
-            one.moved(Decimal(step % 3) / 10)
-        step += 1
-        await trio.sleep(0.1)
-    return (time.process_time() - cpu) / (time.perf_counter() - began)
-
-
-async def _latency(trading):
-    """Return milliseconds from the tick that fires a trigger to its order leaving."""
-    await trading.move(0)
-    answer = await trading.send(synthetic={"type": "market_if_touched", "trigger_price": trading.at(-1)})
-    assert answer.status == 202, answer
-    await trio.sleep(0.3)
-    sent = len(_Noting.left)
-    trading.moved(-2)
-    wanted = float(trading.at(-1))
-    with trading.day.quotes.follow([trading.share.instrument_id]) as follower:
-        while trading.day.quotes.usable_tick(trading.share.instrument_id).last_price > wanted:
-            await anext(follower)
-    seen = time.perf_counter()
-    with trio.fail_after(10):
-        while len(_Noting.left) == sent:
-            await trio.lowlevel.checkpoint()
-    return (_Noting.left[sent] - seen) * 1000
-
-
-async def _measure(options):
-    async with _trading(options.shares) as (day, tradings):
-        for one in tradings:
-            day.simulator.set_price(one.share.instrument_id, one.at(0), LONG_SECONDS)
-        await trio.sleep(3)
-        bare = await _cost(tradings, options.seconds)
-        for number in range(options.parents):
-            trading = tradings[number % len(tradings)]
-            settings, body = _kinds(trading, number)
-            answer = await trading.send(**body, synthetic=settings)
-            if answer.status != 202:
-                raise SystemExit(f"{settings} was answered {answer}")
-        loaded = await _cost(tradings, options.seconds)
-        latencies = [await _latency(Trading(day, options.shares + number)) for number in range(options.triggers)]
-    cuts = statistics.quantiles(latencies, n=100)
+    for parent, record in zip(run.parents, records, strict=True):
+        judge.take(parent, record)
+    placed = Counter(message["tag"] for message in ledger["messages"] if message["verb"] == "place")
     return {
-        "parents": options.parents,
-        "shares": options.shares,
-        "cpu_without": round(bare, 3),
-        "cpu_with": round(loaded, 3),
-        "resident_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "trigger_p50_ms": round(cuts[49], 2),
-        "trigger_p99_ms": round(cuts[98], 2),
+        **_cost(run, notes),
+        **_outcome(judge, notes),
+        "sent_twice": sum(count > 1 for count in placed.values()),
+        "judge": judge,
     }
 
 
-def main():
+def _cost(run: _Run, notes: _Notes) -> dict[str, Any]:
+    without, loaded = (_share_of_core(*run.phases[name]) for name in ("without", "with"))
+    before, after = run.phases["without"][1].resident_bytes, run.phases["with"][1].resident_bytes
+    return {
+        "parents": len(run.parents),
+        "kinds": len({parent.kind for parent in run.parents}),
+        "answered 202": sum(not parent.sent_now for parent in run.parents),
+        "shares": len(run.market.shares),
+        "moves/s without, with": [round(run.moves[name]) for name in ("without", "with")],
+        "ticks/s without, with": [round(notes.ticks_a_second(run.phases[name])) for name in ("without", "with")],
+        "core without": round(without, 3),
+        "core with": round(loaded, 3),
+        "ratio": round(loaded / without, 2),
+        "core while they fire": round(_share_of_core(*run.phases["triggers"]), 3),
+        "ready and waiting for a core": [
+            round(_waited(*run.phases[name]), 3) for name in ("without", "with", "triggers")
+        ],
+        "resident MB without": round(before / 1e6, 1),
+        "resident MB with": round(after / 1e6, 1),
+        "bytes a parent": round((after - before) / max(1, len(run.parents))),
+        "resident MB at the end": round(run.phases["triggers"][1].resident_bytes / 1e6, 1),
+    }
+
+
+def _outcome(judge: _Judge, notes: _Notes) -> dict[str, Any]:
+    total = {
+        field: sum(getattr(one, field) for one in judge.tallies.values())
+        for field in ("due", "fired", "missed", "false", "gave_up", "late", "uncertain")
+    }
+    quick = [one for one in judge.latencies if one < WAITED_SECONDS]
+    return {
+        "ticks": len(notes.ticks),
+        "overwritten": len(notes.overwritten),
+        "untold": sum(_untold(parent.judged, notes) for parent in judge.run.parents),
+        **total,
+        "latencies": len(judge.latencies),
+        **_percentiles("tick to bytes", quick),
+        "waited": len(judge.latencies) - len(quick),
+        "tick to bytes max ms": round(max(judge.latencies, default=0) * 1000, 1),
+        **_percentiles("a page to the disk", judge.run.disk),
+        **_percentiles("move to bytes", [one for one in judge.from_moves if one < WAITED_SECONDS]),
+    }
+
+
+def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, float]:
+    if len(seconds) < 2:
+        return {}
+    cuts = statistics.quantiles(seconds, n=100)
+    return {f"{name} p50 ms": round(cuts[49] * 1000, 2), f"{name} p99 ms": round(cuts[98] * 1000, 2)}
+
+
+def _untold(judged: Judged, notes: _Notes) -> bool:
+    """Whether a level was touched by ticks alone that were overwritten."""
+    rule = judged.rule
+    if not isinstance(rule, Fires) or rule.due is not None or not isinstance(touch := rule.stages[0], Touch):
+        return False
+    return touch.field == "last_price" and any(
+        instrument_id == touch.instrument_id
+        and at >= judged.armed_at
+        and (price >= touch.level if touch.above else price <= touch.level)
+        for at, instrument_id, price in notes.overwritten
+    )
+
+
+def _listed(demo: _Watched, count: int) -> Iterator[Share]:
+    """Shares that can go as far as the market here goes."""
+    for one in demo.shares()[:count]:
+        yield Share(one["instrument_id"], Decimal(str(one["tick_size"])), Decimal(str(one["last_price"])))
+
+
+def _measure(options: argparse.Namespace) -> dict[str, Any]:
+    morning = Clock().now().astimezone(IST).replace(hour=11, minute=0, second=0, microsecond=0)
+    with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as folder:
+        demo = _Watched(Path(folder) / "data", "--now", morning.isoformat(), "--instruments", "1200")
+        try:
+            demo.start()
+            demo.until_ready()
+            shares = list(_listed(demo, options.shares + OWN_SHARES))
+            if len(shares) < OWN_SHARES + 2:
+                raise SystemExit(f"only {len(shares)} shares have room to move")
+            market = _Market(demo, shares, random.Random(options.seed))
+            return _Run(demo, options, shares[OWN_SHARES:], shares[:OWN_SHARES], market).whole()
+        except BaseException:
+            sys.stderr.write(demo.log.read_text())
+            raise
+        finally:
+            demo.clean_up()
+            if options.keep is not None:
+                options.keep.write_bytes(demo.notes.read_bytes())
+
+
+def _print(row: Mapping[str, Any], judge: _Judge) -> None:
+    for name, value in row.items():
+        print(f"{name:>28} {value}")
+    print(f"{'':>28} parents    due  fired missed  false gave-up late uncertain")
+    for kind, tally in judge.tallies.items():
+        print(f"{kind:>28}", *(f"{count:6}" for count in attrs.astuple(tally)))
+    for text in judge.wrong:
+        print(text, file=sys.stderr)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parents", type=int, default=500)
     parser.add_argument("--shares", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--triggers", type=int, default=30)
-    row = trio.run(_measure, parser.parse_args(), strict_exception_groups=True)
-    for name, value in row.items():
-        print(f"{name:>16} {value}")
-    machine = {"python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count()}
-    print(json.dumps({"benchmark": "open parents", "machine": machine, "row": row}))
+    parser.add_argument("--seconds", type=float, default=30.0, help="of measuring without parents, and with them")
+    parser.add_argument("--trigger-seconds", type=float, default=90.0)
+    parser.add_argument("--moves", type=float, default=40.0, help="of shares, a second")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="copy the service's notes to this file")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended, too
+    row = _measure(parser.parse_args())
+    judge = row.pop("judge")
+    _print(row, judge)
+    machine = {
+        "python": sys.version.split()[0],
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+    tallies = {kind: attrs.asdict(tally) for kind, tally in judge.tallies.items()}
+    print(json.dumps({"benchmark": "open parents", "machine": machine, "row": row, "kinds": tallies}))
+    if judge.wrong:
+        sys.exit(1)
 
 
 if __name__ == "__main__":

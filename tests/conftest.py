@@ -11,10 +11,23 @@ settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--without-sdk`: a person's choice to leave the brokers' official SDKs out; a missing SDK otherwise fails."""
+    """Add `--without-sdk`: a person's choice to leave the brokers' official SDKs out; a missing SDK otherwise fails.
+    And `--every-state`, `--write-scenarios`: see tests/demo/lives/table.py."""
     parser.addoption(
         "--without-sdk",
         action="store_true",
         default=False,
         help="skip the tests that drive the brokers' official SDKs (never used in CI)",
+    )
+    parser.addoption(
+        "--every-state",
+        action="store_true",
+        default=False,
+        help="strike order types at each of their states, not at one by chance",
+    )
+    parser.addoption(
+        "--write-scenarios",
+        action="store_true",
+        default=False,
+        help="write what order types came to into docs/order-type-scenarios.md",
     )

@@ -77,6 +77,8 @@ class PlanLife(ParentActor, ABC):
         self._reading: set[str] = set()
         """Parts for which positions are being read."""
         self._refusals: dict[str, Refusals] = {}
+        self._blocked: frozenset[str] = frozenset()
+        """Legs that could not be changed at the last look, because their broker has not shown them yet, or a message is unanswered."""
         self._left_alone: dict[str, float] = {}
         """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
         self._results: dict[str, Sent] = {}
@@ -182,7 +184,9 @@ class PlanLife(ParentActor, ABC):
 
     def _look(self, nursery: trio.Nursery) -> Looked:
         """Look once, take over what the look came to, and start what it asks for."""
-        looked = advance(self._root, self._inputs())
+        inputs = self._inputs()
+        self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
+        looked = advance(self._root, inputs)
         self._looked = looked
         actions = [one for one in looked.actions if not isinstance(one, ReadRows) or one.part not in self._reading]
         record = self._record
@@ -382,6 +386,11 @@ class PlanLife(ParentActor, ABC):
             self._parts = self._record.parts
             self._news.set()
         super()._read(message, nursery)
+
+    def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
+        super()._follow(leg, row, began, nursery)
+        if leg.leg_id in self._blocked:
+            self._news.set()  # nothing in it may have changed, but now it can be moved, or ended
 
     def _newest(self) -> ParentRecord:
         return attrs.evolve(self._record, parts=self._parts) if self._parts else self._record

@@ -42,8 +42,8 @@ class PlanMarket:
 
     def seen(self, instrument_id: str) -> Seen | None:
         if instrument_id not in self._seen:
-            tick = self._doors.quotes.usable_tick(instrument_id)
-            self._seen[instrument_id] = None if tick is None else seen(tick)
+            quote = self._doors.quotes.usable_quote(instrument_id)
+            self._seen[instrument_id] = None if quote is None else seen(quote.tick, quote.received_at)
         return self._seen[instrument_id]
 
     def is_stale(self, instrument_id: str) -> bool:

@@ -36,7 +36,8 @@ from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.plan_placing import SENDS
 from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord, ParentState
 from onebroker.actors.kernel.mailbox import ActorNotRunning
-from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
@@ -62,9 +63,7 @@ class PlanParentActor(PlanHoldings):
 
     def _drop_unsent_entries(self, record: ParentRecord) -> None:
         """A caller who has stopped waiting gets no entry that had not left by then; exits are sent (K14)."""
-        sent = {leg.part for leg in record.legs}
-        entries = [part for part in walk(self._root) if isinstance(part, OrderPart) and not part.is_exit]
-        unsent = [part.path for part in entries if part.path not in sent]
+        unsent = self._unsent_entries(record)
         if not unsent:
             return
         sentence = unknown_texts.entries_not_sent(len(unsent))
@@ -72,6 +71,11 @@ class PlanParentActor(PlanHoldings):
         ended = {path: attrs.evolve(self._parts.get(path, PartRecord()), ending=ending) for path in unsent}
         self._take_parts({**self._parts, **ended})
         self._say(sentence)
+
+    def _unsent_entries(self, record: ParentRecord) -> list[str]:
+        sent = {leg.part for leg in record.legs}
+        entries = [part for part in walk(self._root) if isinstance(part, OrderPart) and not part.is_exit]
+        return [part.path for part in entries if part.path not in sent]
 
     # --- a caller's changes -----------------------------------------------------------------------------------------
 
@@ -220,7 +224,7 @@ class PlanParentActor(PlanHoldings):
                 await self._first.wait()
                 while not self._started():
                     await self._traffic.until(self._started, math.inf)
-            self._answer_first(place)
+            await self._answer_first(place)
         finally:
             self._under_way -= 1
             self._answer_stopped(place)
@@ -232,11 +236,13 @@ class PlanParentActor(PlanHoldings):
             leg.state.unsettled and self._traffic.busy(leg.leg_id) for leg in self._record.legs
         )
 
-    def _answer_first(self, place: Place) -> None:
+    async def _answer_first(self, place: Place) -> None:
         looked, record = self._looked, self._record
         prepared_seconds = self._clock.monotonic() - place.routed
         if record.legs:
             first = combined(record, self._root, self._results, prepared_seconds, self._not_placed, looked)
+            if self._unsent_entries(record):
+                await self._write_answer(first)
             self._answer(place, first)
             return
         if self._not_placed is not None and not self._closes_soon():
@@ -250,7 +256,23 @@ class PlanParentActor(PlanHoldings):
             body = {"error": refused.sentence, "instrument_id": record.instrument_id}
             self._refuse(place, EngineAnswer(status=refused.status, body=body))
             return
-        self._answer(place, armed(record, self._root, prepared_seconds, looked))
+        first = armed(record, self._root, prepared_seconds, looked)
+        lost = await self._write_answer(first)
+        if lost is None or self._record.legs or self._placing.under_way:  # it has begun to send meanwhile
+            self._answer(place, first)
+        else:
+            self._refuse(place, answers.failed_before_sending(self._record, lost))
+
+    async def _write_answer(self, answer: EngineAnswer) -> str | None:
+        """Write that the caller is told of what has not left yet, before it is told: a restart ends what nobody was told of, and goes
+        on with the rest (2.4 e; K4, K14). Return why it could not be written; None when it is."""
+        keep_seconds = int(self._doors.settings.answer_keep_seconds)
+        kept = Set(keys.answer(self._record.intent_id), answers.encode(answer), keep_seconds)
+        try:
+            await self._recorder.write_ahead(lambda record: attrs.evolve(record, answered=True), kept)
+        except StoreError as error:
+            return str(error)
+        return None
 
     def _answer_stopped(self, place: Place) -> None:
         if not self._record.answered:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
 from onebroker.brokers.records import Tick
 
@@ -16,6 +17,9 @@ class QuoteReader(Protocol):
 
 
 class LiveQuotes(QuoteReader, Protocol):
+    def usable_quote(self, instrument_id: str) -> Quote | None:
+        """Return the unified quote that `usable_tick` is of, with when it was received."""
+
     def is_stale(self, instrument_id: str) -> bool:
         """Tell whether a live quote is there that may not be acted on any more."""
 

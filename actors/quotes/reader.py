@@ -63,6 +63,10 @@ class Quotes:
         return round_half_up(quote.tick.last_price, price_places(instrument.identity.segment))
 
     def usable_tick(self, instrument_id: str) -> Tick | None:
+        quote = self.usable_quote(instrument_id)
+        return None if quote is None else quote.tick
+
+    def usable_quote(self, instrument_id: str) -> Quote | None:
         instrument = self._known.instrument(instrument_id)
         if instrument is None:
             return None
@@ -71,7 +75,7 @@ class Quotes:
         if quote is None:
             return None
         usable = may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
-        return quote.tick if usable else None
+        return quote if usable else None
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None

@@ -169,8 +169,9 @@ class Exchange:
             self._world.prices.hold(contract, Hold(hold.start, hold.end, hold.price))
             followers = self._world.universe.followers(instrument_id)
             self._world.board.forget(followers)
+            self._trading.forget_quotes(followers)
             for other in sorted(followers & self._trading.working_contracts()):
-                self._trading.refresh(self._world.universe.by_id[other], epoch, again=True)
+                self._trading.refresh(self._world.universe.by_id[other], epoch)
         return followers
 
     def fill(self, broker: str, order_id: str, quantity: int) -> None:

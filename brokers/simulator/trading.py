@@ -144,14 +144,24 @@ class Trading:
     # the market's time ------------------------------------------------------------------------------------------------
 
     def fill(self, account: Account, order_id: str, quantity: int) -> None:
-        """Let the market's own flow trade with an order that rests in the book, at its price."""
+        """Let the market's own flow trade with an order that rests in the book, or the auction with one that waits for it: at its price."""
         known = account.known(order_id)
-        book = None if known is None else self._books.get(known.order.new.instrument_id)
-        match = None if book is None else book.meet(account.code, order_id, quantity)
+        match = None if known is None else self._met(account, known.order, quantity)
         if known is None or match is None:
             raise ValueError("no such order rests in the book with that quantity left")
-        contract = self._world.universe.by_id[known.order.new.instrument_id]
-        self._settle_all(contract, [match])
+        self._settle_all(self._world.universe.by_id[known.order.new.instrument_id], [match])
+        if known.order.status.finished:
+            self._queue.discard((account.code, order_id))
+
+    def _met(self, account: Account, order: SimOrder, quantity: int) -> Match | None:
+        ref = (account.code, order.order_id)
+        if ref not in self._queue:
+            book = self._books.get(order.new.instrument_id)
+            return None if book is None else book.meet(*ref, quantity)
+        if order.status is not SimStatus.OPEN or order.price is None or not 0 < quantity <= order.pending_quantity:
+            return None  # of another day, or not there
+        tick = self._world.universe.by_id[order.new.instrument_id].tick_size
+        return Match(int(order.price / tick), quantity, ref)
 
     def step(self) -> None:
         """Let the market act on what is working: the opening, new quotes, triggers."""
@@ -167,7 +177,12 @@ class Trading:
         waiting = {instrument_id for instrument_id, refs in self._stops.items() if refs}
         return waiting | {instrument_id for instrument_id, book in self._books.items() if book.has_orders}
 
-    def refresh(self, contract: Contract, epoch: float, *, again: bool = False) -> Book | None:
+    def forget_quotes(self, instrument_ids: frozenset[str]) -> None:
+        """Have the market maker quote anew within this step: a price was set by hand."""
+        for instrument_id in instrument_ids:
+            self._refreshed.pop(instrument_id, None)
+
+    def refresh(self, contract: Contract, epoch: float) -> Book | None:
         """Bring a contract's book to the present step and return it; None while it does not trade continuously."""
         board = self._world.board
         if contract.is_index or not board.is_open(contract, epoch):
@@ -175,7 +190,7 @@ class Trading:
         instrument_id = contract.instrument_id
         book = self._books.setdefault(instrument_id, Book())
         step = step_of(epoch)
-        if self._refreshed.get(instrument_id) == step and not again:
+        if self._refreshed.get(instrument_id) == step:
             return book
         self._refreshed[instrument_id] = step
         book.quote(*board.maker_quotes(contract, epoch, self._next_priority()))

@@ -441,3 +441,9 @@ def chance() -> random.Random:
     seed = random.randrange(1 << 32)
     sys.stdout.write(f"seed {seed}\n")
     return random.Random(seed)
+
+
+@pytest.fixture(scope="session")
+def writes_scenarios(request: pytest.FixtureRequest) -> bool:
+    """Whether what is seen of types and scenarios is written to their page, instead of held against it."""
+    return bool(request.config.getoption("--write-scenarios"))

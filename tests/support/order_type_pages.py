@@ -12,9 +12,10 @@ from pathlib import Path
 
 import attrs
 
+from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.kinds import WORDS
-from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, Units, orders_of, walk
-from onebroker.actors.engine.plan.prices import Cap, is_stop
+from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, TogetherPart, Units, orders_of, walk
+from onebroker.actors.engine.plan.prices import Cap, Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import Unfit
 from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
@@ -44,7 +45,10 @@ WORLD = World(known=(*TRADED, INDEX, OTHER), calendar=calendar_from_documents(ex
 _SAID = {
     "volume_profile": ("a list of as many numbers of at least 0 as there are slices", "of the stored volumes, else a U over the day"),
     "watch_instrument_id": ("a UUID", "the traded one"),
-    "then": ("an order object: `transaction_type`, `order_type` and what else differs from the body", "required"),
+    "then": (
+        "an order object: `transaction_type`, `order_type` and what else differs from the body; a `price_reference` in it is worked out when it is sent",
+        "required",
+    ),
     "target_quantities": ("a list of whole lots that add up to the quantity", "equal lots, spare ones to the first"),
     "at_time": ("a time of day such as 15:10", "20 minutes before the close, 30 for commodities (`[engine.square_off]`)"),
     "products": ("a list of position products", '["intraday"]'),
@@ -227,7 +231,21 @@ def _flat(value):
 # --- ends, restarts, failures ------------------------------------------------------------------------------------------------
 
 
+_NUMBERS_ONLY = "Its candidates give real numbers: a reference in one of them is refused (400)."
+_NOTES = {
+    "basket": _NUMBERS_ONLY,
+    "oca": _NUMBERS_ONLY,
+    "oto": "A `quantity_reference` in `then` is refused (400): its quantity is what the first has filled.",
+    "two_sided_quote": (
+        "A `price_reference` (with `order_type` LIMIT) stands in the place of the middle, and is followed as the middle is; a "
+        "`quantity_reference` is worked out once, at intake, and both sides are quoted in that size."
+    ),
+}
+
+
 def _life(preset, example):
+    if preset.name in _NOTES:
+        yield _NOTES[preset.name]
     root = _order(preset, example).plan
     orders = list(orders_of(root))
     yield "`completed` when what it was to do has filled; a cancel of the parent cancels what rests, and what has filled stays."
@@ -247,7 +265,12 @@ def _life(preset, example):
             "entry whose time passed more than five minutes ago expires."
         )
     yield "A restart sends nothing twice: an order whose answer was lost is looked for at its broker first, and nothing takes its place until then."
-    yield "A broker's refusal ends the part with the broker's words; other parts go on, and nothing is tried again."
+    if any(isinstance(part.execution, ONE_AFTER_ANOTHER) and isinstance(uncapped(part.price), Marketable) for part in orders):
+        yield "A piece at the market that is left behind is moved to the fresh price every few seconds (`follow_seconds`); a LIMIT piece stays at its price."
+    if isinstance(root, TogetherPart) and root.inseparable:
+        yield "When a broker refuses one side the other is cancelled, and the order ends with the broker's words; what has filled stays, and nothing is tried again."
+    else:
+        yield "A broker's refusal ends the part with the broker's words; other parts go on, and nothing is tried again."
     if any(part.each_fill is not None for part in orders):
         yield "What hangs on fills is sized to what has filled, at the broker that filled it; a refused stop cancels the unfilled rest of its entry."
 

@@ -109,3 +109,5 @@ Execution: TypeAlias = (
     AllAtOnce | Iceberg | Twap | Vwap | FrontLoaded | Participation | BookDepth | TopUp | Daily | Ladder | FreezeLimit
 )
 TIMED = (Twap, Vwap, FrontLoaded)
+ONE_AFTER_ANOTHER = (Iceberg, Participation, TopUp)
+"""The next piece waits for the one before: one that the market left behind would keep all others back for ever."""

@@ -24,6 +24,8 @@ class Seen:
     """A usable quote; what the feed does not carry is None, an empty side of the book an empty tuple."""
 
     last_price: Decimal
+    received_at: float
+    """Epoch seconds."""
     buy: tuple[Level, ...] | None = None
     """Best first."""
     sell: tuple[Level, ...] | None = None
@@ -100,10 +102,11 @@ class Calm:
         )
 
 
-def seen(tick: Tick) -> Seen:
-    """Return a tick as the rules see it."""
+def seen(tick: Tick, received_at: float) -> Seen:
+    """Return a tick as the rules see it; `received_at` in epoch seconds."""
     return Seen(
         last_price=exact(tick.last_price),
+        received_at=received_at,
         buy=_levels(tick.buy),
         sell=_levels(tick.sell),
         average_price=None if tick.average_price is None else exact(tick.average_price),

@@ -288,6 +288,8 @@ class TogetherPart(_Part):
     children: tuple["Part", ...]
     most_inventory: int | None = None
     """Units that the net of its fills, with what rests on one side, never passes either way (grid, two_sided_quote)."""
+    inseparable: bool = False
+    """A child whose order is refused takes the others with it: one of them alone is not what was asked for (two_sided_quote)."""
 
 
 class Rule(StrEnum):

@@ -128,6 +128,8 @@ class Peg:
     skew_ticks: int = 0
     """It stands so many ticks lower for each `skew_quantity` units that its group is long, higher when it is short."""
     skew_quantity: int = 1
+    centre: PriceReference | None = None
+    """In the place of the touch: worked out anew at every look (two_sided_quote)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -258,6 +260,16 @@ Price: TypeAlias = (
 def uncapped(price: Price) -> Price:
     """The rule itself, without the caps around it."""
     return uncapped(price.of) if isinstance(price, Cap) else price
+
+
+def followed_rest(price: Price) -> Price:
+    """The rule with an unfilled rest at the market moved to the fresh touch; any other kind as it is."""
+    match price:
+        case Cap():
+            return attrs.evolve(price, of=followed_rest(price.of))
+        case Marketable():
+            return attrs.evolve(price, follow=True)
+    return price
 
 
 RESTING = (Fixed, Referenced)

@@ -51,6 +51,8 @@ class Bars:
     """Bars of one instrument since a part was armed, and Wilder's average true range over them."""
 
     open_bar: Bar | None = None
+    until: float | None = None
+    """Epoch seconds at which the newest closed bar ended: what was received before is in the bars already."""
     closed: int = 0
     last_close: Decimal | None = None
     """Of the newest whole bar."""

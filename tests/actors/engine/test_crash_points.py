@@ -76,6 +76,28 @@ async def test_killed_there_the_order_is_sent_at_most_once_and_the_next_service_
             assert (await stored_parent(day.store, parents[0]))["state"] == "cancelled"
 
 
+async def test_killed_before_anything_was_written_the_caller_asks_again_and_is_placed_once(day, autojump_clock):
+    """K1: nothing is known of the intent, so that the same one is no repetition."""
+    async with day.market():
+        assert await live_and_die(day, "commit 1 before")
+        written = {key.split(":")[1] for key in sorted(day.store.keys()) if key.startswith("orders:")}
+        assert written.isdisjoint({"parent", "parents", "started", "token", "leg", "answer"})
+        async with day.service(log_in=False):
+            await day.until(lambda: day.status.value.running and all(day.has_read(code) for code in day.codes))
+            await trio.sleep(70)  # as long as an unknown order is looked for
+            assert day.messages("place") == []
+            order = day.body(day.share, price=far_below(day, day.share))
+            answer = await day.place(order)  # under the intent id of the first life
+            assert answer.status == 200, answer
+            again = await day.place(order)
+            assert again.status == 409, again
+            await trio.sleep(30)
+            (placed,) = day.messages("place")
+            record = await stored_parent(day.store, answer.body["parent_id"])
+            assert (answer.body["order_id"], record["legs"][0]["order_id"]) == (placed["order_id"],) * 2
+            assert (record["intent_id"], record["state"], record["legs"][0]["state"]) == ("i-1", "working", "open")
+
+
 async def test_each_of_the_steps_does_come(day, autojump_clock):
     async with day.market():
         steps = []

@@ -58,6 +58,15 @@ def test_a_resting_order_fills_at_its_own_price_at_once_when_the_market_is_moved
     assert (done.status, done.average_price) == (SimStatus.COMPLETE, price)
 
 
+def test_a_moved_market_is_quoted_around_its_new_price_at_once(floor):
+    share = floor.contract()
+    price = floor.last(share) - 4 * share.tick_size
+    floor.account().market(share.instrument_id)
+    floor.exchange.set_price(share.instrument_id, price)
+    market = floor.account().market(share.instrument_id)
+    assert (market.buy[0].price + market.sell[0].price) / 2 == market.last_price == price
+
+
 def test_orders_of_two_brokers_trade_with_each_other_in_time_priority(floor):
     share = floor.contract()
     price = floor.last(share)

@@ -79,6 +79,29 @@ def test_a_queued_order_can_be_modified_and_cancelled_before_the_open(make_floor
     assert status(floor, other) is SimStatus.CANCELLED
 
 
+def test_the_auction_can_be_made_to_trade_with_what_waits_for_it(make_floor, real_hours):
+    floor = make_floor(start=at(9, 5), calendar=real_hours)
+    share = floor.contract()
+    order = floor.place(share, "BUY", 5, "LIMIT", price=floor.account().market(share.instrument_id).lower_circuit)
+    floor.exchange.fill("zerodha", order.order_id, 2)
+    assert (status(floor, order), floor.account().order(order.order_id).filled_quantity) == (SimStatus.OPEN, 2)
+    with pytest.raises(ValueError, match="no such order rests"):
+        floor.exchange.fill("zerodha", order.order_id, 4)
+    floor.exchange.fill("zerodha", order.order_id, 3)
+    assert status(floor, order) is SimStatus.COMPLETE
+    floor.at(at(9, 15))
+    done = floor.account().order(order.order_id)
+    assert (done.status, done.filled_quantity, done.average_price) == (SimStatus.COMPLETE, 5, order.price)
+
+
+def test_what_waits_for_another_day_cannot_be_made_to_trade(make_floor, real_hours):
+    floor = make_floor(start=at(20, days=-3), calendar=real_hours)
+    share = floor.contract()
+    order = floor.place(share, "BUY", 1, "LIMIT", price=floor.last(share), after_market=True)
+    with pytest.raises(ValueError, match="no such order rests"):
+        floor.exchange.fill("zerodha", order.order_id, 1)
+
+
 def test_day_orders_expire_at_the_close_of_their_own_session(opened):
     share, crude = opened.contract(), opened.contract("commodity_futures", "mcx")
     low = opened.last(share) - 100 * share.tick_size

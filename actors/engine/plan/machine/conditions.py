@@ -102,11 +102,11 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     direction = direction_of(look.record(part), condition, place)
     if session is None or direction is None or look.now < session.opens:
         return False
-    seconds = float(condition.bar_minutes) * 60
+    seconds = float(condition.bar_minutes * 60)
     before = record.condition_bars.get(place, Bars())
     armed = record.due_at if record.due_at is not None else look.now
     rule = BarRule(seconds=seconds, opened=session.opens, armed_at=armed)
-    bars = fold_bars(before, None if quote is None else quote.last_price, look.now, rule)
+    bars = fold_bars(before, quote, look.now, rule)
     if bars != before:
         look.note(part, condition_bars={**look.record(part).condition_bars, place: bars})
     if bars.open_bar is not None:

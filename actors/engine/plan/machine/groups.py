@@ -1,5 +1,6 @@
 """Parts above order parts in one look: whose turn it is, what siblings do to each other, how they end (order-engine 1.2, 1.7)."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -10,6 +11,7 @@ from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.lifetimes import counts_days, over
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.orders import state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.targets import from_fill
 from onebroker.actors.engine.plan.machine.verdicts import together
 from onebroker.actors.engine.plan.machine.wanted import average_below, trigger_of
 from onebroker.actors.engine.plan.parts import (
@@ -162,6 +164,8 @@ def _settle(look: Look, part: Part) -> None:
     if all(state.final for state in states):
         begun = [child.state for child in children if child.due_at is not None]  # what never had its turn says nothing
         state = together(begun or states, one_is_enough=isinstance(part, OneCancelsOthersPart))
+        if isinstance(part, TogetherPart) and part.inseparable and _was_refused(look, part, states):
+            state = PartState.REJECTED
     else:
         state = next((one for one in _SHOWN_FIRST if one in states), PartState.PENDING)
         if state is PartState.PENDING and record.due_at is not None and not record.fired:
@@ -172,10 +176,26 @@ def _settle(look: Look, part: Part) -> None:
         look.note(part, state=state)
 
 
+def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) -> bool:
+    """Whether one was refused, the others ended with it, and no broker ever took any of them."""
+    legs = (leg for order in own_orders_of(part) for leg in look.legs(order))
+    return PartState.REJECTED in states and not any(leg.accepted for leg in legs)
+
+
 def _together(look: Look, part: TogetherPart, context: Context) -> None:
     shares = _shares(look, part.children, context)
+    ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
     for number, child in enumerate(part.children):
-        work(look, child, attrs.evolve(context, share=shares.get(number)))
+        work(look, child, attrs.evolve(context, share=shares.get(number), ending=ending))
+
+
+def _is_broken(look: Look, part: TogetherPart) -> bool:
+    """Whether an order of a child was refused, or its fate is not known; the parent says why."""
+    records = [look.record(child) for child in part.children]
+    broken = [one for one in records if one.own in (PartState.REJECTED, PartState.FAILED)]
+    if broken and look.record(look.root).status_message is None:
+        look.note(look.root, status_message=broken[0].status_message)
+    return bool(broken)
 
 
 def _shares(look: Look, children: tuple[Part, ...], context: Context) -> dict[int, int]:
@@ -242,11 +262,26 @@ def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
 
 
 def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
-    if context.base is not None:
-        return look.filled(context.base)
+    base = context.base
+    if base is not None and part.path.startswith(f"{base.path}.each_fill"):
+        return look.filled(base)
     shares = sum(_shares(look, part.children, context).values())
-    forms = [child.quantity for child in part.children if isinstance(child, OrderPart)]
-    return max([shares, *(form.quantity for form in forms if isinstance(form, Units))])
+    own = max([shares, *(_says(look, child, context) or 0 for child in part.children)])
+    if base is None:
+        return own
+    # In the `then` of a sequence its children may be there for a part of what has filled: together they never trade more.
+    filled = look.filled(base)
+    forms = [child.quantity if isinstance(child, OrderPart) else None for child in part.children]
+    return min(filled, own) if all(isinstance(form, Units | Share | FromFill) for form in forms) else filled
+
+
+def _says(look: Look, child: Part, context: Context) -> int | None:
+    """Return the quantity that a child itself says, or None."""
+    if not isinstance(child, OrderPart):
+        return None
+    if isinstance(child.quantity, FromFill):
+        return from_fill(look, child, child.quantity, context)
+    return child.quantity.quantity if isinstance(child.quantity, Units) else None
 
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:

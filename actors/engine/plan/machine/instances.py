@@ -13,6 +13,9 @@ from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
 from onebroker.actors.engine.plan.prices import FillBasis, FromFillPrice
 from onebroker.actors.engine.plan.state import Instance
 
+TRADES_LOOK_SECONDS = 0.5
+"""How often it is looked whether the price of a fill is known by now (2.3): nothing else need tell."""
+
 
 def send_instances(sending: Sending) -> None:
     """Make an instance of each new fill, then send what each of them misses."""
@@ -35,6 +38,7 @@ def _make(look: Look, part: OrderPart, leg: Leg) -> None:
         return
     price = _basis(look, part, leg, known)
     if price is None:
+        look.wake(look.now + TRADES_LOOK_SECONDS)
         return
     last = made[-1] if made else None
     if last is not None and last.leg_id == leg.leg_id and last.price == price and not _finished(look, part, last):

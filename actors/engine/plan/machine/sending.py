@@ -166,7 +166,7 @@ def _participate(sending: Sending, execution: Participation) -> None:
         return
     if look.live(part) or look.on_the_way(part):
         return
-    if len(look.legs(part)) >= execution.most_slices:
+    if sum(not _replaced(leg) for leg in look.legs(part)) >= execution.most_slices:
         if sending.missing > 0:
             look.note(part, own=PartState.EXPIRED)  # the slices are used up (3.34)
         return
@@ -177,6 +177,11 @@ def _participate(sending: Sending, execution: Participation) -> None:
     share = int((quote.volume - base) * execution.percent / 100)
     sending.place(look.terms(part).whole_lots(min(share, sending.target) - look.committed(part)),
                   piece=len(look.legs(part)))  # fmt: skip
+
+
+def _replaced(leg: Leg) -> bool:
+    """Whether a fresh leg took its rest over: both are one piece."""
+    return leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.REPLACE
 
 
 def _strike(sending: Sending, execution: BookDepth) -> None:
@@ -206,20 +211,22 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
     every = float(execution.every_seconds)
     beats = 0 if started_at is None else int((look.now - started_at) / every + 1e-9)
     look.wake((look.now if started_at is None else started_at) + (beats + 1) * every)
-    if started_at is not None and (
-        look.on_the_way(part) or any(leg.sent_at >= started_at + beats * every for leg in look.legs(part))
-    ):
-        return  # one piece at a beat, whatever becomes of it
+    began = look.now if started_at is None else started_at + beats * every
+    this_beat = [leg for leg in look.legs(part) if leg.sent_at >= began]
+    # One piece at a beat, whatever becomes of it; what replaces an order that cannot be moved any more is the same piece.
+    if look.on_the_way(part) or not all(_replaced(leg) for leg in this_beat):
+        return
     due = sending.target if execution.standing else min(sending.target, (beats + 1) * execution.piece_quantity)
     missing = due - look.committed(part)
     limit = room(look, part)
     if limit is not None:
         missing = min(missing, look.terms(part).whole_lots(limit))
     piece = len(look.legs(part)) + len(look.on_the_way(part))
-    size = _size(sending, execution.piece_quantity, execution.randomise_percent, piece) if missing > 0 else 0
-    sending.place(
-        min(missing, sending.missing) if execution.catch_up else min(missing, size, sending.missing), piece=piece
-    )
+    missing = min(missing, sending.missing)
+    if not execution.catch_up and missing > 0:
+        size = _size(sending, execution.piece_quantity, execution.randomise_percent, piece)
+        missing = min(missing, size - sum(leg.filled for leg in this_beat))
+    sending.place(missing, piece=piece)
 
 
 def _daily(sending: Sending, execution: Daily) -> None:

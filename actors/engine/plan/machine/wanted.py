@@ -4,6 +4,8 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
+from onebroker.actors.engine.plan.machine.centre import centre_of
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.crossing import uncrossed
 from onebroker.actors.engine.plan.machine.inventory import opposite_levels, skew
@@ -27,6 +29,7 @@ from onebroker.actors.engine.plan.prices import (
     Referenced,
     Stages,
     Trail,
+    followed_rest,
     is_stop,
 )
 from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
@@ -69,7 +72,9 @@ class Asked:
 
 def price_of(look: Look, part: OrderPart) -> Price:
     """Return the rule in force: the part's own, or marketable with follow once its lifetime said so."""
-    return FOLLOWING if look.record(part).marketable else part.price
+    if look.record(part).marketable:
+        return FOLLOWING
+    return followed_rest(part.price) if isinstance(part.execution, ONE_AFTER_ANOTHER) else part.price
 
 
 def moves(price: Price) -> bool:
@@ -96,11 +101,11 @@ def observe(look: Look, part: OrderPart) -> None:
         return
     session = look.session(part, look.now)
     opened = look.now if session is None else session.opens
-    look.remember(part, trail_memory(price, memory, last, side, look.now, opened))
+    look.remember(part, trail_memory(price, memory, quote, side, look.now, opened))
     if price.atr is not None:
         bar = look.record(part).memory.bars.open_bar
         if bar is not None:
-            look.wake(bar.began + max(float(price.atr.bar_minutes) * 60, LEAST_BAR_SECONDS))
+            look.wake(bar.began + max(float(price.atr.bar_minutes * 60), LEAST_BAR_SECONDS))
 
 
 def _unmoved(price: Trail | Stages, memory: Memory, side: Side) -> Calm:
@@ -116,7 +121,9 @@ def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wante
     price, side = price_of(look, part), side_of(part)
     if is_stop(price):
         stop = _stop(look, part, context, price, asked)
-        return None if stop is None or not _carries(look, part, stop) else _as_stop(look, part, context, side, stop, asked)
+        return (
+            None if stop is None or not _carries(look, part, stop) else _as_stop(look, part, context, side, stop, asked)
+        )
     limit = _limit(look, part, context, price, asked)
     return None if limit is None or limit <= 0 else Wanted(OrderType.LIMIT, limit)
 
@@ -177,13 +184,17 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
         case Marketable():
             limit = past_touch(price, side, asked.quantity, quote, terms)
             if limit is None:
-                return _empty_side(look, part)
+                look.cannot(part, 409, texts.nobody(side))
+                return None
             return limit if asked.leg is not None or _affordable(look, part, price, quote, asked) else None
         case Peg():
             own = None if asked.leg is None or asked.leg.price is None else Level(asked.leg.price, asked.leg.unfilled)
             shift = record.memory.shift + skew(look, part, price, terms.tick)
             across = opposite_levels(look, part)
-            limit = pegged(price, side, quote, terms, own=own, across=across, shift=shift)
+            centre = None if price.centre is None else centre_of(look, part, price.centre, quote, own, across)
+            if price.centre is not None and centre is None:
+                return None
+            limit = pegged(price, side, quote, terms, own=own, across=across, shift=shift, centre=centre)
             return limit if limit is None else _stepped(limit, price.requote_ticks, asked, terms.tick)
         case Chase():
             limit, memory = chased(price, record.memory, side, quote, terms, look.now)
@@ -240,11 +251,6 @@ def _affordable(look: Look, part: OrderPart, price: Marketable, quote: Seen, ask
     else:
         return True
     return False
-
-
-def _empty_side(look: Look, part: OrderPart) -> Decimal | None:
-    look.cannot(part, 409, texts.nobody(side_of(part)))
-    return None
 
 
 # --- stops -------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.plan.state import Bar, Bars
 
 
@@ -20,27 +21,36 @@ class BarRule:
     """True ranges in the average."""
 
 
-def fold_bars(bars: Bars, price: Decimal | None, now: float, rule: BarRule) -> Bars:
-    """Return the bars after a look at `now` (epoch seconds), when the last price was `price`; None = no usable quote.
+def fold_bars(bars: Bars, quote: Seen | None, now: float, rule: BarRule) -> Bars:
+    """Return the bars after a look at `now` (epoch seconds) that saw this quote; None = no usable one.
 
-    A bar without a tick has no close. The average needs `periods` true ranges, so `periods` + 1 whole bars.
+    A bar holds the quotes that were received within it, whenever they were looked at. An interval without any is no bar: it has no
+    close, and the average does not move. The average needs `periods` true ranges, so `periods` + 1 whole bars.
     """
-    began = rule.opened + (now - rule.opened) // rule.seconds * rule.seconds
+    if quote is not None:
+        bars = _take(bars, quote.last_price, quote.received_at, rule)
     bar = bars.open_bar
-    if bar is not None and began > bar.began:
-        bars = _close(bars, bar, rule.periods)
-        bar = None
-    if price is None:
+    return bars if bar is None or now < bar.began + rule.seconds else _close(bars, bar, rule)
+
+
+def _take(bars: Bars, price: Decimal, at: float, rule: BarRule) -> Bars:
+    """Return the bars with a price received at `at` (epoch seconds); one that is older than they are changes nothing."""
+    bar = bars.open_bar
+    earliest = bars.until if bar is None else bar.began
+    if at < rule.opened or (earliest is not None and at < earliest):
         return bars
+    if bar is not None and at >= bar.began + rule.seconds:
+        bars, bar = _close(bars, bar, rule), None
     if bar is None:
+        began = rule.opened + (at - rule.opened) // rule.seconds * rule.seconds
         bar = Bar(began=began, high=price, low=price, close=price, whole=began >= rule.armed_at)
     else:
         bar = attrs.evolve(bar, high=max(bar.high, price), low=min(bar.low, price), close=price)
     return attrs.evolve(bars, open_bar=bar)
 
 
-def _close(bars: Bars, bar: Bar, periods: int) -> Bars:
-    closed = attrs.evolve(bars, open_bar=None)
+def _close(bars: Bars, bar: Bar, rule: BarRule) -> Bars:
+    closed, periods = attrs.evolve(bars, open_bar=None, until=bar.began + rule.seconds), rule.periods
     if not bar.whole:
         return closed
     before = bars.last_close

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.actors.engine.plan.market import Terms
+from onebroker.actors.engine.plan.market import Seen, Terms
 from onebroker.actors.engine.plan.prices import Milestone, Stages, Trail
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
 from onebroker.actors.engine.plan.state import Memory
@@ -46,14 +46,14 @@ def watch(memory: Memory, last: Decimal | None, side: Side, activate_at: Decimal
     return memory if mark is not None and (last - mark) * side.sign >= 0 else attrs.evolve(memory, watermark=last)
 
 
-def trail_memory(trail: Trail, memory: Memory, last: Decimal | None, side: Side, now: float, opened: float) -> Memory:
+def trail_memory(trail: Trail, memory: Memory, quote: Seen | None, side: Side, now: float, opened: float) -> Memory:
     """Return the memory after a look; `opened` is the session's opening (epoch seconds), to which bars are aligned."""
-    memory = watch(memory, last, side, trail.activate_at)
+    memory = watch(memory, None if quote is None else quote.last_price, side, trail.activate_at)
     if trail.atr is None or not memory.active:
         return memory
     began = now if memory.began is None else memory.began
-    rule = BarRule(seconds=float(trail.atr.bar_minutes) * 60, opened=opened, armed_at=began, periods=trail.atr.periods)
-    return attrs.evolve(memory, began=began, bars=fold_bars(memory.bars, last, now, rule))
+    rule = BarRule(seconds=float(trail.atr.bar_minutes * 60), opened=opened, armed_at=began, periods=trail.atr.periods)
+    return attrs.evolve(memory, began=began, bars=fold_bars(memory.bars, quote, now, rule))
 
 
 def distance(trail: Trail, memory: Memory, mark: Decimal) -> Decimal:

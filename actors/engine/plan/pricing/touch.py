@@ -70,16 +70,18 @@ def pegged(
     own: Level | None = None,
     across: Sequence[Level] = (),
     shift: Decimal = Decimal(0),
+    centre: Decimal | None = None,
 ) -> Decimal | None:
     """Return the price of a peg, clipped at its cap, on the passive tick; None while the book has no such price.
 
-    `own` is what rests of ours, `across` what we rest on the other side; `shift` moves the whole rule (a caller's own price, an inventory skew).
+    `own` is what rests of ours, `across` what we rest on the other side; `shift` moves the whole rule (a caller's own price, an
+    inventory skew); `centre` stands in the place of the touch.
     """
     mine = without_own((quote.buy if side is Side.BUY else quote.sell) or (), own)
     theirs: Sequence[Level] = quote.against(side)
     for ours in across:
         theirs = without_own(theirs, ours)
-    reference = _reference(price.reference, mine, theirs)
+    reference = _reference(price.reference, mine, theirs) if centre is None else centre
     if reference is None:
         return None
     wanted = reference - side.sign * price.offset_ticks * (terms.tick or Decimal(0)) + shift

@@ -22,6 +22,8 @@ from onebroker.config.vocabulary import Side
 
 CROSS_TICKS = 2
 """How far past the opposite touch a chase goes once it may cross."""
+MODEL_DIGITS = 6
+"""Of a rupee, what a model's premium is taken to: far below a tick, far above the noise of binary fractions."""
 
 
 def chased(
@@ -91,7 +93,9 @@ def modelled(
     spot = float(watched.last_price)
     forward = spot if future else forward_of_spot(spot, rate, years)
     worth = premium(option, forward, volatility=float(model.volatility) / 100, rate=rate, years=years)
-    wanted = _within(Decimal(repr(worth)) + shift, model.lowest_price, model.highest_price)
+    # What floats leave behind a price on the tick must not snap it to the next one.
+    modelled_price = Decimal(repr(round(worth, MODEL_DIGITS)))
+    wanted = _within(modelled_price + shift, model.lowest_price, model.highest_price)
     if model.worst_price is not None:
         wanted = clip(wanted, side, model.worst_price)
     return terms.passive(wanted, side)

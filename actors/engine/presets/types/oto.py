@@ -12,11 +12,15 @@ from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.presets.building import body_price, order
 from onebroker.actors.engine.presets.candidates import order_body
 from onebroker.actors.engine.presets.preset import Body, Holding, Preset
+from onebroker.actors.engine.references.parsing import parse_references
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as plan_texts
+from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Validity
 
 THEN = "then"
+PRICE_REFERENCE = "price_reference"
+"""`then` takes one, worked out when it is sent; no quantity reference, because its quantity is what the first has filled."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,11 +60,27 @@ def _second(settings: Settings, body: Body, path: str) -> OrderPart:
         tag=own.tag,
         closes_position=own.closes_position,
     )
-    second = order_body(settings.then, attrs.evolve(body, defaults=defaults), THEN, "oto", immediate=False)
+    numbers = {name: value for name, value in settings.then.items() if name != PRICE_REFERENCE}
+    second = order_body(numbers, attrs.evolve(body, defaults=defaults), THEN, "oto", immediate=False)
+    second = _referenced(second, settings.then.get(PRICE_REFERENCE))
     most = second.defaults.quantity
     if most is not None and most % second.lot:
         raise second.refusal(order_texts.whole_lots("quantity", second.lot))
     return order(second, path, body_price(second), quantity=FromFill(ratio=settings.ratio, most=most))
+
+
+def _referenced(second: Body, reference: object) -> Body:
+    """The second order with its price left to the moment at which it is sent, where a reference is given (3.33)."""
+    if reference is None:
+        return second
+    if not second.order_type.takes_price:
+        raise second.refusal(order_texts.takes_no_price(second.order_type))
+    try:
+        references = parse_references({PRICE_REFERENCE: reference}, None)
+    except Refusal as refusal:
+        raise second.refusal(refusal.sentence) from None
+    assert references is not None
+    return attrs.evolve(second, defaults=attrs.evolve(second.defaults, price=None, price_reference=references.price))
 
 
 def name_of_part(place: str) -> str:

@@ -1,4 +1,8 @@
-"""two_sided_quote: keeps a bid and an offer around the middle (order-engine 3.51)."""
+"""two_sided_quote: keeps a bid and an offer around the middle, or around what a price reference comes to (order-engine 3.51).
+
+Neither stands alone: when a broker refuses one, the other is cancelled. A quantity reference is worked out once, at intake: a
+position has one side to be closed on, and each quote bounded by it would leave the other one out.
+"""
 
 from decimal import Decimal
 
@@ -12,7 +16,9 @@ from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.building import child, order, sized, together
 from onebroker.actors.engine.presets.middle import middle_of
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
+from onebroker.actors.engine.references.pricing import resolve_price
+from onebroker.config.messages import references as reference_texts
 from onebroker.config.vocabulary import Side
 
 EVERY_SECONDS = Decimal(1)
@@ -42,7 +48,7 @@ def read(fields: Fields, body: Body) -> Settings:
 def tree(settings: Settings, body: Body, path: str) -> Part:
     sides = enumerate((Side.BUY, Side.SELL))
     children = (_quote(settings, body, child(path, number), side) for number, side in sides)
-    return together(path, children, most_inventory=settings.most_inventory)
+    return together(path, children, most_inventory=settings.most_inventory, inseparable=True)
 
 
 def _quote(settings: Settings, body: Body, path: str, side: Side) -> Part:
@@ -54,13 +60,23 @@ def _quote(settings: Settings, body: Body, path: str, side: Side) -> Part:
         skew_ticks=settings.skew_ticks,
         skew_quantity=each,
         passive=True,
+        centre=body.defaults.price_reference,
     )
     execution = TopUp(piece_quantity=each, every_seconds=EVERY_SECONDS, standing=True)
-    return order(body, path, price, side=side, quantity=Units(each), execution=execution)
+    part = order(body, path, price, side=side, quantity=Units(each), execution=execution)
+    return attrs.evolve(part, closing=None)
 
 
 def check_market(_: Settings, body: Body, market: Market) -> None:
-    middle_of(body, market)
+    reference = body.defaults.price_reference
+    if reference is None:
+        middle_of(body, market)
+        return
+    if body.tick is None:
+        raise body.refusal(reference_texts.NO_TICK, 503)
+    quote = market.seen(body.instrument.instrument_id)
+    for side in Side:
+        resolve_price(reference, side, quote, body.tick)
 
 
 PRESET = Preset(
@@ -71,7 +87,7 @@ PRESET = Preset(
     tree=tree,
     order_types=MARKET_OR_LIMIT,
     engine_priced=True,
-    takes_price_reference=False,
+    references=Refs.EACH,
     legs=True,
     sees_market=True,
     check_market=check_market,

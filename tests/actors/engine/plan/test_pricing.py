@@ -1,5 +1,6 @@
 """What pricing kinds come to: published values, an independent calculation, and what must always hold (order-engine 1.4)."""
 
+import itertools
 import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal as D
@@ -97,6 +98,10 @@ def test_an_expired_option_is_worth_what_it_pays():
 # --- bars and Wilder's average true range ------------------------------------------------------------------------------------
 
 
+def heard(last, at):
+    return Seen(last_price=D(str(last)), received_at=at)
+
+
 def test_the_average_true_range_of_a_published_series():
     """Ranges as in Wilder's own definition: the first average is the mean, each next one (13 x before + range) / 14."""
     bars = [(48.70, 47.79, 48.16), (48.72, 48.14, 48.61), (48.90, 48.39, 48.75), (48.87, 48.37, 48.63),
@@ -107,7 +112,8 @@ def test_the_average_true_range_of_a_published_series():
     state, ranges, before = Bars(), [], None
     for number, (high, low, close) in enumerate(bars):
         for second, price in ((0, low), (20, high), (40, close)):
-            state = fold_bars(state, D(str(price)), NOW + 60 * number + second, rule)
+            at = NOW + 60 * number + second
+            state = fold_bars(state, heard(price, at), at, rule)
         if before is not None:
             ranges.append(max(high - low, abs(high - before), abs(low - before)))
         before = close
@@ -119,11 +125,92 @@ def test_the_average_true_range_of_a_published_series():
 
 def test_a_bar_that_began_before_arming_does_not_count():
     rule = BarRule(seconds=300, opened=NOW, armed_at=NOW + 100)
-    state = fold_bars(Bars(), D(10), NOW + 100, rule)
-    state = fold_bars(state, D(11), NOW + 300, rule)
+    state = fold_bars(Bars(), heard(10, NOW + 100), NOW + 100, rule)
+    state = fold_bars(state, heard(11, NOW + 300), NOW + 300, rule)
     assert (state.closed, state.last_close) == (0, None)
-    state = fold_bars(state, D(12), NOW + 600, rule)
+    state = fold_bars(state, heard(12, NOW + 600), NOW + 600, rule)
     assert (state.closed, state.last_close) == (1, D(11))
+
+
+def test_a_quote_from_before_the_arming_makes_no_bar_of_the_one_that_begins_with_it():
+    rule = BarRule(seconds=60, opened=NOW, armed_at=NOW + 120)
+    state = Bars()
+    for second in (120, 150, 180, 240):
+        state = fold_bars(state, heard(10, NOW + 100), NOW + second, rule)
+    assert (state.closed, state.last_close) == (0, None)
+
+
+def test_a_bar_that_passed_without_a_tick_is_none():
+    """One quote, looked at for five minutes: one bar. The next true range is measured from that bar's close."""
+    rule = BarRule(seconds=60, opened=NOW, armed_at=NOW, periods=2)
+    state = Bars()
+    for second in range(5, 300, 20):
+        state = fold_bars(state, heard(10, NOW + 5), NOW + second, rule)
+    assert (state.closed, state.last_close, state.ranges) == (1, D(10), ())
+    state = fold_bars(state, heard(12, NOW + 310), NOW + 360, rule)
+    assert (state.closed, state.last_close, state.ranges) == (2, D(12), (D(2),))
+
+
+def test_a_quote_that_is_looked_at_late_goes_into_the_bar_in_which_it_was_received():
+    rule = BarRule(seconds=60, opened=NOW, armed_at=NOW)
+    state = fold_bars(Bars(), heard(10, NOW + 5), NOW + 5, rule)
+    state = fold_bars(state, heard(11, NOW + 59), NOW + 61, rule)
+    assert (state.closed, state.last_close, state.open_bar) == (1, D(11), None)
+
+
+def test_a_quote_older_than_the_bars_changes_none_of_them():
+    """Of two brokers the first one's quote goes before the other's newer one for a moment."""
+    rule = BarRule(seconds=60, opened=NOW, armed_at=NOW)
+    state = fold_bars(Bars(), heard(10, NOW + 59), NOW + 60, rule)
+    late = fold_bars(state, heard(20, NOW + 58), NOW + 61, rule)
+    assert late == state
+    state = fold_bars(state, heard(11, NOW + 130), NOW + 130, rule)
+    assert fold_bars(state, heard(20, NOW + 119), NOW + 131, rule) == state
+
+
+def plain_bars(ticks, rule):
+    """The bars of a list of (seconds, price), counted by hand: interval -> (high, low, close) where one began armed."""
+    by_bar = {}
+    for at, price in ticks:
+        by_bar.setdefault((at - rule.opened) // rule.seconds, []).append(price)
+    whole = [number for number in sorted(by_bar) if rule.opened + number * rule.seconds >= rule.armed_at]
+    return [(max(by_bar[one]), min(by_bar[one]), by_bar[one][-1]) for one in whole]
+
+
+def plain_average(bars, periods):
+    ranges = [
+        max(high - low, abs(high - before), abs(low - before))
+        for (_, _, before), (high, low, _) in itertools.pairwise(bars)
+    ]
+    if len(ranges) < periods:
+        return None
+    average = sum(ranges[:periods]) / periods
+    for one in ranges[periods:]:
+        average = (average * (periods - 1) + one) / periods
+    return average
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1_800), PRICES), min_size=1, max_size=30, unique_by=lambda one: one[0]),
+    st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), max_size=30),
+    st.integers(0, 300),
+)
+def test_any_split_of_the_same_ticks_over_looks_gives_the_same_bars(ticks, looks, armed):
+    """Each tick is looked at once or oftener until the next comes, early or late, before and after its bar's end."""
+    rule = BarRule(seconds=60, opened=NOW, armed_at=NOW + armed, periods=2)
+    ticks = sorted((NOW + at, price) for at, price in ticks)
+    ends = [at for at, _ in ticks[1:]] + [NOW + 2_000]
+    state = Bars()
+    for number, ((at, price), end) in enumerate(zip(ticks, ends, strict=True)):
+        own = sorted(share for tick, share in looks if tick == number) or [0.5]
+        for share in own:
+            state = fold_bars(state, heard(price, at), at + share * (end - at) * 0.999, rule)
+    state = fold_bars(state, heard(ticks[-1][1], ticks[-1][0]), NOW + 2_000, rule)
+    bars = plain_bars(ticks, rule)
+    average = plain_average(bars, 2)
+    assert (state.closed, state.last_close) == (len(bars), bars[-1][2] if bars else None)
+    assert (state.atr is None) == (average is None)
+    assert average is None or abs(state.atr - average) < D("1e-20")
 
 
 # --- stops ---------------------------------------------------------------------------------------------------------------
@@ -135,7 +222,7 @@ def test_a_trailing_stop_never_moves_back_and_stays_behind_the_best_price(side, 
     trail = Trail(points=D(3), limit_offset=D("0.5"), atr=atr)
     memory, before = Memory(), None
     for number, last in enumerate(path):
-        memory = trail_memory(trail, memory, last, side, NOW + 20 * number, NOW)
+        memory = trail_memory(trail, memory, heard(last, NOW + 20 * number), side, NOW + 20 * number, NOW)
         stop, memory = trailed(trail, memory, side, TERMS)
         if before is not None:
             assert (stop.trigger - before) * side.sign <= 0
@@ -163,7 +250,8 @@ def test_stages_only_ever_move_in_the_positions_favour(path):
 
 
 def book(bids, offers, last=100):
-    return Seen(last_price=D(last), buy=tuple(Level(*one) for one in bids), sell=tuple(Level(*one) for one in offers))
+    levels = (tuple(Level(*one) for one in side) for side in (bids, offers))
+    return Seen(last_price=D(last), received_at=NOW, **dict(zip(("buy", "sell"), levels, strict=True)))
 
 
 @given(SIDES, PRICES, st.integers(1, 40), st.integers(0, 20), st.sampled_from(list(Touch)), st.integers(-5, 5))
@@ -204,7 +292,7 @@ def test_reach_looks_through_the_levels_and_costs_are_measured_from_the_middle()
 @given(SIDES, PRICES, PRICES)
 def test_a_held_limit_is_released_when_the_other_side_or_the_last_price_is_there(side, limit, last):
     assume(last != limit)
-    quote = Seen(last_price=last, buy=(), sell=())
+    quote = Seen(last_price=last, received_at=NOW, buy=(), sell=())
     assert on_touch(quote, side, limit) == ((last - limit) * side.sign < 0)
 
 

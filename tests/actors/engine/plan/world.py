@@ -104,7 +104,7 @@ class Runner:
         sell = tuple(Level(price(p), q) for p, q in sells) if sells else ()
         if offer is not None:
             sell = (Level(price(offer), offer_size),)
-        self.world.quotes[of] = Seen(last_price=last, buy=buy, sell=sell, volume=volume)
+        self.world.quotes[of] = Seen(last_price=last, received_at=self.world.now, buy=buy, sell=sell, volume=volume)
         return self.look()
 
     def at(self, seconds):

@@ -126,9 +126,9 @@ def test_post_only_rests_where_it_was_decided_whatever_the_book_does_until_it_le
     run = trade("post_only", on_crossing="rest")
     quotes = Quotes()
     run.world = quotes
-    quotes.quotes["I"] = Seen(last_price=D(100), buy=(), sell=(Level(D("99.90"), 10),))
+    quotes.quotes["I"] = Seen(last_price=D(100), received_at=quotes.now, buy=(), sell=(Level(D("99.90"), 10),))
     first = advance(run.root, run.inputs)
-    quotes.quotes["I"] = Seen(last_price=D(100), buy=(), sell=(Level(D("99.50"), 10),))
+    quotes.quotes["I"] = Seen(last_price=D(100), received_at=quotes.now, buy=(), sell=(Level(D("99.50"), 10),))
     second = advance(run.root, attrs.evolve(run.inputs, parts=first.parts))
     assert [action.price for one in (first, second) for action in one.actions] == [D("99.85"), D("99.85")]
 
@@ -298,6 +298,20 @@ def test_an_option_is_priced_from_its_volatility(strike, call, rate, worst, limi
     assert (run.sent(), run.state()) == ([], "waiting")
     run.quote(24_000, of="F")
     assert run.sent() == [f"PLACE alpha BUY 50 O LIMIT {limit} -> A1"]  # 159.11 and 278.94, on the passive tick
+
+
+def test_an_option_worth_a_whole_number_of_ticks_is_priced_there():
+    """2,597.35 less 2,525 is 72.35, in binary fractions a little less: which would snap a tick down."""
+    world = Quotes()
+    world.options["O"] = Option(strike=2_525, call=True, expires=from_epoch(world.now + 7 * 86_400))
+    world.futures.add("F")
+    world.lots["O"] = 50
+    run = trade(
+        "volatility", world, of=OPTION, product="NRML", quantity=50, limit=100, watch_instrument_id=FUTURE.instrument_id,
+        volatility=0.1,
+    )  # fmt: skip
+    run.quote(2_597.35, of="F")
+    assert run.sent() == ["PLACE alpha BUY 50 O LIMIT 72.35 -> A1"]
 
 
 def test_an_option_s_price_is_worked_out_again_each_minute():

@@ -26,6 +26,18 @@ async def test_a_peg_follows_its_touch_and_a_caller_ends_it(trading, autojump_cl
     assert {message[0] for message in said(trading)[1:-1]} == {"modify"}
 
 
+async def test_a_peg_that_only_the_book_shows_follows_its_touch_all_the_same(trading, autojump_clock):
+    """The book says what the answer said: nothing is new in it but that the order can be moved now."""
+    bid, _ = await settled(trading)
+    trading.day.simulator.faults.add("all", FaultKind.STALL_STREAM, seconds=4)
+    await trading.send(synthetic={"type": "peg"})
+    assert said(trading) == [("place", "BUY", 10, bid)]
+    await trio.sleep(6)
+    await trading.move(1)
+    bid, _ = await settled(trading)
+    await trading.day.until(lambda: said(trading)[-1] == ("modify", "BUY", None, bid))
+
+
 async def test_a_chaser_steps_until_it_is_filled(trading, autojump_clock):
     _, offer = await settled(trading)
     start = offer - 4 * trading.tick

@@ -386,7 +386,7 @@ def quote(last, bid=None, offer=None):
     def levels(price):
         return () if price is None else (Level(Decimal(str(price)), 100),)
 
-    return Seen(last_price=Decimal(str(last)), buy=levels(bid), sell=levels(offer))
+    return Seen(last_price=Decimal(str(last)), received_at=0.0, buy=levels(bid), sell=levels(offer))
 
 
 MINE, THEIRS = SHARE.instrument_id, FUTURE.instrument_id

@@ -4,6 +4,7 @@
 from datetime import time
 from decimal import Decimal as D
 
+import attrs
 import pytest
 
 from onebroker.actors.engine.plan.executions import Daily
@@ -542,6 +543,35 @@ def test_a_candle_close_stop_looks_at_whole_bars_alone():
     assert day.sent() == []
     day.at(180)
     assert day.sent() == ["PLACE alpha SELL 10 LIMIT 94.8 -> A1"]
+
+
+def test_a_candle_close_stop_is_not_judged_by_a_bar_without_a_tick():
+    day = run({"type": "candle_close_stop", "trigger_price": 95, "bar_minutes": 1})
+    day.quote(94, 93.95, 94.05)
+    before = day.world.now - 10  # the last that was heard was so before the bar in which it is armed
+    day.world.quotes["I"] = attrs.evolve(day.world.quotes["I"], received_at=before)
+    day.parts = {}
+    day.at(200)
+    assert (day.sent(), day.state()) == ([], "waiting")
+    day.at(230).quote(94, 93.95, 94.05)
+    day.at(239.9)
+    assert day.sent() == []
+    day.at(240)
+    assert day.sent() == ["PLACE alpha SELL 10 LIMIT 93.85 -> A1"]
+
+
+def test_an_atr_trail_counts_no_bars_without_a_tick():
+    settings = {"trail_points": 5, "stop_limit_offset": 0.5, "bar_minutes": 1, "periods": 2, "atr_multiple": 2}
+    day = run({"type": "atr_trail", **settings})
+    day.quote(100)
+    day.at(65).quote(99.5)
+    assert day.sent() == ["PLACE alpha SELL 10 SL 95/94.5 -> A1"]
+    day.at(1_200)  # one bar, and a long time in which nothing trades
+    assert day.sent() == []
+    day.at(1_210).quote(100)
+    day.at(1_270).quote(99.5)
+    day.at(1_320)
+    assert day.sent() == ["MODIFY A1 SL 99/98.5"]
 
 
 MORNING = 86_400

@@ -1,5 +1,6 @@
 """References that are worked out later than at intake: for every order, or when its time has come (spec 2 §6)."""
 
+import math
 from decimal import Decimal as D
 
 import attrs
@@ -122,6 +123,19 @@ async def test_while_open_orders_may_take_the_whole_position_a_slice_waits_and_n
     orders = [(one["side"], one["quantity"]) for one in trading.day.messages("place")[sent:]]
     assert orders == [("SELL", 10), ("SELL", 12)]
     assert (await trading.parent(answer))["state"] == "working"
+
+
+async def test_the_second_order_takes_the_price_of_the_moment_at_which_the_first_had_filled(trading, autojump_clock):
+    then = {"transaction_type": "SELL", "order_type": "LIMIT", "price_reference": {"kind": "last", "offset_percent": -1}}
+    answer = await trading.send(
+        order_type="LIMIT", price=trading.at(-2), synthetic={"type": "oto", "then": then, "hold_limits": False},
+    )  # fmt: skip
+    assert answer.status == 200, answer
+    await trading.move(-3)
+    await trading.until_messages(2)
+    entry, second = trading.day.messages("place")
+    wanted = math.ceil(trading.at(-3) * D("1.01") / trading.tick) * trading.tick
+    assert (entry["side"], second["side"], second["quantity"], D(str(second["price"]))) == ("BUY", "SELL", 10, wanted)
 
 
 def test_a_reference_vouches_for_what_closes_the_position_and_not_for_what_opens_one_behind_it():

@@ -475,6 +475,55 @@ async def test_two_quotes_follow_the_middle_and_stand_again_when_filled(trading,
     assert (stopped.status, parent["state"]) == (200, "working")
 
 
+async def test_two_quotes_follow_a_reference_in_the_place_of_the_middle(trading, autojump_clock):
+    own = {"type": "two_sided_quote", "half_spread_ticks": 20}
+    around = {"kind": "last", "offset_ticks": -5}
+    await trading.move(0)
+    answer = await trading.send(order_type="LIMIT", price_reference=around, synthetic=own)
+    assert answer.status == 200, answer
+    away = 25 * trading.tick
+    assert together(trading) == [("BUY", 10, trading.at(0) - away), ("SELL", 10, trading.at(0) + away)]
+    await trading.move("0.1")
+    await trading.until_messages(4)
+    moved = sorted((verb, side, price) for verb, side, _, price in said(trading)[2:])
+    assert [(verb, side) for verb, side, _ in moved] == [("modify", "BUY"), ("modify", "SELL")]
+    resting = {leg["transaction_type"]: leg["price"] for leg in (await trading.parent(answer))["legs"]}
+    assert resting == {"BUY": trading.at("0.1") - away, "SELL": trading.at("0.1") + away}
+    assert (await trading.day.stop(answer.body["parent_id"])).status == 200
+
+
+async def test_a_quote_that_a_broker_refuses_ends_the_other_and_what_is_said_is_the_broker_s(trading, autojump_clock):
+    rejects(trading)
+    answer = await trading.send(synthetic={"type": "two_sided_quote", "half_spread_ticks": 20})
+    assert (answer.status, answer.body["outcome"]) == (207, "partial")
+    words = next(leg["status_message"] for leg in answer.body["legs"] if leg["outcome"] == "rejected")
+    parent = await trading.until(answer, "failed")
+    assert parent["status_message"] == words
+    await trading.move(-3)
+    await trio.sleep(30)
+    assert [message[0] for message in said(trading)] == ["place", "place", "cancel"]
+    assert sum(leg["filled_quantity"] for leg in parent["legs"]) == 0
+
+
+async def test_a_market_piece_that_the_market_left_behind_is_followed_and_the_rest_goes_on(trading, autojump_clock):
+    await trading.move(0)
+    trading.day.simulator.faults.add("all", FaultKind.STALL_STREAM, seconds=4)
+    trading.moved(2)  # at the exchange; the engine hears of it once the feeds go on
+    await trio.sleep(2)
+    answer = await trading.send(
+        quantity=10, synthetic={"type": "accumulation", "piece_quantity": 5, "every_seconds": 20}
+    )
+    assert answer.status == 200, answer
+    ((_, _, first),) = placed(trading)
+    assert first < trading.at(1)
+    assert (await trading.parent(answer))["legs"][0]["filled_quantity"] == 0
+    await trio.sleep(3)
+    await trading.move(2)
+    parent = await trading.until(answer, "completed", seconds=60)
+    assert [message[0] for message in said(trading)] == ["place", "modify", "place"]
+    assert [leg["filled_quantity"] for leg in parent["legs"]] == [5, 5]
+
+
 # --- over a restart ------------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,8 @@ from onebroker.actors.engine.plan.executions import (
     Twap,
 )
 from onebroker.actors.engine.plan.parts import FromFill, TimeOfDay
-from onebroker.actors.engine.plan.prices import ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
+from onebroker.actors.engine.plan.prices import Cap, ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
+from onebroker.actors.engine.references.forms import PriceKind, PriceReference
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.plan.world import Runner
@@ -212,16 +213,16 @@ def test_whatever_fills_a_grid_s_inventory_stays_within_its_bound():
 # --- two quotes -------------------------------------------------------------------------------------------------------------
 
 
-def quotes(quantity=10, most=50, half=2, requote=1, skew=0):
+def quotes(quantity=10, most=50, half=2, requote=1, skew=0, centre=None):
     children = []
     for number, side in enumerate(("BUY", "SELL")):
         price = Peg(
             reference=Touch.MID, offset_ticks=half, requote_ticks=requote, skew_ticks=skew, skew_quantity=quantity,
-            passive=True,
+            passive=True, centre=centre,
         )  # fmt: skip
         execution = TopUp(piece_quantity=quantity, every_seconds=D(1), standing=True)
         children.append(order(f"root.children.{number}", side, quantity, price, execution=execution))
-    run = Runner(together("root", *children, most_inventory=most))
+    run = Runner(together("root", *children, most_inventory=most, inseparable=True))
     run.quote(100, 99.8, 100.2)
     return run
 
@@ -303,6 +304,83 @@ def test_our_own_quotes_are_no_market_to_quote_around():
     assert run.sent() == ["MODIFY A1 price 100.4", "MODIFY A2 price 100.6"]
 
 
+def test_two_quotes_stand_around_a_reference_and_follow_it_instead_of_the_middle():
+    run = quotes(centre=PriceReference(kind=PriceKind.LAST))
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99.9 -> A1", "PLACE alpha SELL 10 LIMIT 100.1 -> A2"]
+    run.at(2)
+    run.quote(100, 99.9, 100.4)  # the middle moves, the last price does not
+    assert run.sent() == []
+    run.quote(100.2, 99.9, 100.4)
+    assert run.sent() == ["MODIFY A1 price 100.1", "MODIFY A2 price 100.3"]
+
+
+def test_the_offsets_of_a_reference_bring_both_quotes_nearer_to_each_other():
+    run = quotes(half=4, centre=PriceReference(kind=PriceKind.ABSOLUTE, price=D(100), offset_ticks=1))
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99.85 -> A1", "PLACE alpha SELL 10 LIMIT 100.15 -> A2"]
+
+
+def test_quotes_around_a_reference_never_cross_whatever_it_says():
+    run = quotes(centre=PriceReference(kind=PriceKind.ABSOLUTE, price=D(105)))
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100.15 -> A1", "PLACE alpha SELL 10 LIMIT 105.1 -> A2"]
+
+
+def test_our_own_quotes_are_no_market_to_work_a_reference_out_from():
+    """The best bid is our own: around it we would chase ourselves down tick by tick."""
+    run = quotes(centre=PriceReference(kind=PriceKind.BID_LEVEL))
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99.7 -> A1", "PLACE alpha SELL 10 LIMIT 99.9 -> A2"]
+    run.at(2)
+    quote, own = run.world.quotes["I"], [run.leg(leg).price for leg in ("A1", "A2")]
+    level = quote.buy[0]
+    run.world.quotes["I"] = attrs.evolve(
+        quote,
+        buy=(attrs.evolve(level, price=own[0], quantity=10), attrs.evolve(level, price=D("99.6"))),
+        sell=(attrs.evolve(level, price=own[1], quantity=10), *quote.sell),
+    )
+    run.look()
+    assert run.sent() == ["MODIFY A1 price 99.5", "MODIFY A2 price 99.7"]  # around the bid of another at 99.6
+
+
+def test_a_reference_that_the_quote_does_not_carry_leaves_the_quotes_where_they_are():
+    run = quotes(centre=PriceReference(kind=PriceKind.VWAP))
+    assert run.sent() == []
+    assert run.outcome.reasons["root.children.0"].status == 503
+    run.world.quotes["I"] = attrs.evolve(run.world.quotes["I"], average_price=D(100))
+    run.look()
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99.9 -> A1", "PLACE alpha SELL 10 LIMIT 100.1 -> A2"]
+    run.at(2)
+    run.quote(101, 100.8, 101.2)
+    assert run.sent() == []
+
+
+def test_a_refused_side_takes_the_other_one_with_it():
+    run = quotes()
+    run.book("A1", filled=4)
+    run.sent()
+    run.book("A2", "rejected", message="no margin")
+    assert (run.sent(), run.state()) == (["CANCEL A1"], "working")
+    run.book("A1", "cancelled", filled=4)
+    run.at(30)
+    assert (run.sent(), run.state(), run.parts["root"].status_message) == ([], "failed", "no margin")
+
+
+def test_two_refused_sides_are_a_refused_order():
+    run = quotes()
+    run.sent()
+    run.book("A1", "rejected", message="no margin")
+    run.book("A2", "rejected", message="no margin either")
+    assert (run.sent(), run.state(), run.parts["root"].status_message) == (["CANCEL A2"], "rejected", "no margin")
+
+
+def test_a_side_that_a_caller_ends_leaves_the_other_one_alone():
+    run = quotes()
+    run.sent()
+    run.cancel_part("root.children.0")
+    run.book("A1", "cancelled")
+    run.quote(101, 100.8, 101.2)
+    run.at(5)
+    assert (run.sent(), run.state()) == (["CANCEL A1", "MODIFY A2 price 101.1"], "working")
+
+
 # --- at a beat --------------------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +451,68 @@ def test_a_rejected_piece_stops_an_accumulation():
     assert (run.sent(), run.state(), run.parts["root"].status_message) == ([], "failed", "price band")
 
 
+@pytest.mark.parametrize("wait_for_fill", [True, False])
+def test_a_market_piece_at_a_beat_is_followed_until_it_fills(wait_for_fill):
+    beat = TopUp(piece_quantity=10, every_seconds=D(60), wait_for_fill=wait_for_fill)
+    run = at_the_market(beat, quantity=20)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 100.1 -> A1"]
+    run.quote(101, 100.95, 101)
+    assert run.sent() == []
+    run.at(5)
+    assert run.sent() == ["MODIFY A1 price 101.1"]
+    run.book("A1", "complete")
+    run.at(60)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 101.1 -> A2"]
+
+
+def test_the_rest_of_a_replaced_piece_goes_at_once_and_not_with_the_next_beat():
+    run = at_the_market(TopUp(piece_quantity=10, every_seconds=D(60)), quantity=20)
+    run.rules = attrs.evolve(run.rules, changes_per_order={"alpha": 2})
+    for seconds, last in ((5, 101), (10, 102)):
+        run.quote(last, last - 0.05, last)
+        run.at(seconds)
+    assert run.sent()[-1] == "CANCEL A1"
+    run.book("A1", "cancelled", filled=4)
+    assert run.sent() == ["PLACE alpha BUY 6 LIMIT 102.1 -> A2"]
+    run.book("A2", "complete")
+    assert run.sent() == []
+    run.at(60)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 102.1 -> A3"]
+
+
+def test_a_replaced_piece_sends_no_more_than_its_own_rest_however_far_behind_the_beat_it_is():
+    run = at_the_market(TopUp(piece_quantity=10, every_seconds=D(60)), quantity=100)
+    run.rules = attrs.evolve(run.rules, changes_per_order={"alpha": 2})
+    run.at(125)  # two beats behind
+    run.book("A1", "complete")
+    run.sent()
+    for seconds, last in ((131, 101), (137, 102)):
+        run.quote(last, last - 0.05, last)
+        run.at(seconds)
+    run.sent()
+    run.book("A2", "cancelled", filled=4)
+    assert run.sent() == ["PLACE alpha BUY 6 LIMIT 102.1 -> A3"]
+
+
+def test_a_slice_of_an_iceberg_at_the_market_is_followed_too():
+    run = at_the_market(Iceberg(slice_quantity=10), quantity=20)
+    run.sent()
+    run.quote(101, 100.95, 101)
+    run.at(5)
+    assert run.sent() == ["MODIFY A1 price 101.1"]
+    run.book("A1", "complete")
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 101.1 -> A2"]
+
+
+def test_a_market_order_in_one_piece_stays_where_it_was_sent():
+    run = Runner(order(quantity=10, price=Marketable()))
+    run.quote(100, 99.95, 100)
+    run.sent()
+    run.quote(101, 100.95, 101)
+    run.at(600)
+    assert run.sent() == []
+
+
 # --- by the market's volume ---------------------------------------------------------------------------------------------------
 
 
@@ -410,6 +550,66 @@ def test_without_a_volume_a_participation_waits():
     run.quote(101, 100.95, 101.05)
     run.at(60)
     assert (run.sent(), run.state()) == ([], "waiting")
+
+
+def at_the_market(execution, quantity=100, price=Marketable(), **more):  # noqa: B008  # a frozen value
+    run = Runner(order(quantity=quantity, price=price, execution=execution, **more))
+    run.quote(100, 99.95, 100, volume=1_000)
+    return run
+
+
+def test_a_market_piece_that_the_market_leaves_behind_is_followed_and_the_next_ones_go():
+    run = at_the_market(Participation(percent=D(10)))
+    run.at(5)
+    run.quote(100, 99.95, 100, volume=1_200)
+    assert run.sent() == ["PLACE alpha BUY 20 LIMIT 100.1 -> A1"]
+    run.quote(101, 100.95, 101, volume=1_300)
+    run.at(9.9)
+    assert run.sent() == []
+    run.at(10)
+    assert run.sent() == ["MODIFY A1 price 101.1"]
+    run.book("A1", "complete")
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 101.1 -> A2"]
+
+
+def test_a_followed_piece_stays_within_its_cap():
+    run = at_the_market(Participation(percent=D(10)), price=Cap(worst_price=D(100), of=Marketable()))
+    run.at(5)
+    run.quote(99, 98.95, 99, volume=1_200)
+    assert run.sent() == ["PLACE alpha BUY 20 LIMIT 99.1 -> A1"]
+    run.quote(101, 100.95, 101, volume=1_200)
+    run.at(30)
+    assert run.sent() == ["MODIFY A1 price 100"]
+
+
+def test_a_limit_piece_keeps_the_callers_price_whatever_the_market_does():
+    run = share()
+    run.at(5)
+    run.quote(101, 100.95, 101.05, volume=1_200)
+    run.sent()
+    run.quote(110, 109.95, 110.05, volume=1_200)
+    run.at(600)
+    assert run.sent() == []
+
+
+def test_a_piece_changed_as_often_as_its_broker_allows_is_replaced_and_counts_as_one_slice():
+    run = at_the_market(Participation(percent=D(10), most_slices=1), quantity=20)
+    run.rules = attrs.evolve(run.rules, changes_per_order={"alpha": 3})
+    run.at(5)
+    run.quote(100, 99.95, 100, volume=1_200)
+    for seconds, last in ((10, 101), (15, 102), (20, 103)):
+        run.quote(last, last - 0.05, last, volume=1_200)
+        run.at(seconds)
+    assert run.sent() == [
+        "PLACE alpha BUY 20 LIMIT 100.1 -> A1",
+        "MODIFY A1 price 101.1",
+        "MODIFY A1 price 102.1",
+        "CANCEL A1",
+    ]
+    run.book("A1", "cancelled", filled=5)
+    assert run.sent() == ["PLACE alpha BUY 15 LIMIT 103.1 -> A2"]
+    run.book("A2", "complete")
+    assert run.state() == "completed"
 
 
 def test_slices_that_are_used_up_end_a_participation_as_expired():

@@ -5,6 +5,7 @@ from datetime import datetime, time
 from decimal import Decimal as D
 
 import attrs
+import msgspec
 import pytest
 
 from onebroker.actors.engine.plan.executions import (
@@ -39,8 +40,12 @@ from onebroker.actors.engine.plan.prices import (
     Marketable,
     NativeStop,
     Peg,
+    Referenced,
     Touch,
 )
+from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
+from onebroker.actors.engine.references.forms import PriceKind, PriceReference
+from onebroker.actors.engine.synthetic import completed
 from onebroker.config.clock import IST
 from onebroker.config.refusal import Refusal
 from onebroker.http.place_body import check_body, with_instrument
@@ -266,10 +271,10 @@ def test_references_are_refused_where_real_numbers_are_asked_for(name):
     assert refused == f"a {name} order takes no price_reference; give real numbers"
 
 
-@pytest.mark.parametrize("name", ["liquidity_seeking", "two_sided_quote"])
-def test_a_price_reference_is_none_of_a_type_whose_price_the_engine_works_out(name):
+def test_a_price_reference_is_none_of_a_type_whose_price_the_engine_works_out():
     body = {"order_type": "LIMIT", "price_reference": {"kind": "mid"}}
-    assert sentence({"type": name, **RIGHT[name]}, **body) == f"a {name} order takes no price_reference"
+    own = {"type": "liquidity_seeking", **RIGHT["liquidity_seeking"]}
+    assert sentence(own, **body) == "a liquidity_seeking order takes no price_reference"
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -637,6 +642,73 @@ def test_two_quotes_stand_half_a_spread_from_the_middle_on_either_side():
     )
     assert bid.execution == TopUp(piece_quantity=10, every_seconds=D(1), standing=True)
     assert (bid.transaction_type, offer.transaction_type, offer.quantity) == ("BUY", "SELL", Units(10))
+
+
+def test_a_price_reference_stands_in_the_place_of_the_middle_and_is_left_to_each_order():
+    own, body = (
+        {"type": "two_sided_quote"},
+        {"order_type": "LIMIT", "price_reference": {"kind": "vwap", "offset_ticks": -1}},
+    )
+    order = placed(own, quantity=10, **body)
+    assert order.references is None
+    wanted = PriceReference(kind=PriceKind.VWAP, offset_ticks=-1)
+    assert [part.price.centre for part in order.plan.children] == [wanted, wanted]
+    assert decode_plan(msgspec.json.decode(msgspec.json.encode(encode_plan(order.plan)))) == order.plan
+    refused = sentence(own, order_type="MARKET", price_reference={"kind": "vwap"})
+    assert refused == "a MARKET order takes no price"
+
+
+def test_two_quotes_sized_by_a_position_are_sized_once_and_stand_on_both_sides():
+    """A position has one side to be closed on: each quote bounded by it would leave the other one out."""
+    later = placed(
+        {"type": "two_sided_quote"}, quantity=None, quantity_reference={"kind": "liquidate_position"},
+    )  # fmt: skip
+    assert later.plan is None
+    numbers = attrs.evolve(later, references=None, quantity=20, transaction_type="SELL", position_close=True)
+    bid, offer = completed(numbers, World()).plan.children
+    assert (bid.quantity, offer.quantity) == (Units(20), Units(20))
+    assert (bid.closing, offer.closing) == (None, None)
+
+
+SECOND = {"transaction_type": "SELL", "order_type": "LIMIT"}
+
+
+def test_the_second_order_s_price_may_be_a_reference_that_is_left_until_it_is_sent():
+    then = {**SECOND, "price_reference": {"kind": "offer_level", "level": 2, "offset_ticks": -1}}
+    plan = placed({"type": "oto", "then": then}, **limit(100)).plan
+    wanted = PriceReference(kind=PriceKind.OFFER_LEVEL, level=2, offset_ticks=-1)
+    assert (plan.then.price, plan.then.hold) == (Referenced(wanted), True)
+    stop = placed(
+        {"type": "oto", "then": {**then, "order_type": "SL", "trigger_price": 95}}, **limit(100)
+    ).plan.then.price
+    assert stop == NativeStop(trigger_price=D(95), limit_reference=wanted)
+
+
+@pytest.mark.parametrize(
+    ("then", "words"),
+    [
+        ({"price_reference": "last"}, "price_reference must be a JSON object"),
+        ({"price_reference": {"kind": "absolute"}}, "an absolute price_reference needs a price above zero"),
+        ({"price_reference": {"kind": "last", "offset_ticks": 0.5}}, "offset_ticks must be a whole number"),
+        ({"price_reference": {"kind": "last"}, "order_type": "MARKET"}, "a MARKET order takes no price"),
+        ({"price_reference": {"kind": "last"}, "order_type": "SL"}, "a SL order needs a trigger_price"),
+        ({"quantity_reference": {"kind": "liquidate_position"}, "price": 99},
+         "a oto order takes no quantity_reference; give real numbers"),
+    ],
+)  # fmt: skip
+def test_a_reference_of_the_second_order_that_does_not_fit_is_named(then, words):
+    assert sentence({"type": "oto", "then": {**SECOND, **then}}, **limit(100)) == f"then: {words}"
+
+
+@pytest.mark.parametrize("name", ["basket", "oca"])
+@pytest.mark.parametrize("reference", ["price_reference", "quantity_reference"])
+def test_candidates_give_real_numbers(name, reference):
+    candidates = [
+        {"order_type": "LIMIT", "price": 99},
+        {"order_type": "LIMIT", reference: {"kind": "absolute", "price": 99}},
+    ]
+    refused = sentence({"type": name, "candidates": candidates}, **limit(100))
+    assert refused == f"candidates.1: a {name} order takes no {reference}; give real numbers"
 
 
 # --- as parts of a plan -----------------------------------------------------------------------------------------------------

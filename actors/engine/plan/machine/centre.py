@@ -1,0 +1,43 @@
+"""What quotes on both sides stand around when that is a price reference, and not the middle (order-engine 3.51; spec 2 §6)."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.market import Level, Seen
+from onebroker.actors.engine.plan.parts import OrderPart
+from onebroker.actors.engine.plan.pricing.touch import without_own
+from onebroker.actors.engine.references.forms import PriceReference
+from onebroker.actors.engine.references.pricing import resolve_price
+from onebroker.config.messages import references as texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Side
+
+
+def centre_of(
+    look: Look, part: OrderPart, reference: PriceReference, quote: Seen, own: Level | None, across: Sequence[Level]
+) -> Decimal | None:
+    """Return the reference worked out for the part's side, from the book without what we rest there ourselves (`own`, `across`);
+    None, with the reason noted, while it cannot be."""
+    side, tick = side_of(part), look.terms(part).tick
+    if tick is None:
+        look.cannot(part, 503, texts.NO_TICK)
+        return None
+    mine, theirs = (() if own is None else (own,)), across
+    buy, sell = (mine, theirs) if side is Side.BUY else (theirs, mine)
+    book = attrs.evolve(quote, buy=_without(quote.buy, buy), sell=_without(quote.sell, sell))
+    try:
+        return resolve_price(reference, side, book, tick)
+    except Refusal as refusal:
+        look.cannot(part, refusal.status, refusal.sentence)
+        return None
+
+
+def _without(levels: tuple[Level, ...] | None, ours: Sequence[Level]) -> tuple[Level, ...] | None:
+    if levels is None:
+        return None
+    for one in ours:
+        levels = without_own(levels, one)
+    return levels

@@ -1,0 +1,464 @@
+"""One order of one type in a running demo, over HTTP: what its life asks of the market, and what became of it by the exchange's ledger.
+
+A life is a generator (`steps.py`): it brings its order from state to state and stops at each, so that a scenario can strike there.
+"""
+
+import time
+from collections import defaultdict
+from datetime import datetime, timedelta
+from itertools import count, permutations
+
+import attrs
+
+from tests.support.type_examples import Example, examples
+
+FINAL = ("completed", "cancelled", "rejected", "expired", "failed", "halted")
+LIVE_LEG = ("open", "pending")
+ENDED_LEG = ("complete", "cancelled", "rejected", "expired", "not_sent")
+RESTS = ("open", "trigger_pending", "after_market")
+"""What the ledger says of an order that still works."""
+HOLD_SECONDS = 3_600
+POLL_SECONDS = 0.15
+PATIENCE_SECONDS = 40.0
+QUIET_SECONDS = 1.5
+AGREE_SECONDS = 8.0
+"""How long a book that is read now and then may lag behind the exchange."""
+ANY = ...
+"""A price that is not looked at."""
+
+
+class Stuck(AssertionError):
+    """What a life waits for has not come, or its parent has ended otherwise."""
+
+
+def end_of(demo):
+    """The number that the next message will have."""
+    return demo.ledger(1 << 60)["next"]
+
+
+class Refused(Stuck):
+    """Its order was not taken."""
+
+
+class Brokers:
+    """Gives each run a broker of its own in turn, so that no one's rate is used up: those with an order stream."""
+
+    CODES = ("zerodha", "upstox", "fyers", "dhan", "angelone", "shoonya", "kotakneo", "fivepaisa")
+    _next = count()
+
+    @classmethod
+    def another(cls):
+        return cls.CODES[next(cls._next) % len(cls.CODES)]
+
+
+class Run:
+    """See the module. `shares` are the traded one and another, both of its own."""
+
+    def __init__(self, demo, name, shares, now):
+        self.demo, self.name, self.now = demo, name, now
+        self.share, self.other = shares
+        self.broker = Brokers.another()
+        self.patience = PATIENCE_SECONDS
+        self.option = None
+        self.parent_id = None
+        self.answer = None
+        self.struck = False
+        """Whether its first answer may be another than its example's."""
+        self.before = defaultdict(int)
+        """Units of each (broker, instrument) that were bought ahead of the order."""
+        self.beside = []
+        """Orders of others that rest in its instruments."""
+        self._started = time.monotonic()
+        for one in shares:
+            self.hold(one)
+        self.began = end_of(demo)
+
+    # --- the market ---------------------------------------------------------------------------------------------------
+
+    def at(self, percent, share=None):
+        """A share's price so many percent from its first one."""
+        return self.demo.at_price(share or self.share, percent)
+
+    def hold(self, share):
+        self.move(0, share)
+
+    def move(self, percent, share=None):
+        """Move a market, and wait until the service quotes it."""
+        share = share or self.share
+        self.price(self.at(percent, share), share)
+
+    def price(self, price, share=None):
+        share = share or self.share
+        self.demo.move(share["instrument_id"], price, HOLD_SECONDS)
+
+        def quoted():
+            answer = self.demo.ask("GET", "/api/instruments/ltp", instrument_id=share["instrument_id"])
+            return answer.status == 200 and answer.json["last_price"] == price
+
+        self.wait(quoted, f"{share['symbol']} to be quoted at {price}")
+
+    def offer(self, share=None):
+        """The best (bid, offer) that the service quotes, once they are those of its last price."""
+        share = share or self.share
+
+        def quoted():
+            quote = self.demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])
+            bid, offer = (quote["depth"][side][0]["price"] for side in ("buy", "sell"))
+            return (bid, offer) if bid < quote["last_price"] < offer else None
+
+        return self.wait(quoted, f"the book of {share['symbol']} to be quoted")
+
+    def near(self, minutes):
+        """The time of day so many minutes from now, by the demo's clock."""
+        moment = datetime.fromisoformat(self.now()) + timedelta(minutes=minutes)
+        return moment.strftime("%H:%M:%S")
+
+    # --- the order ------------------------------------------------------------------------------------------------------
+
+    def example(self):
+        made = examples(lambda percent: self.at(percent), self.other["instrument_id"], self.near)
+        return made.get(self.name) or Example(settings={}, status=200)
+
+    def place(self, settings=None, *, status=None, **body):
+        """Place the example of the type (tests/support/type_examples.py) with settings and fields of its own, and hold its first
+        answer. A value None leaves one out."""
+        example = self.example()
+        kept = lambda values: {name: value for name, value in values.items() if value is not None}  # noqa: E731
+        traded = self.share if example.instrument == "share" else self.option
+        fields = {
+            "instrument_id": traded["instrument_id"], "transaction_type": "BUY", "product": "MIS", "order_type": "MARKET",
+            "quantity": 10 if example.instrument == "share" else traded["lot_size"], "broker": self.broker, **example.body, **body,
+        }  # fmt: skip
+        synthetic = {"type": self.name, **kept({**example.settings, **(settings or {})})}
+        self.answer = self.demo.place(**kept(fields), synthetic=synthetic)
+        self.parent_id = self.answer.json.get("parent_id")
+        if self.parent_id is None or (self.answer.status != (status or example.status) and not self.struck):
+            raise Refused(f"{self.name}: {self.answer}")
+        return self.answer.json
+
+    def buy_first(self, units, share=None, side="BUY", product="MIS"):
+        """Have a position before the order: bought (or sold) at market at this run's broker."""
+        share = share or self.share
+        fields = {
+            "instrument_id": share["instrument_id"],
+            "transaction_type": side,
+            "product": product,
+            "order_type": "MARKET",
+        }
+        answer = self.demo.place(**fields, quantity=units, broker=self.broker)
+        assert answer.status == 200, answer
+        self.demo.until_status(answer.json["order_id"], "COMPLETE")
+        self.before[self.broker, share["instrument_id"]] += units if side == "BUY" else -units
+        self.wait(
+            lambda: self._position(share) == self.before[self.broker, share["instrument_id"]], "the position to be read"
+        )
+        self.began = end_of(self.demo)
+
+    def rest_first(self, side, units, price):
+        """Have another's order at this run's broker rest in the share, before the order."""
+        fields = {
+            "instrument_id": self.share["instrument_id"],
+            "transaction_type": side,
+            "product": "MIS",
+            "order_type": "LIMIT",
+        }
+        answer = self.demo.place(
+            **fields, quantity=units, price=price, broker=self.broker, synthetic={"type": "simple"}
+        )
+        assert answer.status == 200, answer
+        self.demo.until_status(answer.json["order_id"], "OPEN")
+        self.beside.append(answer.json["order_id"])
+        self.began = end_of(self.demo)
+
+    def _position(self, share):
+        rows = [
+            row
+            for row in self.demo.read("/api/portfolio/positions")["net"]
+            if row["instrument_id"] == share["instrument_id"]
+        ]
+        return sum(one["quantity"] for row in rows for one in row["by_broker"] if one["broker"] == self.broker)
+
+    def record(self):
+        return self.demo.read("/api/orders/parents", parent_id=self.parent_id)
+
+    def part(self, path="root"):
+        return self.record()["parameters"]["parts"][path]
+
+    def legs(self, part=None, states=LIVE_LEG):
+        """Its orders at brokers in those states, oldest first."""
+        return [
+            leg for leg in self.record()["legs"] if leg["state"] in states and (part is None or leg["part"] == part)
+        ]
+
+    def working(self, number, part=None):
+        """Wait until so many of its orders work at brokers, and return them."""
+        return self.wait(lambda: self._counted(number, part), f"{number} orders to work")
+
+    def _counted(self, number, part):
+        found = self.legs(part)
+        return (found or True) if len(found) == number else None
+
+    def fill(self, units=None, part=None):
+        """Let the market trade with its first resting limit order (of a part): so many units, or all that is left."""
+        leg = self.wait(lambda: next(iter(self._limits(part)), None), "an order to fill")
+        self.fill_leg(leg, units or leg["pending_quantity"])
+
+    def fill_leg(self, leg, units):
+        before = leg["filled_quantity"]
+        try:
+            self.demo.control(
+                "POST", "/fill", {"broker": leg["broker"], "order_id": leg["order_id"], "quantity": units}
+            )
+        except AssertionError:  # the market was faster, or it is being cancelled
+            units = 1
+
+        def heard():
+            now = self._leg(leg["leg_id"])
+            return now["filled_quantity"] >= before + units or now["state"] in ENDED_LEG
+
+        self.wait(heard, "the fill to be heard")
+
+    def _limits(self, part):
+        return [leg for leg in self.legs(part, ("open",)) if leg["order_type"] == "LIMIT"]
+
+    def leg(self, part=None):
+        """Its newest order (of a part)."""
+        return [leg for leg in self.record()["legs"] if part in (None, leg["part"])][-1]
+
+    def works(self, leg):
+        """Whether an order that was seen at a broker is still there, and not being cancelled."""
+        return self._leg(leg["leg_id"])["state"] in LIVE_LEG
+
+    def _leg(self, leg_id):
+        return next(leg for leg in self.record()["legs"] if leg["leg_id"] == leg_id)
+
+    def ends(self, state="completed"):
+        """Wait until its parent has ended in a state."""
+        self.wait(lambda: self.record()["state"] == state, f"the parent to be {state}")
+
+    def wait(self, condition, what):
+        """Return the condition's first true value; raise Stuck when it stays false, or the parent has ended otherwise."""
+        until = time.monotonic() + self.patience
+        while True:
+            ended = None if self.parent_id is None else self.record()["state"]
+            value = condition()
+            if value:
+                return value
+            if ended in FINAL:
+                raise Stuck(f"{self.name}: waited for {what}, and the parent is {ended}: {self._told()}")
+            if time.monotonic() > until:
+                raise Stuck(f"{self.name}: waited {self.patience:g} s for {what}: {self._told()}")
+            time.sleep(POLL_SECONDS)
+
+    def _told(self):
+        if self.parent_id is None:
+            return self.answer
+        record = self.record()
+        legs = [
+            (leg["part"], leg["state"], leg["order_type"], leg["filled_quantity"], leg["status_message"])
+            for leg in record["legs"]
+        ]
+        parts = {path: part["state"] for path, part in record["parameters"].get("parts", {}).items()}
+        return f"{record['state']} ({record['status_message']}); parts {parts}; legs {legs}"
+
+    def quiet(self):
+        """Wait until its record has not changed for a while and no order of it is under way."""
+        seen, since = None, time.monotonic()
+        until = since + PATIENCE_SECONDS
+        while time.monotonic() < min(until, since + QUIET_SECONDS):
+            record = self.record()
+            still = record["updated_at"], [(leg["state"], leg["filled_quantity"]) for leg in record["legs"]]
+            busy = any(leg["state"] not in LIVE_LEG + ENDED_LEG for leg in record["legs"])
+            if busy or still != seen:
+                seen, since = still, time.monotonic()
+            time.sleep(POLL_SECONDS)
+
+    # --- the ledger -----------------------------------------------------------------------------------------------------
+
+    def _traded(self, leg):
+        """The instrument of a leg, as the control API lists it."""
+        named = {one["order_id"]: one["instrument_id"] for one in self.messages() if one["order_id"]}
+        return next(one for one in self.traded if one["instrument_id"] == named[leg["order_id"]])
+
+    def tick_of(self, leg):
+        return self._traded(leg)["tick_size"]
+
+    def lot_of(self, leg):
+        return self._traded(leg)["lot_size"]
+
+    @property
+    def traded(self):
+        """Its instruments, as the control API lists them."""
+        return [one for one in (self.share, self.other, self.option) if one is not None]
+
+    @property
+    def instruments(self):
+        return [one["instrument_id"] for one in self.traded]
+
+    def messages(self, ledger=None):
+        """What was said to brokers about its instruments since it began."""
+        ledger = ledger or self.demo.ledger(self.began)
+        return [
+            one for one in ledger["messages"] if one["n"] >= self.began and one["instrument_id"] in self.instruments
+        ]
+
+    def said(self, ledger=None):
+        """Its messages as (verb, side, quantity, limit price, trigger price); of another instrument with its number behind."""
+        return [
+            (one["verb"], one["side"], one["quantity"], one["price"], one["trigger_price"], *self._number(one))
+            for one in self.messages(ledger)
+        ]
+
+    def _number(self, message):
+        number = self.instruments.index(message["instrument_id"]) + 1
+        return () if number == 1 or message["instrument_id"] == (self.option or {}).get("instrument_id") else (number,)
+
+
+@attrs.frozen
+class Said:
+    """A message that a life expects; a field that is ANY is not looked at."""
+
+    verb: str
+    side: str = ANY
+    quantity: int | None = ANY
+    price: float | None = ANY
+    trigger_price: float | None = ANY
+    number: int = 1
+
+    def fits(self, told):
+        verb, side, quantity, price, trigger, *number = told
+        wanted = (self.verb, self.side, self.quantity, self.price, self.trigger_price)
+        pairs = zip(wanted, (verb, side, quantity, price, trigger), strict=True)
+        return (number or [1]) == [self.number] and all(mine is ANY or mine == theirs for mine, theirs in pairs)
+
+
+def place(side, quantity, price=ANY, trigger=ANY, number=1):
+    return Said("place", side, quantity, price, trigger, number)
+
+
+def modify(side=ANY, quantity=ANY, price=ANY, trigger=ANY, number=1):
+    return Said("modify", side, quantity, price, trigger, number)
+
+
+def cancel(side=ANY, number=1):
+    return Said("cancel", side, ANY, ANY, ANY, number)
+
+
+def assert_said(run, expected, ledger=None):
+    """The ledger's messages are these, in this order; those of a set (a list where some are alike) in any order among themselves."""
+    told = run.said(ledger)
+    left, fits = list(told), True
+    for wanted in expected:
+        group = list(wanted) if isinstance(wanted, (set, frozenset, list)) else [wanted]
+        here, left = left[: len(group)], left[len(group) :]
+        fits = fits and len(here) == len(group) and any(_in_order(order, here) for order in permutations(group))
+    assert (fits, left) == (True, []), f"{run.name} said {told}, not {expected}"
+
+
+def _in_order(group, told):
+    return all(one.fits(each) for one, each in zip(group, told, strict=True))
+
+
+# --- what must hold after anything --------------------------------------------------------------------------------------
+
+
+def judged(run):
+    """Hold what must hold of it, once its record and the exchange tell the same moment; return the ledger."""
+    until = time.monotonic() + AGREE_SECONDS
+    while True:
+        ledger = run.demo.ledger()
+        try:
+            judge(run, ledger)
+        except (AssertionError, KeyError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return ledger
+
+
+def judge(run, ledger):
+    """Nothing was sent twice, no order is without a leg, parent and ledger say the same, and nothing rests under a parent that has ended
+    well (spec 2 §3; order-engine 2.3)."""
+    record = run.record()
+    orders = {(one["broker"], one["order_id"]): one for one in ledger["orders"]}
+    legs = {(leg["broker"], leg["order_id"]): leg for leg in record["legs"] if leg["order_id"]}
+    placed = [one for one in run.messages(ledger) if one["verb"] == "place"]
+    tags = [one["tag"] for one in placed]
+    assert len(tags) == len(set(tags)), f"{run.name} sent an order twice: {placed}"
+    loose = [one for one in placed if one["order_id"] and (one["broker"], one["order_id"]) not in legs]
+    assert loose == [], f"{run.name}: orders without a leg: {loose}, {run._told()}"
+    for name, leg in legs.items():
+        order = orders[name]
+        assert leg["filled_quantity"] == order["filled_quantity"], (run.name, leg, order)
+        if leg["state"] in LIVE_LEG:
+            assert order["status"] in RESTS, (run.name, leg, order)
+            assert record["state"] not in ("completed", "cancelled", "rejected"), (run.name, record["state"], leg)
+        elif leg["state"] in ENDED_LEG:
+            assert order["status"] not in RESTS, (run.name, leg, order)
+
+
+def outcome(run, ledger):
+    """What became of it, in words: the parent's state, the net units that its orders have traded, and what rests."""
+    record = run.record()
+    orders = {(one["broker"], one["order_id"]): one for one in ledger["orders"]}
+    mine = [orders[leg["broker"], leg["order_id"]] for leg in record["legs"] if leg["order_id"]]
+    words = [record["state"]]
+    for number, instrument in enumerate(run.instruments, 1):
+        own = [one for one in mine if one["instrument_id"] == instrument]
+        net = sum((1 if one["side"] == "BUY" else -1) * one["filled_quantity"] for one in own)
+        if net:
+            words.append(f"{net:+d}" + (f" of the {'other' if number == 2 else 'option'}" if number > 1 else ""))
+    resting = [one["order_type"] for one in mine if one["status"] in RESTS]
+    if resting:
+        words.append(f"{len(resting)} at the broker")
+    return ", ".join(words)
+
+
+def said_in_words(run):
+    """How an order was refused."""
+    return f"{run.answer.status} {run.answer.json.get('error') or run.answer.json.get('status_message')}"
+
+
+def clean_up(run):
+    """Cancel what still works, and trade back what the run has left of its instruments, so that others may use them."""
+    for order_id in run.beside:
+        run.demo.cancel(order_id, broker=run.broker)
+    if run.parent_id is None:
+        return
+    record, ledger = run.record(), run.demo.ledger()
+    if record["state"] not in FINAL:
+        cancel_parent(run)
+    resting = {(one["broker"], one["order_id"]) for one in ledger["orders"] if one["status"] in RESTS}
+    for leg in record["legs"]:
+        if (leg["broker"], leg["order_id"]) in resting:
+            run.demo.cancel(leg["order_id"], broker=leg["broker"])
+    net = defaultdict(int, run.before)
+    for fill in run.demo.ledger()["fills"]:
+        own = any(
+            (leg["broker"], leg["order_id"]) == (fill["broker"], fill["order_id"]) for leg in run.record()["legs"]
+        )
+        if own:
+            key = fill["broker"], fill["instrument_id"]
+            net[key] += fill["quantity"] if fill["side"] == "BUY" else -fill["quantity"]
+    for (broker, instrument), units in net.items():
+        if units:
+            side = "SELL" if units > 0 else "BUY"
+            most = next(one["freeze_quantity"] for one in run.traded if one["instrument_id"] == instrument)
+            for left in range(abs(units), 0, -most):
+                run.demo.place(
+                    instrument_id=instrument, transaction_type=side, product="MIS", order_type="MARKET",
+                    quantity=min(left, most), broker=broker, closes_position=True,
+                )  # fmt: skip
+
+
+def cancel_parent(run):
+    """Cancel it as a caller does; a broker whose book lags may need to be asked again (spec 2 §4.6: 207)."""
+
+    def cancelled():
+        answer = run.demo.ask("DELETE", "/api/orders/parents", body={"parent_id": run.parent_id})
+        state = run.record()["state"]
+        assert answer.status in (200, 207) or (answer.status == 409 and state in FINAL), answer
+        return state in FINAL
+
+    run.demo.until(cancelled, f"{run.name} to be cancelled", 120)

@@ -1,0 +1,254 @@
+"""What befalls an order at a state of its life: a caller cancels or changes it, the market fills a part, a broker refuses or loses an
+answer, the service is killed, the market closes. Each ends with what must hold, and says in words what became of the order."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import attrs
+
+from tests.demo.lives.lives import LIVES, Played
+from tests.demo.lives.run import (
+    FINAL,
+    Refused,
+    Stuck,
+    assert_said,
+    cancel_parent,
+    clean_up,
+    judged,
+    outcome,
+    said_in_words,
+)
+from tests.demo.lives.staging import Stage
+
+START = "(sent)"
+"""The state before the first: what befalls it strikes its first messages."""
+NOTHING = "—"
+"""What a scenario comes to that has nothing to strike."""
+AT_ONCE = 8
+STRUCK_PATIENCE_SECONDS = 12.0
+"""How long a life that was struck may take to its next step."""
+
+
+@attrs.frozen
+class Case:
+    scenario: str
+    name: str
+    state: str
+
+
+def states_of(scenario, name):
+    """The states of a type that a scenario strikes at."""
+    return ((START,) if scenario in ("rejection", "unknown outcome") else ()) + LIVES[name].states
+
+
+def cases(scenario, names):
+    return [Case(scenario, name, state) for name in names for state in states_of(scenario, name)]
+
+
+def play_all(stage, all_cases):
+    """Play cases, several at a time; return case -> what it came to, or the error that it failed with."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(lambda case: _guarded(stage, case), all_cases)
+        return dict(zip(all_cases, found, strict=True))
+
+
+def _guarded(stage, case):
+    try:
+        return play_case(stage, case)
+    except (AssertionError, LookupError, OSError) as error:
+        return error
+
+
+def play_case(stage, case):
+    """Bring an order to its state, strike it there, and return what became of it."""
+    run = stage.run(case.name)
+    try:
+        played = Played(run)
+        if case.state != START:
+            played.to(case.state)
+        words = STRIKES[case.scenario](played)
+        if words is NOTHING:
+            return NOTHING
+        run.quiet()
+        ledger = judged(run)
+        return f"{words}: {outcome(run, ledger)}" if words else outcome(run, ledger)
+    finally:
+        clean_up(run)
+        stage.give_back(run)
+
+
+# --- what befalls it --------------------------------------------------------------------------------------------------------
+
+
+def cancel(played):
+    """Its caller cancels it: nothing of it rests then, whatever brokers say."""
+    cancel_parent(played.run)
+    assert played.run.record()["state"] == "cancelled", played.run.record()
+
+
+def cancel_part(played):
+    """Its caller cancels the last of its parts that still works or waits."""
+    run = played.run
+    parts = run.record()["parameters"].get("parts")
+    if not parts:
+        return NOTHING
+    alive = [path for path, part in parts.items() if part["part"] == "order" and part["state"] not in FINAL]
+    body = {"parent_id": run.parent_id, "part": alive[-1]}
+
+    def answered():
+        answer = run.demo.ask("DELETE", "/api/orders/cancel", body=body)
+        return answer if answer.status != 207 else None
+
+    answer = run.demo.until(answered, f"{run.name}: {alive[-1]} to be cancelled", 60)
+    assert answer.status in (200, 409), answer
+    return alive[-1] if answer.status == 200 else f"{alive[-1]} stays"
+
+
+def modify(played):
+    """Its caller moves the price of its first order, or of what it holds, by a tick away from the market."""
+    run = played.run
+    leg = next((leg for leg in run.legs() if leg["price"]), None)
+    if leg is None:
+        return NOTHING
+    run.demo.until(lambda: run.demo.orders(order_id=leg["order_id"]), "the order to be in its broker's book", 70)
+    price = round(leg["price"] - run.tick_of(leg) * (1 if leg["transaction_type"] == "BUY" else -1), 2)
+    answer = run.demo.ask(
+        "PUT", "/api/orders/modify", {"order_id": leg["order_id"], "broker": leg["broker"], "price": price}
+    )
+    assert answer.status in (200, 409), answer
+    if answer.status == 409:
+        return "refused"
+    told = [one for one in run.messages() if one["verb"] == "modify" and one["order_id"] == leg["order_id"]]
+    assert told[-1]["price"] == price, told
+    return "moved"
+
+
+def partial_fill(played):
+    """The market fills half of what rests; it goes on to its end."""
+    run, struck = played.run, False
+    for leg in run.legs(states=("open",)):
+        lot = run.lot_of(leg)
+        units = leg["pending_quantity"] // lot // 2 * lot
+        if leg["order_type"] == "LIMIT" and units and run.works(leg):
+            run.fill_leg(leg, units)
+            struck = True
+    if not struck:
+        return NOTHING
+    run.quiet()
+    judged(run)
+    return _goes_on(played)
+
+
+def rejection(played):
+    """Brokers refuse the next order that is sent of it."""
+    return _struck(played, "reject_orders", lambda one: one["verb"] == "place" and one["order_id"] is None)
+
+
+def unknown_outcome(played):
+    """The answer to the next message of it is lost, of which brokers took the order."""
+    return _struck(played, "drop_after_accept", lambda one: not one["delivered"])
+
+
+def _struck(played, kind, hit):
+    run = played.run
+    for instrument in run.instruments:
+        run.demo.fault("all", kind, count=1, instrument=instrument)
+    run.struck = True
+    try:
+        words = _goes_on(played)
+    finally:
+        for instrument in run.instruments:
+            run.demo.control("POST", "/heal", {"instrument": instrument})
+    return words if any(map(hit, run.messages())) else NOTHING
+
+
+def _goes_on(played):
+    """Let its life go on as far as it does."""
+    run = played.run
+    run.patience = STRUCK_PATIENCE_SECONDS
+    try:
+        played.finish()
+    except Refused:
+        return f"answered {run.answer.status}"
+    except Stuck:
+        return None
+    return None
+
+
+STRIKES = {
+    "cancel": cancel,
+    "cancel of a part": cancel_part,
+    "modify": modify,
+    "partial fill": partial_fill,
+    "rejection": rejection,
+    "unknown outcome": unknown_outcome,
+}
+
+
+# --- what befalls all of them at once ------------------------------------------------------------------------------------
+
+
+class Together:
+    """Lives of several types that go on state by state in one demo."""
+
+    def __init__(self, stage, names):
+        self.stage = stage
+        self.played = {name: Played(stage.run(name)) for name in names}
+        self.failed = {}
+
+    def each(self, act, *, among=None):
+        """Do something with each life that has not failed, several at a time."""
+        concerned = [one for one in (among or self.played.values()) if one.run.name not in self.failed]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda played: self._guarded(act, played), concerned))
+
+    def _guarded(self, act, played):
+        try:
+            act(played)
+        except (AssertionError, LookupError, OSError) as error:
+            self.failed[played.run.name] = error
+
+    def unfinished(self):
+        return [one for name, one in self.played.items() if name not in self.failed and not one.over]
+
+    def ended(self):
+        """Return type -> what became of its order; its error where it failed. Messages are those of its life, in order."""
+        self.each(lambda played: played.run.quiet() if played.run.parent_id else None)
+        return {name: self._ended(name, played) for name, played in self.played.items()}
+
+    def _ended(self, name, played):
+        if name in self.failed:
+            error = self.failed[name]
+            return said_in_words(played.run) if isinstance(error, Refused) else error
+        try:
+            ledger = judged(played.run)
+            if played.over:
+                assert_said(played.run, played.expected, ledger)
+            return outcome(played.run, ledger)
+        except (AssertionError, LookupError) as error:
+            return error
+
+
+def whole_lives(demo, now, names):
+    """Each type's whole life, on one demo."""
+    together = Together(Stage(demo, now), names)
+    together.each(Played.finish)
+    return together.ended()
+
+
+def lives_with_kills(demo, now, names):
+    """Each type's whole life, and a kill -9 of the service at every state: the messages are those of a life without."""
+    stage = Stage(demo, now)
+    together = Together(stage, names)
+    together.each(Played.advance)
+    while together.unfinished():
+        stage.restart()
+        together.each(Played.advance, among=together.unfinished())
+    return together.ended()
+
+
+def closing_lives(demo, now, names, which, closed):
+    """Each type brought to its first (0) or last (-1) state before the market closes; `closed` waits until it has."""
+    together = Together(Stage(demo, now), names)
+    together.each(lambda played: played.to(played.life.states[which]))
+    closed(together.stage)
+    return together.ended()

@@ -1,0 +1,45 @@
+"""The whole life of every order type over HTTP, also with a kill -9 of the service at each of its states: exact messages, judged on the
+ledger (spec 2 §7; order-engine 3). What each comes to stands in docs/order-type-scenarios.md."""
+
+import pytest
+
+from onebroker.actors.engine.synthetic import TYPES
+from tests.demo.lives.lives import LIVES, options
+from tests.demo.lives.scenarios import START, lives_with_kills, whole_lives
+from tests.demo.lives.table import hold
+
+
+def test_every_type_has_a_life():
+    assert sorted(LIVES) == sorted(TYPES)
+
+
+def by_time(new_demo, play):
+    """Play all types, each on a demo of its time of day."""
+    found = {}
+    for now in sorted({one.now for one in LIVES.values()}):
+        demo = new_demo(*options(now)).start()
+        demo.until_ready()
+        found |= play(demo, now, [name for name in LIVES if LIVES[name].now == now])
+        demo.assert_sent_once()
+        demo.end()
+    return found
+
+
+@pytest.fixture(scope="module")
+def lives(new_demo):
+    return by_time(new_demo, whole_lives)
+
+
+@pytest.fixture(scope="module")
+def killed_lives(new_demo):
+    return by_time(new_demo, lives_with_kills)
+
+
+@pytest.mark.parametrize("name", sorted(LIVES))
+def test_a_type_lives_to_its_end_with_exactly_its_messages(lives, name, writes_scenarios):
+    hold(name, START, "whole life", lives[name], writes=writes_scenarios)
+
+
+@pytest.mark.parametrize("name", sorted(LIVES))
+def test_killed_at_each_of_its_states_it_ends_the_same_with_the_same_messages(killed_lives, name, writes_scenarios):
+    hold(name, START, "killed at each state", killed_lives[name], writes=writes_scenarios)

@@ -1,0 +1,258 @@
+"""A trading day on which a test writes one share's book by hand, so that a worked example can be played as it stands: what is shown is
+what was written, and nothing trades but what the test trades. Messages are read from the exchange's ledger."""
+
+import contextlib
+from datetime import datetime
+from decimal import Decimal as D
+from itertools import groupby
+
+import trio
+from plan_judge import histories
+
+from onebroker.brokers.requests import CallKind, OutcomeUnknown
+from onebroker.brokers.simulator.matching import Book
+from onebroker.brokers.simulator.model import RefusalReason, SimRefusal
+from onebroker.config.vocabulary import OrderType, Product, Side
+from tests.support.trading import Trading
+
+ALPHA, BETA = "zerodha", "upstox"
+"""The cheapest broker of an intraday share, and the other."""
+SIZE = 500
+"""Units at a touch of which the example says nothing."""
+
+
+class WrittenBook(Book):
+    """Shows the written levels; orders rest in it until somebody trades with them by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.levels = {Side.BUY: [], Side.SELL: []}
+
+    def depth(self, side, levels):
+        return [(ticks, units, 1) for ticks, units in self.levels[side]][:levels]
+
+    def quote(self, buy, sell):
+        """The market maker is not asked."""
+
+    def take(self, side, limit, quantity):
+        return []
+
+    def meet_maker(self):
+        return []
+
+    def flow(self, last_ticks, quantity):
+        return []
+
+    def reduce(self, ref, units):
+        resting = self._by_ref[ref]
+        self._reduce(resting.side, resting, units)
+
+
+class Worked(Trading):
+    """The share (or whatever `instrument` names) whose book is written; made anew after a restart it goes on with the same book."""
+
+    def __init__(self, day, number=0, instrument=None):
+        if instrument is None:
+            super().__init__(day, number)
+        else:
+            self.day, self.share, self.tick = day, instrument, D(repr(instrument.tick_size))
+            self.quotes = day.quotes.follow([instrument.instrument_id])
+        books = day.exchange._trading._books
+        if not isinstance(books.get(self.share.instrument_id), WrittenBook):
+            books[self.share.instrument_id] = WrittenBook()
+        self.book = books[self.share.instrument_id]
+        self.begin()
+
+    # --- time ----------------------------------------------------------------------------------------------------------
+
+    def begin(self):
+        """The request is now: the seconds of the example are counted from here."""
+        self.began = self.day.clock.now()
+
+    async def second(self, seconds):
+        """Let the day go on to so many seconds from the request."""
+        wait = seconds - (self.day.clock.now() - self.began).total_seconds()
+        assert wait >= 0, f"{-wait} s late for {seconds}"
+        await trio.sleep(wait)
+
+    # --- the market ----------------------------------------------------------------------------------------------------
+
+    async def quote(self, last, bid=None, offer=None, *, bids=None, offers=None):
+        """Write the market and wait until the engine can see it; a touch left out is a tick beside `last`."""
+        last = D(str(last))
+        bids = [(last - self.tick if bid is None else bid, SIZE)] if bids is None else bids
+        offers = [(last + self.tick if offer is None else offer, SIZE)] if offers is None else offers
+        self.book.levels = {Side.BUY: self._levels(bids), Side.SELL: self._levels(offers)}
+        self.day.simulator.set_price(self.share.instrument_id, last, 7 * 86_400)
+        wanted = (float(last), *(float(side[0][0]) if side else None for side in (bids, offers)))
+        await self.day.until(lambda: self._seen() == wanted, 10)
+
+    def _levels(self, rows):
+        return [(int(D(str(price)) / self.tick), units) for price, units in rows]
+
+    def _seen(self):
+        tick = self.day.quotes.usable_tick(self.share.instrument_id)
+        if tick is None:
+            return None
+        touches = ([level.price for level in side if level.quantity] for side in (tick.buy, tick.sell))
+        return (tick.last_price, *(prices[0] if prices else None for prices in touches))
+
+    def _ref(self, name):
+        placed = [one for one in self.messages() if one["verb"] == "place" and one["order_id"]]
+        return tuple(placed[int(name[1:]) - 1][key] for key in ("broker", "order_id"))
+
+    def fill(self, name, units=None, price=None):
+        """Somebody trades with an order (A1 is the first that was placed): all that is left and at its own price unless it is said."""
+        exchange, (broker, order_id) = self.day.exchange, self._ref(name)
+        account = exchange.account(broker)
+        entry = account.entry(order_id)
+        units = entry.order.pending_quantity if units is None else units
+        price = entry.order.price if price is None else D(str(price))
+        with exchange._changes.transaction():
+            exchange._trading._books[entry.order.new.instrument_id].reduce((broker, order_id), units)
+            exchange._trading._settle(account, entry, units, price, exchange._trading._next_trade(), "market")
+
+    async def hold(self, units, *, product="MIS", broker=ALPHA):
+        """The account has bought so many units elsewhere; wait until its broker shows them."""
+        exchange, account = self.day.exchange, self.day.exchange.account(broker)
+        contract = exchange.contract(self.share.instrument_id)
+        last = exchange.last_price(contract)
+        with exchange._changes.transaction():
+            exchange._trading.trade_at(account, contract, Side.BUY, Product(product), units, last, None)
+        token = self.share.listings[broker].broker_token
+        rows = lambda: self.day.sessions[broker].view.value.positions  # noqa: E731
+        await self.day.until(lambda: any(row.instrument_token == token and row.quantity == units for row in rows()), 60)
+
+    # --- what was said ---------------------------------------------------------------------------------------------------
+
+    def spoken(self):
+        """Every order message: seconds from the request, and its words."""
+        messages = self.messages()
+        placed = [one for one in messages if one["verb"] == "place" and one["order_id"]]
+        names = {(one["broker"], one["order_id"]): f"A{number}" for number, one in enumerate(placed, 1)}
+        types = {(one["broker"], one["order_id"]): one["order_type"] for one in self.day.ledger()["orders"]}
+        return [(self._since(message["at"]), self._words(message, names, types)) for message in messages]
+
+    def messages(self):
+        """The ledger's messages; orders that left together reach their broker in any order, so they stand as their parts do."""
+        legs = {leg.token: (leg.part, leg.leg_id) for one in histories(self.day).values() for leg in one[-1].legs}
+        told = []
+        for (verb, _), group in groupby(self.day.ledger()["messages"], lambda one: (one["verb"], one["at"])):
+            at_once = list(group)
+            told += sorted(at_once, key=lambda one: legs.get(one["tag"], ("", ""))) if verb == "place" else at_once
+        return told
+
+    def _since(self, text):
+        return round((datetime.fromisoformat(text) - self.began).total_seconds(), 1)
+
+    def _words(self, message, names, types):
+        ref = (message["broker"], message["order_id"])
+        other = "" if message["instrument_id"] == self.share.instrument_id else " of another"
+        price, trigger = (None if message[key] is None else D(message[key]) for key in ("price", "trigger_price"))
+        if message["verb"] == "cancel":
+            return f"CANCEL {names[ref]}"
+        if message["verb"] == "place":
+            shown = f"SL {trigger:.2f}/{price:.2f}" if trigger is not None else f"{types.get(ref)} {price:.2f}"
+            name = names[ref] if ref[1] else "refused"
+            return f"PLACE {ref[0]} {message['side']} {message['quantity']}{other} {shown} -> {name}"
+        changes = [] if message["quantity"] is None else [f"quantity {message['quantity']}"]
+        if trigger is not None:
+            changes.append(f"SL {trigger:.2f}/{price:.2f}" if price is not None else f"trigger {trigger:.2f}")
+        elif price is not None:
+            changes.append(f"price {price:.2f}")
+        return f"MODIFY {names[ref]} {' '.join(changes)}"
+
+    def said(self):
+        return [words for _, words in self.spoken()]
+
+    async def says(self, *words, seconds=5):
+        """Wait until there are as many messages, and hold that they are these."""
+        with contextlib.suppress(trio.TooSlowError):
+            await self.day.until(lambda: len(self.day.ledger()["messages"]) >= len(words), seconds)
+        assert self.said() == list(words)
+
+    async def rests(self, name):
+        """Wait until the engine has seen an order in its broker's book."""
+        broker, order_id = self._ref(name)
+        await self.day.until(lambda: order_id in self.day.sessions[broker].view.value.orders, 30)
+        return order_id
+
+    async def part(self, answer, path="root"):
+        return (await self.parent(answer))["parameters"]["parts"][path]
+
+    async def states(self, answer):
+        """The states of a parent (`plan`) and of its parts."""
+        parent = await self.parent(answer)
+        return {
+            "plan": parent["state"],
+            **{path: part["state"] for path, part in parent["parameters"]["parts"].items()},
+        }
+
+    async def stands(self, answer, *, seconds=2, **states):
+        """Wait until the parent (`plan`) and parts stand as said, and hold that they do; each part by the end of its path, dots as `_`."""
+        wanted = states
+        with contextlib.suppress(trio.TooSlowError), trio.fail_after(seconds):
+            while await self._named_states(answer, wanted) != wanted:
+                await trio.sleep(0.05)
+        assert await self._named_states(answer, wanted) == wanted
+
+    async def _named_states(self, answer, names):
+        states = await self.states(answer)
+        ends = {name: [path for path in states if f"_{path}".replace(".", "_").endswith(f"_{name}")] for name in names}
+        return {name: states[paths[0]] for name, paths in ends.items() if len(paths) == 1}
+
+    def passed(self, answer, path="root"):
+        """The states that a part was in, in their order, as they were written."""
+        versions = histories(self.day)[answer.body["parent_id"]]
+        return [state for state, _ in groupby(one.parts[path].state.value for one in versions if path in one.parts)]
+
+    @contextlib.contextmanager
+    def refusing(self, order_type):
+        """Brokers refuse every order of that type."""
+        trading = self.day.exchange._trading
+        place = trading.place
+
+        def refused(account, new):
+            if new.order_type is OrderType(order_type):
+                raise SimRefusal(RefusalReason.FORCED, "price band")
+            return place(account, new)
+
+        trading.place = refused
+        try:
+            yield
+        finally:
+            trading.place = place
+
+
+class Line:
+    """The way to the brokers, on which order messages get `lost` before they arrive, or stay `unanswered` though they did.
+
+    Takes the place of a day's transport for the services that are started after it."""
+
+    def __init__(self, day):
+        self.state = "whole"
+        open_transport = day.open_transport
+        day.open_transport = lambda: _Held(open_transport(), self)
+
+
+class _Held:
+    def __init__(self, transport, line):
+        self._transport, self._line = transport, line
+
+    async def send(self, request, timeout_seconds):
+        if request.kind is not CallKind.ORDER or self._line.state == "whole":
+            return await self._transport.send(request, timeout_seconds)
+        if self._line.state == "unanswered":
+            await self._transport.send(request, timeout_seconds)
+        await trio.sleep(timeout_seconds)
+        raise OutcomeUnknown("no answer in time")
+
+    async def connect(self, address, timeout_seconds):
+        return await self._transport.connect(address, timeout_seconds)
+
+    async def __aenter__(self):
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, *details):
+        return await self._transport.__aexit__(*details)
