@@ -23,7 +23,7 @@ START = "(sent)"
 """The state before the first: what befalls it strikes its first messages."""
 NOTHING = "—"
 """What a scenario comes to that has nothing to strike."""
-AT_ONCE = 8
+AT_ONCE = 12
 STRUCK_PATIENCE_SECONDS = 12.0
 """How long a life that was struck may take to its next step."""
 

@@ -93,8 +93,8 @@ class Stage:
 
     def _held(self):
         """The instruments that accounts hold from the beginning: an order that closes positions would close those too."""
-        rows = self.demo.read("/api/portfolio/positions")["net"]
-        return {row["instrument_id"] for row in rows if any(one["quantity"] for one in row["by_broker"])}
+        accounts = self.demo.ledger()["positions"].values()
+        return {row["instrument_id"] for rows in accounts for row in rows if row["quantity"]}
 
     def _listed_options(self):
         listed = self.demo.control("GET", "/instruments?shape=option&limit=500")
