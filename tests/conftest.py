@@ -12,7 +12,7 @@ settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--without-sdk`: a person's choice to leave the brokers' official SDKs out; a missing SDK otherwise fails.
-    And `--every-state`, `--write-scenarios`: see tests/demo/lives/table.py."""
+    And `--whole-table`, `--write-scenarios`: see tests/demo/lives/table.py."""
     parser.addoption(
         "--without-sdk",
         action="store_true",
@@ -20,10 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="skip the tests that drive the brokers' official SDKs (never used in CI)",
     )
     parser.addoption(
-        "--every-state",
+        "--whole-table",
         action="store_true",
         default=False,
-        help="strike order types at each of their states, not at one by chance",
+        help="play every order type in every scenario at each of its states, not some of them by chance",
     )
     parser.addoption(
         "--write-scenarios",

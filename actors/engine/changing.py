@@ -172,6 +172,11 @@ class Changing:
             except (LoginNeeded, RoomFull, CapReached) as error:
                 raise refusal_of(error, leg.broker) from error
 
+            ended = self._recorder.record.leg(leg.leg_id)
+            if ended is not None and ended.state.final:  # while its change waited for room
+                await door.address.tell(ReturnRoom(permit=permit))
+                raise Refusal(409, order_texts.already(ended.state.value.upper()))
+
             def wanted(record: ParentRecord) -> ParentRecord:
                 now = record.leg(leg.leg_id)
                 if now is None or now.state.final:

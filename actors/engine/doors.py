@@ -12,6 +12,7 @@ from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.messages import EngineMessage
 from onebroker.actors.engine.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.engine.seen_quotes import SeenQuotes
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
@@ -47,6 +48,7 @@ class EngineDoors:
     calendar: Calendar
     quotes: LiveQuotes
     """What orders are priced by."""
+    seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
     legs: Legs
     owner: str
     """The random id kept in the data directory."""

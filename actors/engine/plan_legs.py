@@ -24,7 +24,7 @@ class Refusals:
     cancelled_at: float = 0.0
 
 
-def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool) -> Leg:
+def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
     """Return a stored leg as the machine sees it; of a change whose result is not known the larger quantity counts."""
     refused = refusals.get(leg.leg_id, Refusals())
     wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
@@ -50,6 +50,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool) -> L
         moved_at=leg.moved_at,
         changes=leg.modifies,
         refused=refused.change,
+        settling=settling,
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,
         busy=busy,

@@ -28,6 +28,7 @@ from onebroker.actors.engine.plan.machine.advance import advance, is_calm
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_row
+from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
 from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
 from onebroker.actors.engine.plan.stored import decode_plan
@@ -52,6 +53,8 @@ UNSENT_SECONDS = 1.0
 ROOM_SECONDS = 5.0
 """How long a change or cancel waits for room (order-engine 4.5); then the next look works it out anew, so that what leaves is never
 what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
+SETTLE_SECONDS = 15.0
+"""How long an order that its broker refused to move is not moved again while no book read since shows it."""
 LOOK_SECONDS = 2.0
 """A look takes far less; a caller waits no longer for one."""
 PRICE_SECONDS = 0.5
@@ -81,6 +84,8 @@ class PlanLife(ParentActor, ABC):
         """Legs that could not be changed at the last look, because their broker has not shown them yet, or a message is unanswered."""
         self._left_alone: dict[str, float] = {}
         """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
+        self._settling: dict[str, float] = {}
+        """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
         self._results: dict[str, Sent] = {}
         """Leg id -> what its broker answered, for the caller's first answer."""
         self._not_placed: EngineAnswer | None = None
@@ -88,6 +93,8 @@ class PlanLife(ParentActor, ABC):
         self._parts: Mapping[str, PartRecord] = {}
         """How the parts stand; in the record at most a second later, and before anything that follows from it leaves."""
         self._kept_at = -math.inf
+        self._follower: Follower | None = None
+        """Keeps the quotes that no look has seen."""
         self._first = trio.Event()
         """Set when the plan has been looked at for the first time."""
         self._looks = 0
@@ -117,6 +124,7 @@ class PlanLife(ParentActor, ABC):
     async def _work(self, nursery: trio.Nursery) -> None:
         """Look whenever something has changed or a time has come, until the plan is over."""
         with self._doors.quotes.follow(()) as follower:
+            self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)
             while True:
                 self._news = trio.Event()
@@ -133,21 +141,25 @@ class PlanLife(ParentActor, ABC):
 
     async def _hear_quotes(self, follower: Follower) -> None:
         async for changed in follower:
-            if self._matters(changed):
+            if self._matters(follower, changed):
                 self._news.set()
 
-    def _matters(self, changed: Iterable[str]) -> bool:
-        """Whether a look may come to something else than the last one did, with the quotes that have changed."""
-        if self._looked is None:
+    def _matters(self, follower: Follower, changed: Iterable[str]) -> bool:
+        """Whether a look may come to something else than the last one did, with the quotes that have come since. Those that cannot
+        matter are put away; the others stay for the look, whatever replaces them."""
+        if self._looked is None or self._news.is_set():
             return True
-        market = PlanMarket(self._doors, ())
-        quotes = ((one, market.seen(one)) for one in changed)
-        return any(quote is not None and not is_calm(self._looked.calm, one, quote) for one, quote in quotes)
+        market, calm = PlanMarket(self._doors, (), follower), self._looked.calm
+        calmed = [one for one in changed if all(is_calm(calm, one, quote) for quote in market.unseen(one))]
+        for one in calmed:
+            follower.forget(one)
+        return any(one not in calmed for one in changed)
 
     def _retry_in(self) -> float:
         """Seconds until the first leg that was left alone may be tried again, or the parts are to be kept."""
         now = self._clock.monotonic()
-        waits = [until - now for until in self._left_alone.values() if until > now]
+        left_until = (*self._left_alone.values(), *(since + SETTLE_SECONDS for since in self._settling.values()))
+        waits = [until - now for until in left_until if until > now]
         if self._parts != self._record.parts and self._record.state in SENDS:
             waits.append(self._kept_at + KEEP_SECONDS - now)
         return min(waits, default=math.inf)
@@ -157,13 +169,18 @@ class PlanLife(ParentActor, ABC):
         now = self._clock.monotonic()
         settings = self._doors.settings
         legs = tuple(
-            leg_of(leg, self._refusals, busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now)
+            leg_of(
+                leg,
+                self._refusals,
+                busy=self._busy(leg) or self._left_alone.get(leg.leg_id, 0.0) > now,
+                settling=self._settling.get(leg.leg_id, -math.inf) + SETTLE_SECONDS > now,
+            )
             for leg in record.legs
         )
         return Inputs(
             parts=self._parts,
             legs=legs,
-            market=PlanMarket(self._doors, record.legs),
+            market=PlanMarket(self._doors, record.legs, self._follower),
             placing=tuple(self._placing.under_way),
             rules=Rules(
                 move_interval_seconds=settings.move_interval_seconds,
@@ -188,6 +205,7 @@ class PlanLife(ParentActor, ABC):
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
         looked = advance(self._root, inputs)
         self._looked = looked
+        self._note_seen(inputs.market)
         actions = [one for one in looked.actions if not isinstance(one, ReadRows) or one.part not in self._reading]
         record = self._record
         state = parent_state(record, looked.state)
@@ -201,6 +219,13 @@ class PlanLife(ParentActor, ABC):
         self._looks += 1
         self._traffic.tell()
         return looked
+
+    def _note_seen(self, market: Market) -> None:
+        """Put away the quotes that the look has seen; where there is no usable one now, they stay for when there is."""
+        assert self._follower is not None
+        for one in self._follower.instrument_ids:
+            if market.seen(one) is not None:
+                self._follower.forget(one)
 
     async def _looked_again(self) -> None:
         """Let the plan be looked at once more."""
@@ -352,7 +377,11 @@ class PlanLife(ParentActor, ABC):
         before = self._refusals.get(leg_id, Refusals())
         refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
         self._refusals[leg_id] = attrs.evolve(before, change=refused)
+        if refused is not None and sent.reached and not action.reduces:
+            self._settling[leg_id] = self._clock.monotonic()
         leg = self._record.leg(leg_id)
+        if leg is not None and leg_id in self._settling:
+            self._read_orders_soon(leg.broker)
         if leg is not None and (change.price is not None or change.trigger_price is not None):
             self._recorder.change(self._record.with_leg(attrs.evolve(leg, moved_at=self._clock.epoch())))
 
@@ -389,6 +418,9 @@ class PlanLife(ParentActor, ABC):
 
     def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
         super()._follow(leg, row, began, nursery)
+        if began is not None and began >= self._settling.get(leg.leg_id, math.inf):
+            del self._settling[leg.leg_id]
+            self._news.set()
         if leg.leg_id in self._blocked:
             self._news.set()  # nothing in it may have changed, but now it can be moved, or ended
 
@@ -417,7 +449,6 @@ class PlanLife(ParentActor, ABC):
         self._doors.legs.note(self._record, leg)
         self._traffic.tell()
         self._news.set()
-
 
     def _note_over_filled(self) -> None:
         """Of a plan that was stopped nothing is looked at any more, but what fills too much in it is still shown."""

@@ -5,14 +5,18 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 
+import attrs
+
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.contract_size import contract_size
 from onebroker.actors.engine.choice.freeze import most_per_order
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms, seen
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.records import LegRecord
 from onebroker.actors.portfolio.position_view import position_product, total_paise
+from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.followers import Follower
 from onebroker.brokers.records import FundsRow, PositionRow
 from onebroker.config.calendars import MOST_DAYS_SEARCHED
 from onebroker.config.clock import IST, from_epoch
@@ -28,10 +32,11 @@ TRADES_SECONDS = 2.0
 
 
 class PlanMarket:
-    """One look's world; what was read once stays as it was."""
+    """One look's world; what was read once stays as it was. `follower` keeps the quotes that were not looked at yet."""
 
-    def __init__(self, doors: EngineDoors, legs: Iterable[LegRecord]) -> None:
+    def __init__(self, doors: EngineDoors, legs: Iterable[LegRecord], follower: Follower | None = None) -> None:
         self._doors = doors
+        self._follower = follower
         self._now = doors.clock.epoch()
         self._legs = {leg.leg_id: leg for leg in legs}
         self._seen: dict[str, Seen | None] = {}
@@ -43,8 +48,19 @@ class PlanMarket:
     def seen(self, instrument_id: str) -> Seen | None:
         if instrument_id not in self._seen:
             quote = self._doors.quotes.usable_quote(instrument_id)
-            self._seen[instrument_id] = None if quote is None else seen(quote.tick, quote.received_at)
+            self._seen[instrument_id] = None if quote is None else self._with_passed(instrument_id, quote)
         return self._seen[instrument_id]
+
+    def _with_passed(self, instrument_id: str, quote: Quote) -> Seen:
+        newest = self._doors.seen_quotes.of(quote)
+        passed = self.unseen(instrument_id, but=quote)
+        return attrs.evolve(newest, passed=passed) if passed else newest
+
+    def unseen(self, instrument_id: str, *, but: Quote | None = None) -> tuple[Seen, ...]:
+        """Return the usable quotes that no look has seen, oldest first."""
+        unread = () if self._follower is None else self._follower.unread(instrument_id)
+        usable = self._doors.quotes.is_usable
+        return tuple(self._doors.seen_quotes.of(one) for one in unread if one is not but and usable(instrument_id, one))
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._doors.quotes.is_stale(instrument_id)

@@ -75,8 +75,12 @@ class QuoteBook:
         else:
             by_broker[broker] = quote
         self._ticked.add(instrument_id)
-        self.followers.changed(instrument_id)
+        self._tell(instrument_id)
         return quote
+
+    def _tell(self, instrument_id: str) -> None:
+        if self.followers.follows(instrument_id):
+            self.followers.changed(instrument_id, self.live(instrument_id))
 
     def restore(self, instrument_id: str, quote: Quote) -> None:
         """Put back a live quote from the store, with the time at which it was truly received; one that is there stays."""
@@ -100,7 +104,7 @@ class QuoteBook:
                 if quote.stale_since is None and orphaned(instrument_id, quote):
                     by_broker[broker] = msgspec.structs.replace(quote, stale_since=now)
                     self._marked.add(instrument_id)
-                    self.followers.changed(instrument_id)
+                    self._tell(instrument_id)
 
     def drain_changed(self) -> tuple[set[str], set[str]]:
         """Return the instruments that ticked since the last call, and those of which a quote was marked stale."""

@@ -1,7 +1,8 @@
 """Who wants to hear of changes: parents, streams, anything that must act on a quote instead of asking for it now and then.
 
 What is followed is watched by the feeds. A follower is told which instruments changed, each once however often it changed, so
-that a slow one never has a queue behind it: it reads the newest quote when it comes to it. Followers outlive restarts of the quote
+that a slow one never has a queue behind it: it reads the newest quote when it comes to it. What stood for a moment and was replaced
+before that is not lost: the quotes that it has not read yet are kept for it, up to a bound. Followers outlive restarts of the quote
 book's actor.
 
     with quotes.follow([instrument_id]) as follower:
@@ -9,11 +10,16 @@ book's actor.
             ...
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
 import trio
+
+from onebroker.actors.quotes.fold import Quote
+
+MOST_UNREAD = 64
+"""Quotes of one instrument that are kept for a follower; a look comes within milliseconds, so that more are rare."""
 
 
 class Followers:
@@ -21,6 +27,8 @@ class Followers:
 
     def __init__(self) -> None:
         self._of: dict[str, list[Follower]] = {}
+        self._newest: dict[str, Quote] = {}
+        """What was told of last."""
         self.version = 0
         """Changes whenever the followed instruments do."""
 
@@ -37,10 +45,21 @@ class Followers:
         follower.follow(instrument_ids)
         return follower
 
-    def changed(self, instrument_id: str) -> None:
-        """Tell its followers (quote book only)."""
-        for follower in self._of.get(instrument_id, ()):
-            follower.note(instrument_id)
+    def follows(self, instrument_id: str) -> bool:
+        return instrument_id in self._of
+
+    def changed(self, instrument_id: str, quote: Quote | None = None) -> None:
+        """Tell its followers (quote book only). `quote` is the unified one now; None: that has not changed."""
+        following = self._of.get(instrument_id)
+        if following is None:
+            return
+        if quote is not None:
+            if quote is self._newest.get(instrument_id):
+                quote = None  # another broker's tick leaves it where it was
+            else:
+                self._newest[instrument_id] = quote
+        for follower in following:
+            follower.note(instrument_id, quote)
 
     def add(self, instrument_id: str, follower: "Follower") -> None:
         self._of.setdefault(instrument_id, []).append(follower)
@@ -51,6 +70,7 @@ class Followers:
         left.remove(follower)
         if not left:
             del self._of[instrument_id]
+            self._newest.pop(instrument_id, None)
         self.version += 1
 
 
@@ -61,6 +81,7 @@ class Follower:
         self._followers = followers
         self._ids: frozenset[str] = frozenset()
         self._changed: dict[str, None] = {}
+        self._unread: dict[str, list[Quote]] = {}
         self._arrived = trio.Event()
 
     @property
@@ -75,11 +96,26 @@ class Follower:
         for one in self._ids - wanted:
             self._followers.remove(one, self)
             self._changed.pop(one, None)
+            self._unread.pop(one, None)
         self._ids = wanted
 
-    def note(self, instrument_id: str) -> None:
+    def note(self, instrument_id: str, quote: Quote | None) -> None:
         self._changed[instrument_id] = None
+        if quote is not None:
+            unread = self._unread.setdefault(instrument_id, [])
+            unread.append(quote)
+            if len(unread) > MOST_UNREAD:
+                self._unread[instrument_id] = _outline(unread)
         self._arrived.set()
+
+    def unread(self, instrument_id: str) -> Sequence[Quote]:
+        """Return the unified quotes since `forget`, or since it is followed, oldest first and the newest last. Of more than
+        MOST_UNREAD the first, lowest, highest and newest are left."""
+        return self._unread.get(instrument_id, ())
+
+    def forget(self, instrument_id: str) -> None:
+        """Note that they were read."""
+        self._unread.pop(instrument_id, None)
 
     def __aiter__(self) -> Self:
         return self
@@ -106,3 +142,10 @@ class Follower:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _outline(quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the first, the lowest, the highest and the newest by last price, in their order."""
+    prices = [quote.tick.last_price for quote in quotes]
+    kept = {0, prices.index(min(prices)), prices.index(max(prices)), len(quotes) - 1}
+    return [quotes[number] for number in sorted(kept)]

@@ -20,6 +20,9 @@ class LiveQuotes(QuoteReader, Protocol):
     def usable_quote(self, instrument_id: str) -> Quote | None:
         """Return the unified quote that `usable_tick` is of, with when it was received."""
 
+    def is_usable(self, instrument_id: str, quote: Quote) -> bool:
+        """Tell whether a unified quote of a moment ago may be acted on, by the rule of `usable_tick`."""
+
     def is_stale(self, instrument_id: str) -> bool:
         """Tell whether a live quote is there that may not be acted on any more."""
 

@@ -72,10 +72,14 @@ class Quotes:
             return None
         self._touch(instrument_id)
         quote = self._book.value.live(instrument_id)
-        if quote is None:
-            return None
-        usable = may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
-        return quote if usable else None
+        return quote if quote is not None and self._may_act(instrument, quote) else None
+
+    def is_usable(self, instrument_id: str, quote: Quote) -> bool:
+        instrument = self._known.instrument(instrument_id)
+        return instrument is not None and self._may_act(instrument, quote)
+
+    def _may_act(self, instrument: Instrument, quote: Quote) -> bool:
+        return may_act(quote, instrument.identity, self._calendar, self._clock.epoch(), self._usable_seconds)
 
     def is_stale(self, instrument_id: str) -> bool:
         return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None

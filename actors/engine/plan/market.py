@@ -36,6 +36,13 @@ class Seen:
     sell_quantity: int | None = None
     last_quantity: int | None = None
     previous_close: Decimal | None = None
+    passed: tuple["Seen", ...] = ()
+    """What it has replaced and no look has seen, oldest first: a level that was touched for a moment was touched."""
+
+    def since(self, after: float | None) -> tuple["Seen", ...]:
+        """Return the quotes to be judged, oldest first: those passed that came after that time (epoch seconds; None: none of them),
+        and this one."""
+        return (*(one for one in self.passed if after is not None and one.received_at > after), self)
 
     @property
     def bid(self) -> Decimal | None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from tests.demo.lives.lives import life
-from tests.demo.lives.run import ANY, cancel, modify, place
+from tests.demo.lives.said import ANY, cancel, modify, place
 
 BAR_SECONDS, SHORT_BAR_SECONDS = 15, 4.5
 TIMED_PATIENCE_SECONDS = 35.0

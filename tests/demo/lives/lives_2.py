@@ -1,8 +1,9 @@
 """Lives: cross_instrument, daily_stop, discretionary, exposure_hedge, freeze_slicer, good_till_time, grid, gtt, hidden_stop, iceberg,
 implementation_shortfall (order-engine 3.12 to 3.22)."""
 
+from tests.demo.lives.judging import cancel_parent
 from tests.demo.lives.lives import life
-from tests.demo.lives.run import ANY, cancel, cancel_parent, modify, place
+from tests.demo.lives.said import ANY, cancel, modify, place
 
 SOON = 11 / 60
 """Minutes: long enough to strike an order before, short enough to wait for."""

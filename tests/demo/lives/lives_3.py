@@ -3,7 +3,7 @@
 from decimal import ROUND_FLOOR, Decimal
 
 from tests.demo.lives.lives import OPENING, life
-from tests.demo.lives.run import cancel, modify, place
+from tests.demo.lives.said import cancel, modify, place
 
 
 def on_tick(share, rupees):

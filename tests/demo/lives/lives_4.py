@@ -1,7 +1,7 @@
 """Lives of entries, exits and guards whose names begin with p to t (order-engine 3.35 to 3.47)."""
 
 from tests.demo.lives.lives import life
-from tests.demo.lives.run import ANY, cancel, modify, place
+from tests.demo.lives.said import ANY, cancel, modify, place
 
 SOON_MINUTES = 0.3
 """When an order of a life falls due: late enough to be struck before."""

@@ -3,8 +3,9 @@
 
 from decimal import ROUND_FLOOR, Decimal
 
+from tests.demo.lives.judging import cancel_parent
 from tests.demo.lives.lives import life
-from tests.demo.lives.run import ANY, cancel, cancel_parent, modify, place
+from tests.demo.lives.said import ANY, cancel, modify, place
 
 
 def points(run, percent):

@@ -1,7 +1,7 @@
 """Lives of a few types of every sort, worked as examples for the others."""
 
 from tests.demo.lives.lives import life
-from tests.demo.lives.run import cancel, place
+from tests.demo.lives.said import cancel, place
 
 
 @life("bracket", "armed", "protected")

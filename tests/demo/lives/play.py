@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 from tests.demo.conftest import Demo
+from tests.demo.lives.judging import clean_up, judge, outcome
 from tests.demo.lives.lives import LIVES, Played, options
-from tests.demo.lives.run import assert_said, clean_up, judge, outcome
+from tests.demo.lives.said import assert_said
 from tests.demo.lives.staging import Stage
 
 

@@ -1,30 +1,22 @@
 """One order of one type in a running demo, over HTTP: what its life asks of the market, and what became of it by the exchange's ledger.
 
-A life is a generator (`steps.py`): it brings its order from state to state and stops at each, so that a scenario can strike there.
+A life is a generator (`lives.py`): it brings its order from state to state and stops at each, so that a scenario can strike there.
 """
 
 import time
 from collections import defaultdict
 from datetime import datetime, timedelta
-from itertools import count, permutations
-
-import attrs
+from itertools import count
 
 from tests.support.type_examples import Example, examples
 
 FINAL = ("completed", "cancelled", "rejected", "expired", "failed", "halted")
 LIVE_LEG = ("open", "pending")
 ENDED_LEG = ("complete", "cancelled", "rejected", "expired", "not_sent")
-RESTS = ("open", "trigger_pending", "after_market")
-"""What the ledger says of an order that still works."""
 HOLD_SECONDS = 3_600
 POLL_SECONDS = 0.15
 PATIENCE_SECONDS = 40.0
 QUIET_SECONDS = 1.5
-AGREE_SECONDS = 8.0
-"""How long a book that is read now and then may lag behind the exchange."""
-ANY = ...
-"""A price that is not looked at."""
 
 
 class Stuck(AssertionError):
@@ -312,153 +304,3 @@ class Run:
     def _number(self, message):
         number = self.instruments.index(message["instrument_id"]) + 1
         return () if number == 1 or message["instrument_id"] == (self.option or {}).get("instrument_id") else (number,)
-
-
-@attrs.frozen
-class Said:
-    """A message that a life expects; a field that is ANY is not looked at."""
-
-    verb: str
-    side: str = ANY
-    quantity: int | None = ANY
-    price: float | None = ANY
-    trigger_price: float | None = ANY
-    number: int = 1
-
-    def fits(self, told):
-        verb, side, quantity, price, trigger, *number = told
-        wanted = (self.verb, self.side, self.quantity, self.price, self.trigger_price)
-        pairs = zip(wanted, (verb, side, quantity, price, trigger), strict=True)
-        return (number or [1]) == [self.number] and all(mine is ANY or mine == theirs for mine, theirs in pairs)
-
-
-def place(side, quantity, price=ANY, trigger=ANY, number=1):
-    return Said("place", side, quantity, price, trigger, number)
-
-
-def modify(side=ANY, quantity=ANY, price=ANY, trigger=ANY, number=1):
-    return Said("modify", side, quantity, price, trigger, number)
-
-
-def cancel(side=ANY, number=1):
-    return Said("cancel", side, ANY, ANY, ANY, number)
-
-
-def assert_said(run, expected, ledger=None):
-    """The ledger's messages are these, in this order; those of a set (a list where some are alike) in any order among themselves."""
-    told = run.said(ledger)
-    left, fits = list(told), True
-    for wanted in expected:
-        group = list(wanted) if isinstance(wanted, (set, frozenset, list)) else [wanted]
-        here, left = left[: len(group)], left[len(group) :]
-        fits = fits and len(here) == len(group) and any(_in_order(order, here) for order in permutations(group))
-    assert (fits, left) == (True, []), f"{run.name} said {told}, not {expected}"
-
-
-def _in_order(group, told):
-    return all(one.fits(each) for one, each in zip(group, told, strict=True))
-
-
-# --- what must hold after anything --------------------------------------------------------------------------------------
-
-
-def judged(run):
-    """Hold what must hold of it, once its record and the exchange tell the same moment; return the ledger."""
-    until = time.monotonic() + AGREE_SECONDS
-    while True:
-        ledger = run.demo.ledger()
-        try:
-            judge(run, ledger)
-        except (AssertionError, KeyError):
-            if time.monotonic() > until:
-                raise
-            time.sleep(POLL_SECONDS)
-        else:
-            return ledger
-
-
-def judge(run, ledger):
-    """Nothing was sent twice, no order is without a leg, parent and ledger say the same, and nothing rests under a parent that has ended
-    well (spec 2 §3; order-engine 2.3)."""
-    record = run.record()
-    orders = {(one["broker"], one["order_id"]): one for one in ledger["orders"]}
-    legs = {(leg["broker"], leg["order_id"]): leg for leg in record["legs"] if leg["order_id"]}
-    placed = [one for one in run.messages(ledger) if one["verb"] == "place"]
-    tags = [one["tag"] for one in placed]
-    assert len(tags) == len(set(tags)), f"{run.name} sent an order twice: {placed}"
-    loose = [one for one in placed if one["order_id"] and (one["broker"], one["order_id"]) not in legs]
-    assert loose == [], f"{run.name}: orders without a leg: {loose}, {run._told()}"
-    for name, leg in legs.items():
-        order = orders[name]
-        assert leg["filled_quantity"] == order["filled_quantity"], (run.name, leg, order)
-        if leg["state"] in LIVE_LEG:
-            assert order["status"] in RESTS, (run.name, leg, order)
-            assert record["state"] not in ("completed", "cancelled", "rejected"), (run.name, record["state"], leg)
-        elif leg["state"] in ENDED_LEG:
-            assert order["status"] not in RESTS, (run.name, leg, order)
-
-
-def outcome(run, ledger):
-    """What became of it, in words: the parent's state, the net units that its orders have traded, and what rests."""
-    record = run.record()
-    orders = {(one["broker"], one["order_id"]): one for one in ledger["orders"]}
-    mine = [orders[leg["broker"], leg["order_id"]] for leg in record["legs"] if leg["order_id"]]
-    words = [record["state"]]
-    for number, instrument in enumerate(run.instruments, 1):
-        own = [one for one in mine if one["instrument_id"] == instrument]
-        net = sum((1 if one["side"] == "BUY" else -1) * one["filled_quantity"] for one in own)
-        if net:
-            words.append(f"{net:+d}" + (f" of the {'other' if number == 2 else 'option'}" if number > 1 else ""))
-    resting = [one["order_type"] for one in mine if one["status"] in RESTS]
-    if resting:
-        words.append(f"{len(resting)} at the broker")
-    return ", ".join(words)
-
-
-def said_in_words(run):
-    """How an order was refused."""
-    return f"{run.answer.status} {run.answer.json.get('error') or run.answer.json.get('status_message')}"
-
-
-def clean_up(run):
-    """Cancel what still works, and trade back what the run has left of its instruments, so that others may use them."""
-    for order_id in run.beside:
-        run.demo.cancel(order_id, broker=run.broker)
-    if run.parent_id is None:
-        return
-    record, ledger = run.record(), run.demo.ledger()
-    if record["state"] not in FINAL:
-        cancel_parent(run)
-    resting = {(one["broker"], one["order_id"]) for one in ledger["orders"] if one["status"] in RESTS}
-    for leg in record["legs"]:
-        if (leg["broker"], leg["order_id"]) in resting:
-            run.demo.cancel(leg["order_id"], broker=leg["broker"])
-    net = defaultdict(int, run.before)
-    for fill in run.demo.ledger()["fills"]:
-        own = any(
-            (leg["broker"], leg["order_id"]) == (fill["broker"], fill["order_id"]) for leg in run.record()["legs"]
-        )
-        if own:
-            key = fill["broker"], fill["instrument_id"]
-            net[key] += fill["quantity"] if fill["side"] == "BUY" else -fill["quantity"]
-    for (broker, instrument), units in net.items():
-        if units:
-            side = "SELL" if units > 0 else "BUY"
-            most = next(one["freeze_quantity"] for one in run.traded if one["instrument_id"] == instrument)
-            for left in range(abs(units), 0, -most):
-                run.demo.place(
-                    instrument_id=instrument, transaction_type=side, product="MIS", order_type="MARKET",
-                    quantity=min(left, most), broker=broker, closes_position=True,
-                )  # fmt: skip
-
-
-def cancel_parent(run):
-    """Cancel it as a caller does; a broker whose book lags may need to be asked again (spec 2 §4.6: 207)."""
-
-    def cancelled():
-        answer = run.demo.ask("DELETE", "/api/orders/parents", body={"parent_id": run.parent_id})
-        state = run.record()["state"]
-        assert answer.status in (200, 207) or (answer.status == 409 and state in FINAL), answer
-        return state in FINAL
-
-    run.demo.until(cancelled, f"{run.name} to be cancelled", 120)

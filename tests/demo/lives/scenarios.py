@@ -2,21 +2,14 @@
 answer, the service is killed, the market closes. Each ends with what must hold, and says in words what became of the order."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 
 import attrs
 
+from tests.demo.lives.judging import cancel_parent, clean_up, judged, outcome, said_in_words
 from tests.demo.lives.lives import LIVES, Played
-from tests.demo.lives.run import (
-    FINAL,
-    Refused,
-    Stuck,
-    assert_said,
-    cancel_parent,
-    clean_up,
-    judged,
-    outcome,
-    said_in_words,
-)
+from tests.demo.lives.run import FINAL, Refused, Stuck
+from tests.demo.lives.said import assert_said
 from tests.demo.lives.staging import Stage
 
 START = "(sent)"
@@ -24,6 +17,8 @@ START = "(sent)"
 NOTHING = "—"
 """What a scenario comes to that has nothing to strike."""
 AT_ONCE = 12
+CLOSED_SECONDS, CLOSING_SECONDS = 8.0, 240.0
+"""What the end of day may take, and the longest wait for it."""
 STRUCK_PATIENCE_SECONDS = 12.0
 """How long a life that was struck may take to its next step."""
 
@@ -33,6 +28,9 @@ class Case:
     scenario: str
     name: str
     state: str
+
+    def __str__(self):
+        return f"{self.scenario}: {self.name}, {self.state}"
 
 
 def states_of(scenario, name):
@@ -188,36 +186,36 @@ STRIKES = {
 
 
 class Together:
-    """Lives of several types that go on state by state in one demo."""
+    """Lives of several types that go on state by state in one demo; their keys are names of types, or cases."""
 
-    def __init__(self, stage, names):
+    def __init__(self, stage, keys):
         self.stage = stage
-        self.played = {name: Played(stage.run(name)) for name in names}
+        self.played = {key: Played(stage.run(getattr(key, "name", key))) for key in keys}
         self.failed = {}
 
     def each(self, act, *, among=None):
         """Do something with each life that has not failed, several at a time."""
-        concerned = [one for one in (among or self.played.values()) if one.run.name not in self.failed]
+        concerned = [key for key in (self.played if among is None else among) if key not in self.failed]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda played: self._guarded(act, played), concerned))
+            list(pool.map(lambda key: self._guarded(act, key), concerned))
 
-    def _guarded(self, act, played):
+    def _guarded(self, act, key):
         try:
-            act(played)
+            act(key, self.played[key])
         except (AssertionError, LookupError, OSError) as error:
-            self.failed[played.run.name] = error
+            self.failed[key] = error
 
     def unfinished(self):
-        return [one for name, one in self.played.items() if name not in self.failed and not one.over]
+        return [key for key, one in self.played.items() if key not in self.failed and not one.over]
 
     def ended(self):
-        """Return type -> what became of its order; its error where it failed. Messages are those of its life, in order."""
-        self.each(lambda played: played.run.quiet() if played.run.parent_id else None)
-        return {name: self._ended(name, played) for name, played in self.played.items()}
+        """Return key -> what became of its order; its error where it failed. Messages are those of its life, in order."""
+        self.each(lambda _, played: played.run.quiet() if played.run.parent_id else None)
+        return {key: self._ended(key, played) for key, played in self.played.items()}
 
-    def _ended(self, name, played):
-        if name in self.failed:
-            error = self.failed[name]
+    def _ended(self, key, played):
+        if key in self.failed:
+            error = self.failed[key]
             return said_in_words(played.run) if isinstance(error, Refused) else error
         try:
             ledger = judged(played.run)
@@ -231,7 +229,7 @@ class Together:
 def whole_lives(demo, now, names):
     """Each type's whole life, on one demo."""
     together = Together(Stage(demo, now), names)
-    together.each(Played.finish)
+    together.each(lambda _, played: played.finish())
     return together.ended()
 
 
@@ -239,16 +237,23 @@ def lives_with_kills(demo, now, names):
     """Each type's whole life, and a kill -9 of the service at every state: the messages are those of a life without."""
     stage = Stage(demo, now)
     together = Together(stage, names)
-    together.each(Played.advance)
+    together.each(_advance)
     while together.unfinished():
         stage.restart()
-        together.each(Played.advance, among=together.unfinished())
+        together.each(_advance, among=together.unfinished())
     return together.ended()
 
 
-def closing_lives(demo, now, names, which, closed):
-    """Each type brought to its first (0) or last (-1) state before the market closes; `closed` waits until it has."""
-    together = Together(Stage(demo, now), names)
-    together.each(lambda played: played.to(played.life.states[which]))
-    closed(together.stage)
+def _advance(_, played):
+    played.advance()
+
+
+def closing_lives(demo, now, all_cases, close):
+    """Each order brought to its state before the market closes; `close` is when it does, ISO 8601."""
+    stage = Stage(demo, now)
+    together = Together(stage, all_cases)
+    together.each(lambda case, played: played.to(case.state))
+    assert stage.now() < close, "the machine was too slow for the close"
+    closed = (datetime.fromisoformat(close) + timedelta(seconds=CLOSED_SECONDS)).isoformat()
+    demo.until(lambda: stage.now() > closed, "the close", CLOSING_SECONDS)
     return together.ended()

@@ -1,15 +1,16 @@
 """docs/order-type-scenarios.md: what every order type comes to in every scenario, written by the tests that play them, which hold
 later runs against it.
 
-    pytest tests/demo/test_type_*.py --every-state --write-scenarios
+    pytest --timeout 0 tests/demo/test_type_*.py --whole-table --write-scenarios
 """
 
 from pathlib import Path
 
 from tests.demo.lives.lives import LIVES
-from tests.demo.lives.scenarios import NOTHING, START
+from tests.demo.lives.scenarios import START
 
 PAGE = Path(__file__).parents[3] / "docs" / "order-type-scenarios.md"
+NOT_PLAYED = "·"
 COLUMNS = (
     "whole life", "killed at each state", "partial fill", "cancel", "cancel of a part", "modify", "rejection", "unknown outcome",
     "market closes",
@@ -32,7 +33,8 @@ parent's state, the net units that its orders have traded, and how many still re
   message is lost after the broker took it.
 - **market closes**: at 15:30, real hours.
 
-`(sent)` is before the first state; — stands where there is nothing to strike, and in the rows below where a column says it once.
+`(sent)` is before the first state, and where a column says something once for a type. — stands where there is nothing to strike, · where
+nothing was played yet.
 
 """
 
@@ -43,6 +45,9 @@ def key(column):
 
 class Table:
     """(type, state) -> cells."""
+
+    def known(self, name, state, column):
+        return self.cell(name, state, column) not in (None, NOT_PLAYED)
 
     def __init__(self, rows):
         self.rows = rows
@@ -61,13 +66,13 @@ class Table:
         return None if cells is None else cells[key(column)]
 
     def put(self, name, state, column, words):
-        self.rows.setdefault((name, state), [NOTHING] * len(COLUMNS))[key(column)] = words
+        self.rows.setdefault((name, state), [NOT_PLAYED] * len(COLUMNS))[key(column)] = words
 
     def write(self):
         named = [(name, state) for name in sorted(LIVES) for state in (START, *LIVES[name].states)]
         lines = ["| type | state | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 2) + "|"]
         for name, state in named:
-            cells = self.rows.get((name, state), [NOTHING] * len(COLUMNS))
+            cells = self.rows.get((name, state), [NOT_PLAYED] * len(COLUMNS))
             lines.append(f"| `{name}` | {state} | " + " | ".join(cells) + " |")
         PAGE.write_text(HEAD + "\n".join(lines) + "\n")
 

@@ -1,13 +1,13 @@
 """When a `when` is true: levels, bars, times, account figures, joint profit and loss (order-engine 1.6)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 
 import attrs
 
 from onebroker.actors.engine.plan.machine.look import Look
-from onebroker.actors.engine.plan.market import AccountFigures, Calm
+from onebroker.actors.engine.plan.market import AccountFigures, Calm, Seen
 from onebroker.actors.engine.plan.parts import (
     AccountAt,
     AccountField,
@@ -30,7 +30,15 @@ from onebroker.config.messages import plan_life as texts
 
 
 def fired(look: Look, part: Part, condition: Condition, place: str = "") -> bool:
-    """Look at a condition of `part`; notes directions and bars in its record. `place` is where it stands in `when`."""
+    """Look at a condition of `part`; notes directions and bars in its record. `place` is where it stands in `when`. One that was true
+    for a moment, with quotes that were replaced before this look, is true."""
+    return _holds(look, part, condition, place) or any(
+        _held(look, part, condition, place, moment) for moment in _moments(look, part, condition)
+    )
+
+
+def _holds(look: Look, part: Part, condition: Condition, place: str) -> bool:
+    """Whether it is true now."""
     match condition:
         case PriceAt():
             return _price(look, part, condition, place)
@@ -43,11 +51,65 @@ def fired(look: Look, part: Part, condition: Condition, place: str = "") -> bool
         case JointPnl():
             return _joint(look, part, condition, place)
         case AllOf():
-            looked = [fired(look, part, one, f"{place}all.{n}.") for n, one in enumerate(condition.conditions)]
+            looked = [_holds(look, part, one, f"{place}all.{n}.") for n, one in enumerate(condition.conditions)]
             return all(looked)
         case AnyOf():
-            looked = [fired(look, part, one, f"{place}any.{n}.") for n, one in enumerate(condition.conditions)]
+            looked = [_holds(look, part, one, f"{place}any.{n}.") for n, one in enumerate(condition.conditions)]
             return any(looked)
+
+
+@attrs.frozen
+class _Moment:
+    """What stood between two looks."""
+
+    at: float
+    """Epoch seconds."""
+    quotes: Mapping[str, Seen]
+    """Instrument -> its quote then; of one whose quote of then was looked at before, nothing."""
+
+
+def _moments(look: Look, part: Part, condition: Condition) -> Iterator[_Moment]:
+    """Yield what stood after each quote that came since the part became due, where some were replaced before this look."""
+    quotes = {one: look.market.seen(one) for one in _instruments(condition)}
+    if not any(quote is not None and quote.passed for quote in quotes.values()):
+        return
+    due_at = look.record(part).due_at
+    arrivals = [
+        (quote, one) for one, newest in quotes.items() if newest is not None for quote in (*newest.passed, newest)
+    ]
+    stood: dict[str, Seen] = {}
+    for quote, instrument_id in sorted(arrivals, key=lambda arrival: arrival[0].received_at):
+        stood[instrument_id] = quote
+        if due_at is not None and quote.received_at > due_at:
+            yield _Moment(quote.received_at, stood)
+
+
+def _instruments(condition: Condition) -> frozenset[str]:
+    """Return the instruments of whose prices it speaks."""
+    match condition:
+        case PriceAt():
+            return frozenset({condition.instrument_id})
+        case AllOf() | AnyOf():
+            return frozenset(one for inner in condition.conditions for one in _instruments(inner))
+    return frozenset()
+
+
+def _held(look: Look, part: Part, condition: Condition, place: str, moment: _Moment) -> bool:
+    """Whether it was true at that moment; what comes without quotes is taken as it is now."""
+    match condition:
+        case PriceAt():
+            quote = moment.quotes.get(condition.instrument_id)
+            value = None if quote is None else quote.value(condition.field)
+            direction = direction_of(look.record(part), condition, place)
+            return value is not None and direction is not None and past(value, condition.level, direction)
+        case TimeOfDay():
+            due_at = look.record(part).due_at
+            return moment.at >= instant_of(condition, moment.at if due_at is None else due_at)
+        case AllOf():
+            return all(_held(look, part, one, f"{place}all.{n}.", moment) for n, one in enumerate(condition.conditions))
+        case AnyOf():
+            return any(_held(look, part, one, f"{place}any.{n}.", moment) for n, one in enumerate(condition.conditions))
+    return _holds(look, part, condition, place)
 
 
 def direction_of(record: PartRecord, condition: PriceAt | BarClosed | AccountAt, place: str = "") -> Direction | None:
@@ -75,11 +137,13 @@ def past(value: Decimal, level: Decimal, direction: Direction) -> bool:
 def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
     quote = look.glimpsed(condition.instrument_id)
     value = None if quote is None else quote.value(condition.field)
-    if value is None:
+    if quote is None or value is None:
         look.seen(condition.instrument_id)
         look.cannot(part, 503, texts.NO_QUOTE_FOR_CONDITION)
         return False
-    direction = _directed(look, part, condition, place, value)
+    earliest = (one.value(condition.field) for one in quote.since(look.record(part).due_at))
+    first = next(one for one in earliest if one is not None)
+    direction = _directed(look, part, condition, place, first)
     is_past = past(value, condition.level, direction)
     look.stays(condition.instrument_id, _staying(condition, direction, is_past=is_past))
     return is_past
@@ -97,7 +161,7 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     record = look.record(part)
     quote = look.seen(condition.instrument_id)
     if quote is not None and direction_of(record, condition, place) is None:
-        _directed(look, part, condition, place, quote.last_price)
+        _directed(look, part, condition, place, quote.since(record.due_at)[0].last_price)
     session = look.market.session(condition.instrument_id, look.now)
     direction = direction_of(look.record(part), condition, place)
     if session is None or direction is None or look.now < session.opens:
@@ -106,14 +170,22 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     before = record.condition_bars.get(place, Bars())
     armed = record.due_at if record.due_at is not None else look.now
     rule = BarRule(seconds=seconds, opened=session.opens, armed_at=armed)
-    bars = fold_bars(before, quote, look.now, rule)
+    bars, has_passed = before, False
+    for one in () if quote is None else quote.passed:
+        bars = fold_bars(bars, one, one.received_at, rule)
+        has_passed = has_passed or _closed_past(bars, condition.level, direction)
+    bars = fold_bars(bars, quote, look.now, rule)
     if bars != before:
         look.note(part, condition_bars={**look.record(part).condition_bars, place: bars})
     if bars.open_bar is not None:
         look.wake(bars.open_bar.began + max(seconds, LOOK_SECONDS))
+    return has_passed or _closed_past(bars, condition.level, direction)
+
+
+def _closed_past(bars: Bars, level: Decimal, direction: Direction) -> bool:
     if bars.last_close is None:
         return False
-    return bars.last_close > condition.level if direction is Direction.ABOVE else bars.last_close < condition.level
+    return bars.last_close > level if direction is Direction.ABOVE else bars.last_close < level
 
 
 def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:

@@ -62,6 +62,8 @@ class Leg:
     """Modifies sent for it."""
     refused: tuple[int, Decimal | None, Decimal | None] | None = None
     """The (quantity, price, trigger) of the change that its broker refused last."""
+    settling: bool = False
+    """Whether its broker refused to move it and has not shown it since: it may have ended."""
     cancels: int = 0
     """Cancels of the plan's own that its broker refused."""
     cancelled_at: float = 0.0

@@ -109,7 +109,7 @@ def _is_being_armed(look: Look, part: OrderPart) -> bool:
 
 
 def _work(look: Look, part: OrderPart, context: Context) -> None:
-    observe(look, part)
+    observe(look, part, context)
     if not _fires(look, part) or context.held_back or _is_being_armed(look, part):
         if _day_over(look, part, context):
             look.note(part, own=PartState.EXPIRED)
@@ -136,8 +136,12 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
 def _fires(look: Look, part: OrderPart) -> bool:
     if look.record(part).fired:
         return True
-    if part.when is not None and (not fired(look, part, part.when) or _is_being_armed(look, part)):
-        return False
+    if part.when is not None:
+        # What came true while it was being armed stays so: a touch is not taken back.
+        if look.record(part).fired_at is None and fired(look, part, part.when):
+            look.note(part, fired_at=look.now)
+        if look.record(part).fired_at is None or _is_being_armed(look, part):
+            return False
     look.note(part, fired=True, fired_at=look.now)
     return True
 

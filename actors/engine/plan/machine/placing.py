@@ -68,8 +68,10 @@ class Sending:
         assert want.price is not None
         early = self.part.release_ticks * (self.look.terms(self.part).tick or Decimal(0))
         limit = want.price + self.side.sign * early
-        if quote is None or on_touch(quote, self.side, limit):
-            return quote is None
+        if quote is None:
+            return True
+        if any(on_touch(one, self.side, limit) for one in quote.since(self.look.record(self.part).due_at)):
+            return False
         above, below = (limit, None) if self.side is Side.BUY else (None, limit)
         touch = QuoteField.OFFER if self.side is Side.BUY else QuoteField.BID
         calms = (Calm(field=field, above=above, below=below) for field in (QuoteField.LAST_PRICE, touch))

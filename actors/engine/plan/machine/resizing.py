@@ -116,6 +116,8 @@ def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
         end(look, leg, Reason.REPLACE)  # no modify makes a plain limit of a stop
         return
     price, trigger = want.price, want.trigger if leg.trigger is not None else None
+    if leg.settling:
+        return  # it is looked at again when its broker has shown it
     if (price, trigger) == (leg.price, leg.trigger) or leg.refused == (leg.quantity, price, trigger):
         return
     due = leg.moved_at + look.rules.move_interval_seconds

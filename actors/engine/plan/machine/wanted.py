@@ -84,28 +84,34 @@ def moves(price: Price) -> bool:
     return isinstance(price, _MOVING) or (isinstance(price, Marketable) and price.follow)
 
 
-def observe(look: Look, part: OrderPart) -> None:
-    """Let a stop see the last price, whether or not one rests: its watermark begins when the part does."""
+def observe(look: Look, part: OrderPart, context: Context) -> None:
+    """Let a stop see the last prices, in their order, whether or not one rests: its watermark begins when the part does."""
     price, side = price_of(look, part), side_of(part)
     if not isinstance(price, Trail | Stages):
         return
     moving_bars = isinstance(price, Trail) and price.atr is not None
     quote = look.seen(part.instrument_id) if moving_bars else look.glimpsed(part.instrument_id)
-    last = None if quote is None else quote.last_price
+    for one in () if quote is None else quote.since(look.record(part).due_at)[:-1]:
+        _watch(look, part, price, one, one.received_at)
+        if look.record(part).memory.stop is not None:  # it went there, also where a later price takes it further
+            _stop(look, part, context, price, Asked(quantity=0))
+    _watch(look, part, price, quote, look.now)
     memory = look.record(part).memory
-    if last is not None:
-        now_active = watch(memory, last, side, price.activate_at if isinstance(price, Trail) else None)
-        look.stays(part.instrument_id, _unmoved(price, now_active, side))
+    if quote is not None:
+        look.stays(part.instrument_id, _unmoved(price, memory, side))
+    if isinstance(price, Trail) and price.atr is not None and memory.bars.open_bar is not None:
+        look.wake(memory.bars.open_bar.began + max(float(price.atr.bar_minutes * 60), LEAST_BAR_SECONDS))
+
+
+def _watch(look: Look, part: OrderPart, price: Trail | Stages, quote: Seen | None, at: float) -> None:
+    """Let a stop see one quote; `at` is when it is looked at (epoch seconds)."""
+    memory, side = look.record(part).memory, side_of(part)
     if isinstance(price, Stages):
-        look.remember(part, watch(memory, last, side, None))
-        return
-    session = look.session(part, look.now)
-    opened = look.now if session is None else session.opens
-    look.remember(part, trail_memory(price, memory, quote, side, look.now, opened))
-    if price.atr is not None:
-        bar = look.record(part).memory.bars.open_bar
-        if bar is not None:
-            look.wake(bar.began + max(float(price.atr.bar_minutes * 60), LEAST_BAR_SECONDS))
+        memory = watch(memory, None if quote is None else quote.last_price, side, None)
+    else:
+        session = look.session(part, look.now)
+        memory = trail_memory(price, memory, quote, side, at, look.now if session is None else session.opens)
+    look.remember(part, memory)
 
 
 def _unmoved(price: Trail | Stages, memory: Memory, side: Side) -> Calm:

@@ -47,7 +47,8 @@ def watch(memory: Memory, last: Decimal | None, side: Side, activate_at: Decimal
 
 
 def trail_memory(trail: Trail, memory: Memory, quote: Seen | None, side: Side, now: float, opened: float) -> Memory:
-    """Return the memory after a look; `opened` is the session's opening (epoch seconds), to which bars are aligned."""
+    """Return the memory after a quote that is looked at `now` (None: there is none); `opened` is the session's opening, to which bars
+    are aligned. Epoch seconds both."""
     memory = watch(memory, None if quote is None else quote.last_price, side, trail.activate_at)
     if trail.atr is None or not memory.active:
         return memory

@@ -125,7 +125,7 @@ def test_no_digit_of_a_number_is_lost():
 def test_defaults_are_written_so_that_another_default_later_changes_no_running_plan():
     assert encode_plan(order(price=Peg()))["price"] == {
         "kind": "peg", "reference": "own_touch", "offset_ticks": 0, "cap_price": None, "requote_ticks": 1,
-        "passive": False, "skew_ticks": 0, "skew_quantity": 1,
+        "passive": False, "skew_ticks": 0, "skew_quantity": 1, "centre": None,
     }  # fmt: skip
 
 

@@ -1,0 +1,23 @@
+"""Quotes as the rules of plans see them, each worked out once, however many plans look at it."""
+
+from onebroker.actors.engine.plan.market import Seen, seen
+from onebroker.actors.quotes.fold import Quote
+
+MOST_KEPT = 2048
+"""The oldest beyond it are worked out again when they are asked for."""
+
+
+class SeenQuotes:
+    """Shared by all plans of an engine."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Quote, Seen]] = {}
+        """By identity, which stays the quote's own as long as it is kept here."""
+
+    def of(self, quote: Quote) -> Seen:
+        kept = self._kept.get(id(quote))
+        if kept is None:
+            if len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            kept = self._kept[id(quote)] = quote, seen(quote.tick, quote.received_at)
+        return kept[1]
