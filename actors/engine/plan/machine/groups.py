@@ -185,8 +185,11 @@ def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) ->
 def _together(look: Look, part: TogetherPart, context: Context) -> None:
     shares = _shares(look, part.children, context)
     ending = context.ending or (DROPPED if part.inseparable and _is_broken(look, part) else None)
+    room = context.guard
     for number, child in enumerate(part.children):
-        work(look, child, attrs.evolve(context, share=shares.get(number), ending=ending))
+        guard = room if room is None else min(room, _unfilled(look, child, context, room))
+        room = room if room is None or guard is None else room - guard
+        work(look, child, attrs.evolve(context, guard=guard, share=shares.get(number), ending=ending))
 
 
 def _is_broken(look: Look, part: TogetherPart) -> bool:
@@ -226,6 +229,7 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         turn=context.turn and starts and kept > 0,
         base=part.first,
         base_done=own_done,
+        guard=None,
         ending=DROPPED if first.state.final and not kept else context.ending,
     )
     work(look, part.then, below)
@@ -258,7 +262,22 @@ def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     limit = look.record(part).quantity
     if limit is not None:
         total = min(total, limit)
-    return max(0, total - sum(look.filled(child) for child in part.children))
+    return max(0, total - sum(_done(look, child) for child in part.children))
+
+
+def _done(look: Look, part: Part) -> int:
+    """Return what a child has filled of the units that its group guards: not what hangs on them."""
+    if isinstance(part, SequencePart):
+        return _done(look, part.first)
+    if isinstance(part, OrderPart):
+        return look.filled(part)
+    return sum(_done(look, child) for child in part.children)
+
+
+def _unfilled(look: Look, part: Part, context: Context, most: int) -> int:
+    """Return what is left of the quantity that a part says itself, at most so much."""
+    says = _says(look, part, context)
+    return most if says is None else min(most, max(0, says - _done(look, part)))
 
 
 def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
@@ -276,16 +295,26 @@ def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
 
 
 def _says(look: Look, child: Part, context: Context) -> int | None:
-    """Return the quantity that a child itself says, or None."""
-    if not isinstance(child, OrderPart):
-        return None
-    if isinstance(child.quantity, FromFill):
-        return from_fill(look, child, child.quantity, context)
-    return child.quantity.quantity if isinstance(child.quantity, Units) else None
+    """Return the quantity that a child itself says, a group by its orders; None when one of them says none."""
+    match child:
+        case OrderPart(quantity=FromFill() as form):
+            return from_fill(look, child, form, context)
+        case OrderPart():
+            return child.quantity.quantity if isinstance(child.quantity, Units) else None
+        case SequencePart():
+            return _says(look, child.first, context)
+        case TogetherPart() | OneCancelsOthersPart():
+            own = [_says(look, one, context) for one in child.children]
+            each = [units for units in own if units is not None]
+            if len(each) < len(own):
+                return None
+            return sum(each) if isinstance(child, TogetherPart) else max(each)
 
 
 def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
     guard = guarded(look, part, context)
+    if context.guard is not None:
+        guard = min(guard, context.guard)
     shares = _shares(look, part.children, context)
     room = guard
     for number, child in enumerate(part.children):
