@@ -3,7 +3,8 @@
 A mailbox has one reader (its actor) and outlives the actor's restarts; what others hold is its `Address`:
 
 - `tell`: the sender waits for room; nothing is ever dropped (orders, fills, intents).
-- `replace`: newest wins per key; never waits, never grows beyond the number of keys (slices, quotes).
+- `replace`: newest wins per key; never waits, never grows beyond the number of keys (slices, quotes). A message may take along what it
+  needs of the one whose place it takes (`Following`).
 - `ask`: `tell` with a one-shot `Reply` and a deadline.
 
 When the actor stops (crash or shutdown) every ask that is not answered fails at once with `ActorNotRunning`, and asks still
@@ -13,7 +14,7 @@ the restarted actor.
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import attrs
 import trio
@@ -21,6 +22,14 @@ import trio
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
 R = TypeVar("R")
+
+
+@runtime_checkable
+class Following(Protocol):
+    """A message of `replace` of which something must reach the reader although a newer one takes its place."""
+
+    def after(self, waiting: Any) -> Self:
+        """Return this message with what it keeps of the waiting one, which is of the same key."""
 
 
 class ActorNotRunning(Exception):
@@ -183,8 +192,11 @@ class Mailbox(Generic[M]):
         self._arrived.set()
 
     def put_latest(self, key: Hashable, message: M) -> None:
-        if key in self._latest:
+        waiting = self._latest.get(key)
+        if waiting is not None:
             self._replaced += 1
+            if isinstance(message, Following):
+                message = message.after(waiting)
         self._latest[key] = message
         self._arrived.set()
 

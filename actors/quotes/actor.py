@@ -107,7 +107,7 @@ class QuoteBookActor:
         now = self._clock.monotonic()
         for number, message in enumerate(messages, 1):
             if type(message) is TickReceived:
-                self._take(message, now)
+                self._take_all(message, now)
             else:
                 await self._handle(message, nursery)
             if number % SLICE == 0:
@@ -116,7 +116,7 @@ class QuoteBookActor:
     async def _handle(self, message: QuoteMessage, nursery: trio.Nursery) -> None:
         match message:
             case TickReceived():
-                self._take(message, self._clock.monotonic())
+                self._take_all(message, self._clock.monotonic())
             case Touched():
                 self._asked[message.instrument_id] = self._clock.monotonic()
             case FetchQuote():
@@ -139,6 +139,11 @@ class QuoteBookActor:
                 return
 
     # Ticks
+
+    def _take_all(self, message: TickReceived, now: float) -> None:
+        for earlier in message.earlier:
+            self._take(earlier, now)
+        self._take(message, now)
 
     def _take(self, message: TickReceived, now: float) -> None:
         broker = message.broker

@@ -17,9 +17,7 @@ from typing import Self
 import trio
 
 from onebroker.actors.quotes.fold import Quote
-
-MOST_UNREAD = 64
-"""Quotes of one instrument that are kept for a follower; a look comes within milliseconds, so that more are rare."""
+from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
 
 
 class Followers:
@@ -105,7 +103,7 @@ class Follower:
             unread = self._unread.setdefault(instrument_id, [])
             unread.append(quote)
             if len(unread) > MOST_UNREAD:
-                self._unread[instrument_id] = _outline(unread)
+                self._unread[instrument_id] = outline(unread)
         self._arrived.set()
 
     def unread(self, instrument_id: str) -> Sequence[Quote]:
@@ -142,10 +140,3 @@ class Follower:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _outline(quotes: Sequence[Quote]) -> list[Quote]:
-    """Return the first, the lowest, the highest and the newest by last price, in their order."""
-    prices = [quote.tick.last_price for quote in quotes]
-    kept = {0, prices.index(min(prices)), prices.index(max(prices)), len(quotes) - 1}
-    return [quotes[number] for number in sorted(kept)]

@@ -7,6 +7,7 @@ import attrs
 import msgspec
 
 from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, TokenQuestion
@@ -189,3 +190,10 @@ class TickReceived(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tick: Tick
     received_at: float
     """Epoch seconds."""
+    earlier: "tuple[TickReceived, ...]" = ()
+    """Those that it came after before the reader had taken them, oldest first: a price that stood for a moment fires what waits for it."""
+
+    def after(self, waiting: "TickReceived") -> "TickReceived":
+        """See `kernel.mailbox.Following`."""
+        told = (*waiting.earlier, msgspec.structs.replace(waiting, earlier=()))
+        return msgspec.structs.replace(self, earlier=tuple(outline(told)) if len(told) > MOST_UNREAD else told)

@@ -4,7 +4,8 @@ import trio
 import trio.testing
 
 from onebroker.actors.quotes.fold import Quote
-from onebroker.actors.quotes.followers import MOST_UNREAD, Followers
+from onebroker.actors.quotes.followers import Followers
+from onebroker.actors.sessions.backlog import MOST_UNREAD
 from onebroker.brokers.records import Tick
 
 

@@ -27,6 +27,19 @@ async def test_a_hidden_stop_that_is_touched_between_two_looks_fires(trading, au
     assert trading.messages()[before:] == [("place", "SELL", 10, "LIMIT")]
 
 
+async def test_a_price_that_the_market_leaves_at_once_fires_what_it_touched(trading, autojump_clock):
+    """From the exchange on: both ticks come over the socket together."""
+    await trading.until(await trading.send(), "completed")
+    settings = {"type": "hidden_stop", "trigger_price": trading.at(-2)}
+    answer = await trading.send(transaction_type="SELL", synthetic=settings)
+    await trio.sleep(5)
+    before = len(trading.messages())
+    trading.moved(-4)
+    trading.moved(0)
+    await trading.until(answer, "completed")
+    assert trading.messages()[before:] == [("place", "SELL", 10, "LIMIT")]
+
+
 async def test_a_trailing_stop_sees_the_best_price_between_two_looks(trading, autojump_clock):
     settings = {"type": "atr_trail", "trail_points": trading.at(5) - trading.at(0), "stop_limit_offset": 1}
     answer = await trading.send(transaction_type="SELL", synthetic=settings)
