@@ -6,8 +6,9 @@ two sent a second apart never arrive in one of the broker's seconds.
 
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
-every other call against the call windows only; files do not count. In each window the last share is kept for exits; whose share of
-the call windows is whose besides stands in `shares.py`. A call whose kind has windows of its own (quotes, history) counts against these as
+every other call against the call windows only; files do not count. In each window the last share is kept for exits, and of
+the call windows a share before it is kept for entries, so that reads never hold up an order for long, and candles of the
+past leave half of each to everything else. A call whose kind has windows of its own (quotes, history) counts against these as
 well; they keep nothing for exits.
 
 `Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
@@ -17,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
+from enum import IntEnum
 from types import MappingProxyType
 
 import attrs
@@ -24,13 +26,38 @@ import attrs
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.ledger import MARGIN_SECONDS, Ledger, kept_for_exits
-from onebroker.brokers.transport.priorities import FROM_RESERVE as FROM_RESERVE
-from onebroker.brokers.transport.priorities import Priority as Priority
-from onebroker.brokers.transport.shares import KEPT_FOR_ALL_OTHERS, CallShares
 from onebroker.config.clock import Clock, latest_boundary
+
+KEPT_FOR_ENTRIES = 0.25
+"""Share of each rolling call window above a second that reads leave to order messages (some brokers' orders and reads share 100 calls a
+minute, and an order has reads of its own in its wake)."""
+KEPT_FOR_ALL_OTHERS = 0.5
+"""Share of each call window, seconds and the day among them, that candles of the past leave to everything else."""
 
 KEPT_MINUTES = 61
 """Per-minute counts reach back over the longest window and the minute that is running."""
+
+
+class Priority(IntEnum):
+    """What a message is for, in the order in which waiting ones are served (order-engine 4.5)."""
+
+    CANCEL = 0
+    EXIT = 1
+    """Exits, their moves and reductions, position closes, flatten."""
+    TIGHTEN = 2
+    """A modify that tightens a stop."""
+    ENTRY = 3
+    MOVE = 4
+    """Any other modify."""
+    READ = 5
+    """Everything that is not an order message, nor the following."""
+    BULK = 6
+    """Candles of the past: nobody waits for them."""
+
+
+FROM_RESERVE = frozenset({Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN})
+"""Who may use the share kept for exits."""
+_ALSO_KEPT = {Priority.READ: KEPT_FOR_ENTRIES, Priority.BULK: KEPT_FOR_ALL_OTHERS}
 
 
 class BudgetFull(Exception):
@@ -146,7 +173,7 @@ class Budget:
         if any(windows.day is not None for windows in kind_windows.values()):
             raise ValueError("a kind of call has no window of a day")
         self._orders = Ledger(order_windows, exit_share)
-        self._calls = CallShares(call_windows, exit_share)
+        self._calls = Ledger(call_windows, exit_share)
         self._kinds = {kind: Ledger(windows, exit_share) for kind, windows in kind_windows.items()}
         self._exit_share = exit_share
         self._flight_seconds = flight_seconds
@@ -168,7 +195,14 @@ class Budget:
         if kind is CallKind.FILE:
             return 0.0
         reserve_too = priority in FROM_RESERVE
-        waits = [self._calls.wait_seconds(kind, priority, now.monotonic)]
+        waits = [
+            self._calls.wait_seconds(
+                now.monotonic,
+                reserve_too=reserve_too,
+                also_kept=_ALSO_KEPT.get(priority, 0.0),
+                seconds_too=priority is Priority.BULK,
+            )
+        ]
         if kind in self._kinds:
             waits.append(self._kinds[kind].wait_seconds(now.monotonic, reserve_too=True))
         if self._closed_until > now.monotonic:
@@ -207,10 +241,6 @@ class Budget:
         """Send nothing for `seconds`: the broker itself said "too many requests"."""
         self._closed_until = max(self._closed_until, now.monotonic + seconds)
 
-    def scarce(self, now: Moment) -> bool:
-        """Whether so much of a window of all calls is used that reads are to be spaced out, so that their share of it lasts."""
-        return self._calls.scarce(now.monotonic)
-
     def order_messages_today(self, now: Moment) -> int:
         """Return the order messages counted since 07:00 IST."""
         self._turn_day(now)
@@ -233,7 +263,7 @@ class Budget:
             entry_room=0 if closed_seconds else self._least_room(now, reserve_too=False),
             exit_room=0 if closed_seconds else self._least_room(now, reserve_too=True),
             order_windows=self._orders.room(now.monotonic, reserve_too=True),
-            call_windows=self._with_day(self._calls.left(now.monotonic), now, reserve_too=True),
+            call_windows=self._call_room(now, reserve_too=True),
             closed_seconds=closed_seconds,
             order_messages_today=self.order_messages_today(now),
             daily_cap=self.daily_cap,
@@ -268,11 +298,9 @@ class Budget:
             stands_at = min((row.minute + 1) * 60.0, counts.dumped_at + MARGIN_SECONDS, now_epoch)
             at = min(now.monotonic, now.monotonic - (now_epoch - stands_at) + MARGIN_SECONDS)
             self._orders.add(at, row.orders)
-            for kind, calls in row.kinds.items():
-                for ledger in self._calls.ledgers(kind):
-                    ledger.add(at, calls)
-                if kind in self._kinds:
-                    self._kinds[kind].add(at, calls)
+            self._calls.add(at, row.calls)
+            for kind, ledger in self._kinds.items():
+                ledger.add(at, row.kinds.get(kind, 0))
             self._minutes.setdefault(row.minute, Counter()).update(row.kinds)
 
     def _count(self, place: Place, change: int) -> None:
@@ -295,7 +323,7 @@ class Budget:
         """Return all that a call of this kind counts against."""
         orders = [self._orders] if kind is CallKind.ORDER else []
         own = [self._kinds[kind]] if kind in self._kinds else []
-        return [*self._calls.ledgers(kind), *orders, *own]
+        return [self._calls, *orders, *own]
 
     def _count_minute(self, minute: int, kind: CallKind, change: int) -> None:
         held = self._minutes.setdefault(minute, Counter())
@@ -314,16 +342,15 @@ class Budget:
         kept = 0 if reserve_too else kept_for_exits(cap, self._exit_share)
         return cap - kept - math.ceil(cap * left_to_others) - self._day_calls
 
-    def _with_day(self, room: dict[str, int], now: Moment, *, reserve_too: bool) -> dict[str, int]:
+    def _call_room(self, now: Moment, *, reserve_too: bool) -> dict[str, int]:
+        room = self._calls.room(now.monotonic, reserve_too=reserve_too)
         if self._call_cap is not None:
             room["day"] = max(0, self._day_call_room(self._call_cap, now, reserve_too))
         return room
 
     def _least_room(self, now: Moment, *, reserve_too: bool) -> int | None:
         orders = self._orders.room(now.monotonic, reserve_too=reserve_too)
-        calls = self._calls.room(CallKind.ORDER, Priority.EXIT if reserve_too else Priority.ENTRY, now.monotonic)
-        calls = self._with_day(calls, now, reserve_too=reserve_too)
-        return min([*orders.values(), *calls.values()], default=None)
+        return min([*orders.values(), *self._call_room(now, reserve_too=reserve_too).values()], default=None)
 
 
 def _day(now: Moment) -> date:

@@ -20,17 +20,16 @@ class Ledger:
     """Send times of one sort of message (orders, or all calls) against its windows."""
 
     def __init__(self, windows: Windows, exit_share: float) -> None:
-        self.limits: dict[str, int] = {
+        self._limits = {
             name: limit for name in WINDOW_SECONDS if (limit := getattr(windows, name)) is not None
-        }
-        """Window name -> limit."""
+        }  # window name -> limit
         self._exit_share = exit_share
-        self._longest = max((WINDOW_SECONDS[name] for name in self.limits), default=0.0)
+        self._longest = max((WINDOW_SECONDS[name] for name in self._limits), default=0.0)
         self._times: list[float] = []  # ascending
 
     def add(self, at: float, count: int = 1) -> None:
         """Count `count` messages sent at `at`."""
-        if not self.limits:
+        if not self._limits:
             return
         for _ in range(count):
             insort(self._times, at)
@@ -50,10 +49,10 @@ class Ledger:
 
     def room(self, now: float, *, reserve_too: bool) -> dict[str, int]:
         """Return what is left in each window, never below 0."""
-        self.forget(now)
+        self._forget(now)
         return {
-            name: max(0, self._usable(limit, reserve_too) - self.count(now, WINDOW_SECONDS[name]))
-            for name, limit in self.limits.items()
+            name: max(0, self._usable(limit, reserve_too) - self._count(now, WINDOW_SECONDS[name]))
+            for name, limit in self._limits.items()
         }
 
     def wait_seconds(
@@ -64,14 +63,14 @@ class Ledger:
         `also_kept` is a share of each window longer than a second that this one leaves beside the exits' (reads leave some to
         entries; a second's room is back before an order misses it), and of windows of a second too where `seconds_too`.
         """
-        self.forget(now)
+        self._forget(now)
         wait = 0.0
-        for name, limit in self.limits.items():
+        for name, limit in self._limits.items():
             length = WINDOW_SECONDS[name]
             usable = self._usable(limit, reserve_too, also_kept if length > 1.0 or seconds_too else 0.0)
             if usable <= 0:
                 return math.inf
-            if self.count(now, length) >= usable:
+            if self._count(now, length) >= usable:
                 wait = max(wait, self._times[-usable] + length - now + MARGIN_SECONDS)
         return wait
 
@@ -81,17 +80,11 @@ class Ledger:
         usable = limit - kept_for_exits(limit, self._exit_share)
         return max(min(1, usable), usable - math.ceil(limit * also_kept - 1e-9))
 
-    def ends(self, now: float, length: float) -> list[float]:
-        """Return when each message in a window of this length leaves it, soonest first."""
-        return [at + length for at in self._times[bisect_right(self._times, now - length) :]]
-
-    def count(self, now: float, length: float) -> int:
-        """Return how many stand in a window of this length that ends now."""
+    def _count(self, now: float, length: float) -> int:
         # The window reaches back to, but not over, now - length: two messages exactly that far apart never share one.
         return len(self._times) - bisect_right(self._times, now - length)
 
-    def forget(self, now: float) -> None:
-        """Drop what no window reaches back to any more."""
+    def _forget(self, now: float) -> None:
         del self._times[: bisect_right(self._times, now - self._longest)]
 
 

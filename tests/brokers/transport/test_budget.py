@@ -1,6 +1,5 @@
 """The rate budget: no window of any length ever holds more than its limit, and the share for exits is kept."""
 
-import itertools
 import math
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -301,108 +300,6 @@ def test_reads_leave_a_share_of_the_calls_to_entries_and_both_leave_one_to_exits
     assert reads == 55
 
 
-def flood(budget, kind, priority, seconds=0.0):
-    """Take all that there is room for; return how much that was."""
-    taken = 0
-    while budget.room(kind, priority, at(seconds)):
-        take(budget, 1, seconds, kind=kind, priority=priority)
-        taken += 1
-    return taken
-
-
-@pytest.mark.parametrize("limit", [100, 200, 300])
-@pytest.mark.parametrize("flooding", [Priority.ENTRY, Priority.MOVE])
-def test_entries_and_moves_leave_a_quarter_of_the_calls_to_the_reading_of_books(limit, flooding):
-    budget = Budget(Windows(), Windows(minute=limit))
-    assert flood(budget, ORDER, flooding) == limit * 55 // 100
-    assert budget.published(at(0.0)).entry_room == 0
-    assert flood(budget, READ, Priority.BOOK) == limit // 4
-    assert not budget.room(ORDER, flooding, at(0.0))
-    assert flood(budget, ORDER, Priority.EXIT) == limit // 5
-
-
-def test_what_reads_have_used_of_their_share_is_not_kept_for_them_again():
-    budget = Budget(Windows(), Windows(minute=100))
-    take(budget, 25, 0.0, kind=READ, priority=Priority.BOOK)
-    assert flood(budget, ORDER, Priority.MOVE) == 55
-    take(budget, 20, 0.0, priority=Priority.CANCEL)
-    assert budget.published(at(0.0)).call_windows == {"minute": 0}
-
-
-def test_what_entries_have_used_of_their_share_is_not_kept_for_them_again():
-    budget = Budget(Windows(), Windows(minute=100))
-    take(budget, 25, 0.0, priority=Priority.ENTRY)
-    assert flood(budget, READ, Priority.READ) == 55
-
-
-@pytest.mark.parametrize("exit", [Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN])
-def test_exits_take_all_but_a_floor_without_which_they_would_not_know_what_they_exit(exit):
-    budget = Budget(Windows(), Windows(minute=300))
-    assert flood(budget, ORDER, exit) == 255
-    assert budget.published(at(0.0)).exit_room == 0
-    assert not budget.room(ORDER, Priority.ENTRY, at(0.0))
-    assert not budget.room(READ, Priority.READ, at(0.0))
-    assert flood(budget, READ, Priority.BOOK) == 45
-    assert budget.published(at(0.0)).call_windows == {"minute": 0}
-
-
-def test_exits_have_their_reserve_whatever_reads_and_entries_took():
-    takers = [(ORDER, Priority.ENTRY), (QUOTE, Priority.READ), (READ, Priority.READ), (READ, Priority.BOOK)]
-    for order in itertools.permutations(takers):
-        budget = Budget(Windows(), Windows(minute=300))
-        for kind, priority in order:
-            flood(budget, kind, priority)
-        assert flood(budget, ORDER, Priority.EXIT) >= 60
-
-
-def test_a_flood_of_quotes_leaves_their_quarters_to_books_and_entries():
-    for first, second in [(ORDER, READ), (READ, ORDER)]:
-        budget = Budget(Windows(), Windows(minute=300))
-        assert flood(budget, QUOTE, Priority.READ) == 90
-        for kind in (first, second):
-            assert flood(budget, kind, Priority.ENTRY if kind is ORDER else Priority.BOOK) == 75
-
-
-def test_the_shares_of_reads_are_of_windows_that_count_them_and_are_longer_than_a_second():
-    assert flood(Budget(Windows(minute=100), Windows()), ORDER, Priority.MOVE) == 80
-    assert flood(Budget(Windows(), Windows(second=10)), ORDER, Priority.MOVE) == 8
-
-
-def test_a_flood_of_moves_never_holds_up_a_read_every_two_seconds():
-    budget, late = Budget(Windows(second=10), Windows(second=10, minute=300)), []
-    for tenth in range(3000):
-        now = tenth / 10
-        if tenth % 20 == 0:  # a book is due: it is served before the moves that wait
-            late.append(budget.wait_seconds(READ, Priority.BOOK, at(now)))
-            take(budget, 1, now + late[-1], kind=READ, priority=Priority.BOOK)
-        flood(budget, ORDER, Priority.MOVE, now)
-    assert max(late) < 1.1
-
-
-def test_calls_are_scarce_once_a_third_of_a_window_longer_than_a_second_is_used():
-    budget = Budget(Windows(), Windows(second=10, minute=100))
-    for second in range(35):
-        assert not budget.scarce(at(float(second)))
-        take(budget, 1, float(second))
-    assert budget.scarce(at(35.0))
-    assert not budget.scarce(at(60.0))
-    orders_only = Budget(Windows(minute=10), Windows())
-    take(orders_only, 10, 0.0)
-    assert not orders_only.scarce(at(0.0))
-
-
-@settings(max_examples=200, deadline=None)
-@given(steps, st.builds(Windows, minute=st.integers(10, 40)))
-def test_exits_never_find_less_than_their_reserve_unless_they_used_it(script, call_windows):
-    sent = run([step for step in script if step[3] != "close"], Windows(), call_windows, restarts=False)
-    limit = call_windows.minute
-    kept = kept_for_exits(limit, 0.2)
-    for place, (when, _, priority) in enumerate(sent):
-        held = [row for row in sent[: place + 1] if row[0] > when - 60.0]
-        exits = sum(row[2] in FROM_RESERVE for row in held)
-        assert priority in FROM_RESERVE or exits > 0 or len(held) <= limit - kept
-
-
 def test_a_window_of_one_call_still_lets_reads_through():
     assert Budget(Windows(), Windows(second=1)).room(READ, Priority.READ, at(0.0))
 
@@ -465,7 +362,7 @@ def test_candles_of_the_past_leave_half_of_every_window_of_calls_to_others():
 def test_the_daily_cap_of_order_messages_keeps_a_tenth_for_exits_and_never_stops_a_cancel():
     budget = Budget(Windows(day=20), Windows())
     take(budget, 18, 0.0, priority=Priority.ENTRY)
-    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 2, 0, 0, 0, 0, 0]
+    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 2, 0, 0, 0, 0]
     with pytest.raises(DailyCapReached) as caught:
         budget.take(ORDER, Priority.ENTRY, at(0.0))
     assert (caught.value.sent, caught.value.cap, caught.value.reserve) == (18, 20, 2)
