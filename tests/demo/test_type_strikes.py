@@ -9,7 +9,7 @@ from tests.demo.lives.scenarios import STRIKES, cases, play_all
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
-OF_EACH = 6
+OF_EACH = 4
 """Cases of a scenario that are played by chance."""
 
 

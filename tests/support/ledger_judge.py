@@ -19,7 +19,7 @@ NO_RESULT = frozenset({"groww", "icicidirect"})
 """Brokers whose positions do not say what is realized or unrealized, or no last price."""
 FROM_CLOSE = frozenset({"kotakneo", "shoonya"})
 """Brokers whose results of carried contracts count from the previous close."""
-FROM_AVERAGES = {"dhan": Decimal("0.0001"), "fyers": Decimal("0.0001")}
+FROM_AVERAGES = dict.fromkeys(("angelone", "dhan", "fyers"), Decimal("0.0001"))
 """Brokers that work results out from averages: rupees by which the rounding of these moves a result, for each unit."""
 PAISA = Decimal("0.01")
 

@@ -92,7 +92,8 @@ def opening_auction(run):
 @life("participation", "a piece works", "the rest works")
 def participation(run):
     run.patience = 120.0
-    percent = min(100.0, round(25 / units_a_second(run), 4))  # a unit in four seconds: one when it first looks
+    rate = run.wait(lambda: units_a_second(run), "its market to trade")
+    percent = min(100.0, round(25 / rate, 4))  # a unit in four seconds: one when it first looks
     run.place({"participation_percent": percent}, order_type="LIMIT", price=run.at(-3), quantity=4)
     run.working(1)
     before = traded(run)[0]

@@ -433,6 +433,11 @@ async def test_a_grid_around_a_limit_price_of_which_a_cancel_is_refused_is_cance
     assert (stopped.status, len(cancelled(trading)) - before) == (200, 1)
 
 
+def bought(trading):
+    """The price of the last units that were bought: the market had gone past the limit."""
+    return [fill.price for fill in trading.day.exchange.ledger.fills() if fill.side == "BUY"][-1]
+
+
 async def test_a_scale_takes_its_profits_and_puts_its_rungs_back(trading, autojump_clock):
     step = trading.snap(trading.start / 100)
     own = {"type": "scale_with_profit_taker", "levels": 2, "step_points": step, "profit_points": step, "restore": True}
@@ -441,13 +446,13 @@ async def test_a_scale_takes_its_profits_and_puts_its_rungs_back(trading, autoju
     assert (answer.status, answer.body["trigger_level"]) == (202, price)
     await trading.move("-0.8")
     await trading.until_messages(2)
-    assert placed(trading) == [("BUY", 5, price), ("SELL", 5, price + step)]
+    assert placed(trading) == [("BUY", 5, price), ("SELL", 5, bought(trading) + step)]
     await trading.move(1)
     await trio.sleep(20)
     assert len(placed(trading)) == 2  # the first rung is wanted again, and held
     await trading.move("-0.8")
     await trading.until_messages(4)
-    assert placed(trading)[2:] == [("BUY", 5, price), ("SELL", 5, price + step)]
+    assert placed(trading)[2:] == [("BUY", 5, price), ("SELL", 5, bought(trading) + step)]
 
 
 async def test_two_quotes_follow_the_middle_and_stand_again_when_filled(trading, autojump_clock):
