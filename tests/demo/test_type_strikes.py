@@ -9,8 +9,9 @@ from tests.demo.lives.scenarios import STRIKES, cases, play_all
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
-OF_EACH = 4
-"""Cases of a scenario that are played by chance."""
+OF_EACH = 2
+"""Cases of a scenario that are played by chance: cancels, whose end no timing changes."""
+BY_CHANCE = ("cancel",)
 
 
 def chosen(config, scenario):
@@ -18,6 +19,8 @@ def chosen(config, scenario):
     table, every = Table.read(), cases(scenario, sorted(LIVES))
     if config.getoption("--whole-table"):
         return every
+    if scenario not in BY_CHANCE:
+        return []
     return some(config, OF_EACH, [case for case in every if table.known(case.name, case.state, scenario)])
 
 
