@@ -10,6 +10,13 @@ settings.register_profile("suite", deadline=None, derandomize=os.environ.get("CI
 settings.load_profile("suite")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all processes that tests start share what they compile, also where Python is told to write none beside its sources: each of
+    hundreds of starts compiled the whole service."""
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--without-sdk`: a person's choice to leave the brokers' official SDKs out; a missing SDK otherwise fails.
     And `--whole-table`, `--write-scenarios`: see tests/demo/lives/table.py."""
