@@ -21,7 +21,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import Outcome
 
 CALLER = "caller"

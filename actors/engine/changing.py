@@ -23,7 +23,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable, WireRequest
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
@@ -57,6 +57,14 @@ def priority_of(row: OrderRow, change: LegChange, *, closes: bool) -> Priority:
         nearer = (float(change.trigger_price) - row.trigger_price) * Side(row.transaction_type).sign < 0
         return Priority.TIGHTEN if nearer else Priority.MOVE
     return Priority.MOVE
+
+
+def priority_of_step(change: LegChange, *, exit: bool, reduces: bool) -> Priority:
+    """Return how urgent a step of a plan is: a smaller quantity and the price of an exit that is being filled first, then the
+    stops of exits. Trails move theirs one after the other, and must not use up what an exit that is due needs."""
+    if not reduces and exit and change.trigger_price is not None:
+        return Priority.TIGHTEN
+    return Priority.EXIT if exit or reduces else Priority.MOVE
 
 
 class Changing:

@@ -29,7 +29,7 @@ from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import is_finished
 
 ASK_MARGIN_SECONDS = 2.0

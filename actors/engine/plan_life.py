@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.cancelling import NOT_SENT
+from onebroker.actors.engine.changing import priority_of_step
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
@@ -43,7 +44,6 @@ from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.records import OrderRow
-from onebroker.brokers.transport.budget import Priority
 from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
@@ -359,7 +359,7 @@ class PlanLife(ParentActor, ABC):
             )
             part = next(one for one in walk(self._root) if one.path == leg.part)
             exit = isinstance(part, OrderPart) and part.is_exit
-            priority = Priority.EXIT if exit or action.reduces else Priority.MOVE
+            priority = priority_of_step(change, exit=exit, reduces=action.reduces)
             target = self._changing.target(leg, row)
             sent = await self._changing.modify(leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS)
             self._note_change(leg_id, action, change, sent)

@@ -12,7 +12,7 @@ from onebroker.actors.engine.tokens import leg_token
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.requests import NotSendable, WireRequest
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
 

@@ -19,7 +19,7 @@ from onebroker.actors.sessions.messages import (
     result,
 )
 from onebroker.brokers.requests import WireRequest
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Outcome

@@ -194,7 +194,7 @@ class SessionActor:
                 else:
                     nursery.start_soon(self._send_order, message)
             case ReadSoon():
-                self._pollers[message.resource].soon()
+                self._pollers[message.resource].soon(waited_for=True)
             case ExchangeRedirect():
                 nursery.start_soon(self._exchange, message)
             case LoginStored():

@@ -10,6 +10,7 @@ from onebroker.actors.sessions.quotes import live_access
 from onebroker.actors.sessions.reads import READ_SECONDS
 from onebroker.brokers.broker import Access, Broker, FoundByToken, TokenQuestion
 from onebroker.brokers.requests import BrokerRefusal, NotSent, OutcomeUnknown, RefusalKind
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 
@@ -41,9 +42,9 @@ class TokenReader:
             raise NotOffered(f"{self._broker.code} cannot be asked for an order by its token")
         request = codec.token_request(access, question, self._clock.now())
         try:
-            response = await self._caller.call(request, READ_SECONDS)
+            response = await self._caller.call(request, READ_SECONDS, priority=Priority.BOOK)
         except (NotSent, OutcomeUnknown):
-            response = await self._caller.call(request, READ_SECONDS)
+            response = await self._caller.call(request, READ_SECONDS, priority=Priority.BOOK)
         try:
             return codec.parse_token(response, question)
         except BrokerRefusal as refusal:

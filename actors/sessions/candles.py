@@ -24,7 +24,7 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 
 CANDLE_SECONDS = 30.0
 """For the answer to one call: a long span takes brokers a while."""

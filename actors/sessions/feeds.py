@@ -23,6 +23,7 @@ from onebroker.brokers.transport.interface import (
     StreamRefusedHandshake,
     Transport,
 )
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 FIRST_RETRY_SECONDS = 1.0
@@ -116,7 +117,7 @@ class Feed:
     async def _connect_once(self, access: Access) -> tuple[str, bool]:
         """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
         try:
-            address = await self._caller.drive(self._codec.address(access, self._clock.now()), CALL_SECONDS)
+            address = await self._caller.drive(self._codec.address(access, self._clock.now()), CALL_SECONDS, priority=Priority.BOOK)
             stream = await self._transport.connect(address, CALL_SECONDS)
         except StreamRefusedHandshake as refusal:
             return str(refusal), refusal.status in _REFUSED_LOGIN

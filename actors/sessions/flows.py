@@ -5,9 +5,10 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import BudgetFull, Priority
+from onebroker.brokers.transport.budget import BudgetFull, Moment
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 T = TypeVar("T")
@@ -49,6 +50,10 @@ class Caller:
         response = await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
         self._gate.landed(place)
         return response
+
+    def scarce(self) -> bool:
+        """Whether calls are running short, so that reads should be spaced out."""
+        return self._gate.budget.scarce(Moment.of(self._clock))
 
     def heed(self, error: BrokerError) -> None:
         """Pause the broker's calls when it said "too many requests"."""

@@ -21,7 +21,7 @@ from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
 from onebroker.brokers.totp import PERIOD_SECONDS
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
 
 CALL_SECONDS = 10.0

@@ -13,7 +13,8 @@ from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, TokenQuestion
 from onebroker.brokers.records import Candle, Listing, Tick
 from onebroker.brokers.requests import BrokerError, WireRequest
-from onebroker.brokers.transport.budget import Place, Priority
+from onebroker.brokers.transport.budget import Place
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import Outcome
 
 # --- what it answers ---------------------------------------------------------------------------------------------------

@@ -29,12 +29,17 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
 """Least time between two reads of one resource asked for at once (architecture 13)."""
+SPARING_SECONDS = 15.0
+"""While calls are scarce, what an event asks for waits as long as its cadence, at most this long: every order message of ours moves
+books, and a broker that counts all calls has no room for a read after each."""
+WAITED_FOR_SECONDS = 3.0
+"""The same for what somebody waits for (a cancel to end, positions to be closed): less than the five seconds they wait."""
 AGAIN_SECONDS = (2.0, 5.0, 15.0)
 """After these a read that was asked for and failed is tried again."""
 FOLLOW_UP_SECONDS = 60.0
@@ -129,13 +134,17 @@ class Poller:
         self._done = done
         self._began = (0.0, 0.0)  # monotonic and epoch seconds of the read that is under way
         self._asked = trio.Event()
+        self._waited_for = trio.Event()
         self._bodies: tuple[bytes, ...] | None = None
         self._rows: Rows | None = None
         self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
 
-    def soon(self) -> None:
+    def soon(self, *, waited_for: bool = False) -> None:
+        """Ask for the next read at once; `waited_for` when somebody does nothing until it is in."""
         self._asked.set()
+        if waited_for:
+            self._waited_for.set()
 
     async def run(self) -> None:
         failed = 0  # reads in a row that somebody waits for
@@ -165,15 +174,34 @@ class Poller:
         The cadence is looked up again each second, because the market opens meanwhile.
         """
         await trio.sleep_until(began + SOONEST_SECONDS)
-        while not self._asked.is_set() and (left := began + min(self._period(), most) - self._clock.monotonic()) > 0:
+        while (left := began + self._interval(most) - self._clock.monotonic()) > 0:
             with trio.move_on_after(min(left, SOONEST_SECONDS)):
-                await self._asked.wait()
+                await self._more_urgent()
+
+    async def _more_urgent(self) -> None:
+        """Wait until the next read is asked for by somebody to whom it matters more than to those who asked so far."""
+        if not self._asked.is_set():
+            await self._asked.wait()
+        elif not self._waited_for.is_set():
+            await self._waited_for.wait()
+        else:
+            await trio.sleep_forever()
+
+    def _interval(self, most: float) -> float:
+        """Return the seconds between the last read and the next, by who asks for it and what calls are left."""
+        period = min(self._period(), most)
+        if not self._asked.is_set():
+            return period
+        if not self._caller.scarce():
+            return SOONEST_SECONDS
+        return min(period, WAITED_FOR_SECONDS if self._waited_for.is_set() else SPARING_SECONDS)
 
     def _period(self) -> float:
         return period_seconds(self._cadence, self._resource, market_open=self._market_open())
 
     def _begin(self) -> None:
         self._asked = trio.Event()
+        self._waited_for = trio.Event()
         self._began = (self._clock.monotonic(), self._clock.epoch())
 
     async def _read(self, access: Access) -> ReadDone:
@@ -251,7 +279,7 @@ class Poller:
     async def _call(self, request: WireRequest) -> WireResponse:
         # The engine takes no orders before every book that may hold one of ours was read once: that read does not queue.
         first = self._resource == "orders" and self._rows is None
-        priority = LOGIN_PRIORITY if first else Priority.READ
+        priority = LOGIN_PRIORITY if first else Priority.BOOK
         try:
             return await self._caller.call(request, READ_SECONDS, priority=priority)
         except (NotSent, OutcomeUnknown):

@@ -6,9 +6,8 @@ two sent a second apart never arrive in one of the broker's seconds.
 
 No more than the limit in *any* window of its length: send times are kept exactly for as long as the longest window, so
 what is kept is bounded by that window's own limit. Order messages count against the order windows and the call windows,
-every other call against the call windows only; files do not count. In each window the last share is kept for exits, and of
-the call windows a share before it is kept for entries, so that reads never hold up an order for long, and candles of the
-past leave half of each to everything else. A call whose kind has windows of its own (quotes, history) counts against these as
+every other call against the call windows only; files do not count. In each window the last share is kept for exits; whose share of
+the call windows is whose besides stands in `shares.py`. A call whose kind has windows of its own (quotes, history) counts against these as
 well; they keep nothing for exits.
 
 `Budget` is pure: it is told the time. The queue in front of it is `gate.py`.
@@ -18,7 +17,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from enum import IntEnum
 from types import MappingProxyType
 
 import attrs
@@ -26,38 +24,12 @@ import attrs
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.ledger import MARGIN_SECONDS, Ledger, kept_for_exits
+from onebroker.brokers.transport.priorities import Priority, of_reserve
+from onebroker.brokers.transport.shares import KEPT_FOR_ALL_OTHERS, CallShares
 from onebroker.config.clock import Clock, latest_boundary
-
-KEPT_FOR_ENTRIES = 0.25
-"""Share of each rolling call window above a second that reads leave to order messages (some brokers' orders and reads share 100 calls a
-minute, and an order has reads of its own in its wake)."""
-KEPT_FOR_ALL_OTHERS = 0.5
-"""Share of each call window, seconds and the day among them, that candles of the past leave to everything else."""
 
 KEPT_MINUTES = 61
 """Per-minute counts reach back over the longest window and the minute that is running."""
-
-
-class Priority(IntEnum):
-    """What a message is for, in the order in which waiting ones are served (order-engine 4.5)."""
-
-    CANCEL = 0
-    EXIT = 1
-    """Exits, their moves and reductions, position closes, flatten."""
-    TIGHTEN = 2
-    """A modify that tightens a stop."""
-    ENTRY = 3
-    MOVE = 4
-    """Any other modify."""
-    READ = 5
-    """Everything that is not an order message, nor the following."""
-    BULK = 6
-    """Candles of the past: nobody waits for them."""
-
-
-FROM_RESERVE = frozenset({Priority.CANCEL, Priority.EXIT, Priority.TIGHTEN})
-"""Who may use the share kept for exits."""
-_ALSO_KEPT = {Priority.READ: KEPT_FOR_ENTRIES, Priority.BULK: KEPT_FOR_ALL_OTHERS}
 
 
 class BudgetFull(Exception):
@@ -173,7 +145,7 @@ class Budget:
         if any(windows.day is not None for windows in kind_windows.values()):
             raise ValueError("a kind of call has no window of a day")
         self._orders = Ledger(order_windows, exit_share)
-        self._calls = Ledger(call_windows, exit_share)
+        self._calls = CallShares(call_windows, exit_share)
         self._kinds = {kind: Ledger(windows, exit_share) for kind, windows in kind_windows.items()}
         self._exit_share = exit_share
         self._flight_seconds = flight_seconds
@@ -194,23 +166,16 @@ class Budget:
         """Return the least wait until there is room, as counted now; 0 = now, infinity = never."""
         if kind is CallKind.FILE:
             return 0.0
-        reserve_too = priority in FROM_RESERVE
-        waits = [
-            self._calls.wait_seconds(
-                now.monotonic,
-                reserve_too=reserve_too,
-                also_kept=_ALSO_KEPT.get(priority, 0.0),
-                seconds_too=priority is Priority.BULK,
-            )
-        ]
+        share = of_reserve(priority)
+        waits = [self._calls.wait_seconds(kind, priority, now.monotonic)]
         if kind in self._kinds:
-            waits.append(self._kinds[kind].wait_seconds(now.monotonic, reserve_too=True))
+            waits.append(self._kinds[kind].wait_seconds(now.monotonic, of_reserve=1.0))
         if self._closed_until > now.monotonic:
             waits.append(self._closed_until - now.monotonic + MARGIN_SECONDS)
         if kind is CallKind.ORDER:
-            waits.append(self._orders.wait_seconds(now.monotonic, reserve_too=reserve_too))
+            waits.append(self._orders.wait_seconds(now.monotonic, of_reserve=share))
         left_to_others = KEPT_FOR_ALL_OTHERS if priority is Priority.BULK else 0.0
-        if self._call_cap is not None and self._day_call_room(self._call_cap, now, reserve_too, left_to_others) <= 0:
+        if self._call_cap is not None and self._day_call_room(self._call_cap, now, share, left_to_others) <= 0:
             waits.append((latest_boundary(now.wall) + timedelta(days=1) - now.wall).total_seconds() + MARGIN_SECONDS)
         return max(0.0, *waits)
 
@@ -241,6 +206,10 @@ class Budget:
         """Send nothing for `seconds`: the broker itself said "too many requests"."""
         self._closed_until = max(self._closed_until, now.monotonic + seconds)
 
+    def scarce(self, now: Moment) -> bool:
+        """Whether so much of a window of all calls is used that reads are to be spaced out, so that their share of it lasts."""
+        return self._calls.scarce(now.monotonic)
+
     def order_messages_today(self, now: Moment) -> int:
         """Return the order messages counted since 07:00 IST."""
         self._turn_day(now)
@@ -249,21 +218,21 @@ class Budget:
     def daily_room(self, priority: Priority, now: Moment) -> int | None:
         """Return how many order messages of this priority the daily cap still allows; None = any number.
 
-        Cancels are never refused for the cap; exits may use the whole of it, the rest all but the reserve.
+        Cancels are never refused for the cap; exits may use the whole of it, moves of stops half the reserve, the rest all but the reserve.
         """
         if self.daily_cap is None or priority is Priority.CANCEL:
             return None
-        kept = 0 if priority in FROM_RESERVE else self.exit_reserve
+        kept = _left_of(self.exit_reserve, of_reserve(priority))
         return max(0, self.daily_cap - kept - self.order_messages_today(now))
 
     def published(self, now: Moment) -> BudgetRoom:
         """Return the room left, for those who choose a broker and for health."""
         closed_seconds = max(0.0, self._closed_until - now.monotonic)
         return BudgetRoom(
-            entry_room=0 if closed_seconds else self._least_room(now, reserve_too=False),
-            exit_room=0 if closed_seconds else self._least_room(now, reserve_too=True),
-            order_windows=self._orders.room(now.monotonic, reserve_too=True),
-            call_windows=self._call_room(now, reserve_too=True),
+            entry_room=0 if closed_seconds else self._least_room(now, Priority.ENTRY),
+            exit_room=0 if closed_seconds else self._least_room(now, Priority.EXIT),
+            order_windows=self._orders.room(now.monotonic, of_reserve=1.0),
+            call_windows=self._with_day(self._calls.left(now.monotonic), now, of_reserve=1.0),
             closed_seconds=closed_seconds,
             order_messages_today=self.order_messages_today(now),
             daily_cap=self.daily_cap,
@@ -298,9 +267,11 @@ class Budget:
             stands_at = min((row.minute + 1) * 60.0, counts.dumped_at + MARGIN_SECONDS, now_epoch)
             at = min(now.monotonic, now.monotonic - (now_epoch - stands_at) + MARGIN_SECONDS)
             self._orders.add(at, row.orders)
-            self._calls.add(at, row.calls)
-            for kind, ledger in self._kinds.items():
-                ledger.add(at, row.kinds.get(kind, 0))
+            for kind, calls in row.kinds.items():
+                for ledger in self._calls.ledgers(kind):
+                    ledger.add(at, calls)
+                if kind in self._kinds:
+                    self._kinds[kind].add(at, calls)
             self._minutes.setdefault(row.minute, Counter()).update(row.kinds)
 
     def _count(self, place: Place, change: int) -> None:
@@ -323,7 +294,7 @@ class Budget:
         """Return all that a call of this kind counts against."""
         orders = [self._orders] if kind is CallKind.ORDER else []
         own = [self._kinds[kind]] if kind in self._kinds else []
-        return [self._calls, *orders, *own]
+        return [*self._calls.ledgers(kind), *orders, *own]
 
     def _count_minute(self, minute: int, kind: CallKind, change: int) -> None:
         held = self._minutes.setdefault(minute, Counter())
@@ -337,20 +308,26 @@ class Budget:
         if self._day is None or day > self._day:
             self._day, self._day_orders, self._day_calls = day, 0, 0
 
-    def _day_call_room(self, cap: int, now: Moment, reserve_too: bool, left_to_others: float = 0.0) -> int:
+    def _day_call_room(self, cap: int, now: Moment, of_reserve: float, left_to_others: float = 0.0) -> int:
         self._turn_day(now)
-        kept = 0 if reserve_too else kept_for_exits(cap, self._exit_share)
+        kept = _left_of(kept_for_exits(cap, self._exit_share), of_reserve)
         return cap - kept - math.ceil(cap * left_to_others) - self._day_calls
 
-    def _call_room(self, now: Moment, *, reserve_too: bool) -> dict[str, int]:
-        room = self._calls.room(now.monotonic, reserve_too=reserve_too)
+    def _with_day(self, room: dict[str, int], now: Moment, *, of_reserve: float) -> dict[str, int]:
         if self._call_cap is not None:
-            room["day"] = max(0, self._day_call_room(self._call_cap, now, reserve_too))
+            room["day"] = max(0, self._day_call_room(self._call_cap, now, of_reserve))
         return room
 
-    def _least_room(self, now: Moment, *, reserve_too: bool) -> int | None:
-        orders = self._orders.room(now.monotonic, reserve_too=reserve_too)
-        return min([*orders.values(), *self._call_room(now, reserve_too=reserve_too).values()], default=None)
+    def _least_room(self, now: Moment, priority: Priority) -> int | None:
+        share = of_reserve(priority)
+        orders = self._orders.room(now.monotonic, of_reserve=share)
+        calls = self._with_day(self._calls.room(CallKind.ORDER, priority, now.monotonic), now, of_reserve=share)
+        return min([*orders.values(), *calls.values()], default=None)
+
+
+def _left_of(kept: int, of_reserve: float) -> int:
+    """Return what of a reserve stays kept from one who may use a share of it."""
+    return kept - math.floor(kept * of_reserve)
 
 
 def _day(now: Moment) -> date:

@@ -7,8 +7,9 @@ import attrs
 import trio
 
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.transport.budget import Budget, BudgetFull, DailyCapReached, Moment, Place, Priority
+from onebroker.brokers.transport.budget import Budget, BudgetFull, DailyCapReached, Moment, Place
 from onebroker.brokers.transport.ledger import MARGIN_SECONDS
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 _Sort: TypeAlias = tuple[CallKind, Priority]

@@ -20,16 +20,17 @@ class Ledger:
     """Send times of one sort of message (orders, or all calls) against its windows."""
 
     def __init__(self, windows: Windows, exit_share: float) -> None:
-        self._limits = {
+        self.limits: dict[str, int] = {
             name: limit for name in WINDOW_SECONDS if (limit := getattr(windows, name)) is not None
-        }  # window name -> limit
+        }
+        """Window name -> limit."""
         self._exit_share = exit_share
-        self._longest = max((WINDOW_SECONDS[name] for name in self._limits), default=0.0)
+        self._longest = max((WINDOW_SECONDS[name] for name in self.limits), default=0.0)
         self._times: list[float] = []  # ascending
 
     def add(self, at: float, count: int = 1) -> None:
         """Count `count` messages sent at `at`."""
-        if not self._limits:
+        if not self.limits:
             return
         for _ in range(count):
             insort(self._times, at)
@@ -47,44 +48,47 @@ class Ledger:
         if self.remove(at):
             insort(self._times, to)
 
-    def room(self, now: float, *, reserve_too: bool) -> dict[str, int]:
-        """Return what is left in each window, never below 0."""
-        self._forget(now)
+    def room(self, now: float, *, of_reserve: float) -> dict[str, int]:
+        """Return what is left in each window, never below 0; `of_reserve` is the share of what is kept for exits that may be used."""
+        self.forget(now)
         return {
-            name: max(0, self._usable(limit, reserve_too) - self._count(now, WINDOW_SECONDS[name]))
-            for name, limit in self._limits.items()
+            name: max(0, self._usable(limit, of_reserve) - self.count(now, WINDOW_SECONDS[name]))
+            for name, limit in self.limits.items()
         }
 
-    def wait_seconds(
-        self, now: float, *, reserve_too: bool, also_kept: float = 0.0, seconds_too: bool = False
-    ) -> float:
+    def wait_seconds(self, now: float, *, of_reserve: float, also_kept: float = 0.0) -> float:
         """Return how long until every window has room for one more; 0 = now.
 
-        `also_kept` is a share of each window longer than a second that this one leaves beside the exits' (reads leave some to
-        entries; a second's room is back before an order misses it), and of windows of a second too where `seconds_too`.
+        `of_reserve` is the share of what is kept for exits that may be used, `also_kept` a share of each window that this one
+        leaves to others besides.
         """
-        self._forget(now)
+        self.forget(now)
         wait = 0.0
-        for name, limit in self._limits.items():
+        for name, limit in self.limits.items():
             length = WINDOW_SECONDS[name]
-            usable = self._usable(limit, reserve_too, also_kept if length > 1.0 or seconds_too else 0.0)
+            usable = self._usable(limit, of_reserve, also_kept)
             if usable <= 0:
                 return math.inf
-            if self._count(now, length) >= usable:
+            if self.count(now, length) >= usable:
                 wait = max(wait, self._times[-usable] + length - now + MARGIN_SECONDS)
         return wait
 
-    def _usable(self, limit: int, reserve_too: bool, also_kept: float = 0.0) -> int:
-        if reserve_too:
-            return limit
-        usable = limit - kept_for_exits(limit, self._exit_share)
+    def _usable(self, limit: int, of_reserve: float, also_kept: float = 0.0) -> int:
+        kept = kept_for_exits(limit, self._exit_share)
+        usable = limit - kept + math.floor(kept * of_reserve)
         return max(min(1, usable), usable - math.ceil(limit * also_kept - 1e-9))
 
-    def _count(self, now: float, length: float) -> int:
+    def ends(self, now: float, length: float) -> list[float]:
+        """Return when each message in a window of this length leaves it, soonest first."""
+        return [at + length for at in self._times[bisect_right(self._times, now - length) :]]
+
+    def count(self, now: float, length: float) -> int:
+        """Return how many stand in a window of this length that ends now."""
         # The window reaches back to, but not over, now - length: two messages exactly that far apart never share one.
         return len(self._times) - bisect_right(self._times, now - length)
 
-    def _forget(self, now: float) -> None:
+    def forget(self, now: float) -> None:
+        """Drop what no window reaches back to any more."""
         del self._times[: bisect_right(self._times, now - self._longest)]
 
 

@@ -10,7 +10,7 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished

@@ -22,7 +22,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import shared

@@ -19,7 +19,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import WireRequest
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 

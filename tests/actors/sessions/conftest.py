@@ -15,7 +15,7 @@ from onebroker.actors.store.interface import Set
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.simulator.inprocess import InProcessTransport
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 
 PATHS = {
     "zerodha": {

@@ -8,7 +8,8 @@ import pytest
 from onebroker.actors.sessions.in_service import brokers_in_service, require_credentials
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.transport.budget import Moment, Priority
+from onebroker.brokers.transport.budget import Moment
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST
 from onebroker.config.sections import BrokerSettings, CadenceOverrides, Credentials, RateOverrides, RateRow
 from onebroker.config.settings import SettingsError

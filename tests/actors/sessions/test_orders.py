@@ -12,7 +12,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 
 CODES = ["zerodha", "upstox"]
 

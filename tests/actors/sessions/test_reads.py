@@ -22,7 +22,7 @@ RESOURCES = ["orders", "trades", "positions", "funds", "holdings"]
 OPEN = {
     code: dict(zip(RESOURCES, seconds, strict=True))
     for code, seconds in {
-        "zerodha": (1, 2, 2, 5, 60), "upstox": (3, 6, 6, 15, 60), "dhan": (1, 2, 2, 5, 60), "angelone": (2, 3, 3, 5, 60),
+        "zerodha": (1, 2, 2, 5, 60), "upstox": (4, 12, 12, 30, 60), "dhan": (1, 2, 2, 5, 60), "angelone": (2, 3, 3, 5, 60),
         "fyers": (2, 4, 4, 15, 60), "kotakneo": (2, 4, 4, 10, 60), "fivepaisa": (3, 6, 6, 15, 60),
         "groww": (2, 4, 4, 10, 60), "icicidirect": (55, math.inf, 55, 55, 170), "shoonya": (2, 4, 4, 10, 60),
     }.items()

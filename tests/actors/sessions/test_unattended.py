@@ -14,8 +14,9 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import Access, Endpoints, Login, LoginKind, Windows
 from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import Budget, Moment, Priority
+from onebroker.brokers.transport.budget import Budget, Moment
 from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST, Clock
 
 ENDPOINTS = Endpoints(rest_url="", login_url="", stream_url="", order_stream_url="", instruments_url="")
@@ -109,13 +110,13 @@ async def test_it_logs_in_by_itself_and_proves_the_login(keeper, autojump_clock)
 
 async def test_reads_that_have_used_up_their_share_of_the_calls_do_not_hold_up_a_login(nursery, autojump_clock):
     """Without a login no cancel leaves either, so its calls come before the reads and may use the share kept for exits."""
-    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 55)
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 40)
     with trio.fail_after(5):
         await keeper.keeper.wait_live()
 
 
 async def test_a_profile_that_is_only_refreshed_is_a_read_like_any_other(nursery, autojump_clock):
-    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 53)
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 38)
     access = await keeper.keeper.wait_live()
     asked = len(keeper.codec.profiles)
     with trio.move_on_after(5):

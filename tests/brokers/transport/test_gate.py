@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.transport.budget import Budget, BudgetFull, DailyCapReached, Moment, Priority
+from onebroker.brokers.transport.budget import Budget, BudgetFull, DailyCapReached, Moment
 from onebroker.brokers.transport.gate import BudgetGate
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST, Clock
 
 MORNING = datetime(2026, 11, 23, 9, 15, tzinfo=IST)

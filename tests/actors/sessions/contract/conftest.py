@@ -16,7 +16,7 @@ import pytest
 from onebroker.actors.sessions.messages import AskRoom, SendOrder
 from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.transport.budget import Priority
+from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
