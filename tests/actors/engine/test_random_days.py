@@ -2,6 +2,7 @@
 exchange's ledger must agree with what the engine says (order-engine 2.5)."""
 
 import contextlib
+import os
 import random
 from decimal import Decimal
 
@@ -19,7 +20,8 @@ FAULTS = (
     FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS, FaultKind.STALL_STREAM, FaultKind.DROP_STREAM,
     FaultKind.DUPLICATE_FILL_EVENTS, FaultKind.LATE_BOOK, FaultKind.LATENCY,
 )  # fmt: skip
-SCRIPTS = 200
+SCRIPTS = int(os.environ.get("RANDOM_DAYS", "80"))
+"""So many days a run of the suite plays; more to search longer."""
 
 
 class Script:
