@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-ORDERLY_SECONDS = 20.0
+ORDERLY_SECONDS = 60.0
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
