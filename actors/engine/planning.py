@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import attrs
 
 from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
+from onebroker.actors.engine.choice.ranking import reduces
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.records import LegRecord, ParentRecord
 from onebroker.actors.engine.sending import ask_room, first_room
@@ -26,6 +27,8 @@ class Built:
 
     leg: LegRecord
     request: WireRequest
+    reduces: bool
+    """Whether all of it takes away from what its broker holds."""
 
 
 @attrs.frozen(kw_only=True)
@@ -91,7 +94,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         request = broker.orders.place_request(access, ticket(candidate, token), clock.now())
     except NotSendable as error:
         return Skipped(broker.code, str(error))
-    return Built(leg=leg, request=request)
+    return Built(leg=leg, request=request, reduces=reduces(candidate))
 
 
 def ticket(candidate: Candidate, token: str) -> OrderTicket:
@@ -118,7 +121,22 @@ async def take_room(
     built: list[Built], *, closes: bool, deadline: float, doors: EngineDoors
 ) -> tuple[Planned | None, list[Skipped]]:
     """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
-    some until `deadline` (monotonic seconds). Returns those that had none."""
+    some until `deadline` (monotonic seconds). Returns those that had none.
+
+    What brokers hold is waited for at these first: sent elsewhere it would open a position, or be refused for want of shares.
+    """
+    skipped: list[Skipped] = []
+    for some in ([one for one in built if one.reduces], [one for one in built if not one.reduces]):
+        planned, without = await _first_of(some, closes=closes, deadline=deadline, doors=doors)
+        skipped += without
+        if planned is not None:
+            return planned, skipped
+    return None, skipped
+
+
+async def _first_of(
+    built: list[Built], *, closes: bool, deadline: float, doors: EngineDoors
+) -> tuple[Planned | None, list[Skipped]]:
     priority = Priority.EXIT if closes else Priority.ENTRY
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}

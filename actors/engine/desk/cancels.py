@@ -18,7 +18,7 @@ from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
 
 async def cancel_order(room: DeskRoom, message: CancelOrder) -> EngineAnswer:
     """Find the order, cancel it, answer. Raises Refusal: then nothing was sent."""
-    held = room.find(message.order_id, message.broker)
+    held = await room.appeared(message.order_id, message.broker)
     if is_finished(held.row.status):
         raise Refusal(409, texts.already(held.row.status), held.named())
     access = room.door(held.broker).view.value.access

@@ -38,7 +38,7 @@ class Modifies:
     async def modify(self, message: ModifyOrder) -> EngineAnswer:
         """Find the order, change it, answer. Raises Refusal: then nothing was sent."""
         room = self._room
-        held = room.find(message.order_id, message.broker)
+        held = await room.appeared(message.order_id, message.broker)
         if is_finished(held.row.status):
             raise Refusal(409, order_texts.already(held.row.status), held.named())
         room.check_store(held.named())

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import attrs
+import trio
 
 from onebroker.actors.engine import answers
+from onebroker.actors.engine.desk.reads import read_soon
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.intents import Intent, IntentKind, answered
 from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus
@@ -65,6 +67,23 @@ class DeskRoom:
             brokers = [held.broker for held in holders]
             raise Refusal(409, texts.SEVERAL_BROKERS, {"order_id": order_id, "brokers": brokers})
         return holders[0]
+
+    async def appeared(self, order_id: str, broker: str | None) -> Held:
+        """Return the order as `find` does. One that the engine has just placed is known before its broker's book shows it, and is waited
+        for as long as a parent's cancel waits (spec 2 §4.6). Raises Refusal 404 and 409."""
+        late = [
+            door
+            for code, door in self.doors.sessions.items()
+            if broker in (None, code)
+            and order_id not in door.view.value.orders
+            and self.doors.legs.owner(code, order_id, None) is not None
+        ]
+        with trio.move_on_after(self.doors.settings.parent_cancel_wait):
+            for door in late:
+                read_soon(door, "orders")
+                while order_id not in door.view.value.orders:
+                    await door.view.wait_newer(door.view.version)
+        return self.find(order_id, broker)
 
     def parent_of(self, held: Held) -> str | None:
         """Return the engine parent an order belongs to."""

@@ -341,3 +341,31 @@ async def test_on_a_day_that_is_locked_an_order_may_shrink_and_move_but_not_grow
         )  # fmt: skip
         assert day.messages("modify") == []
         assert (await day.modify(order_id, quantity=9, price=ticks(day, share, -2))).status == 200
+
+
+@pytest.mark.parametrize("verb", ["modify", "cancel"])
+async def test_an_order_is_changed_and_cancelled_at_once_after_it_was_placed(verb, day, autojump_clock):
+    """Its broker's book shows it only a second later."""
+    async with day.market(), day.service():
+        share = day.equity(0)
+        day.simulator.faults.add("all", FaultKind.STALL_STREAM, seconds=30)
+        day.simulator.faults.add("all", FaultKind.LATE_BOOK, seconds=30, delay_seconds=1)
+        placed = await day.place(day.body(share, price=ticks(day, share, -3)), intent_id="i-1")
+        code, order_id = placed.body["broker"], placed.body["order_id"]
+        assert order_id not in day.sessions[code].view.value.orders
+        answer = await (day.cancel(order_id) if verb == "cancel" else day.modify(order_id, quantity=7))
+        assert (answer.status, answer.body["outcome"]) == (200, "accepted")
+        assert len(day.messages(verb)) == 1
+
+
+async def test_an_order_that_its_book_never_shows_is_not_found_after_three_seconds(day, autojump_clock):
+    async with day.market(), day.service():
+        day.simulator.faults.add("all", FaultKind.STALL_STREAM, seconds=60)
+        day.simulator.faults.add("all", FaultKind.LATE_BOOK, seconds=60, delay_seconds=60)
+        share = day.equity(0)
+        placed = await day.place(day.body(share, price=ticks(day, share, -3)), intent_id="i-1")
+        asked = day.clock.monotonic()
+        answer = await day.modify(placed.body["order_id"], quantity=7)
+        assert answer.status == 404
+        assert 3 <= day.clock.monotonic() - asked < 4
+        assert day.messages("modify") == []
