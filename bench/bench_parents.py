@@ -31,19 +31,18 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import attrs
-import msgspec
 
+from bench.parents_judge import SETTLE_SECONDS, Judge, Notes, sent_at, untold
 from bench.parents_mix import Parent, Share, make_parents
-from bench.parents_replay import Fires, Follows, Judged, Quoted, Touch, replay
+from bench.parents_replay import replay
 from onebroker.config.clock import IST, Clock
 from tests.demo.conftest import Demo, until
 
@@ -54,10 +53,6 @@ SPIKE_SHARE, SPIKE_SECONDS = 0.15, 0.06
 HOLD_SECONDS = 7200
 READ_AGAIN_SECONDS = 15.0
 """A share that was asked for stays on the feeds for longer than this."""
-SETTLE_SECONDS = 12.0
-"""Stops move once a second, and an order may wait for room."""
-LAG_SECONDS = 6.0
-"""How far behind the replay a resting order that has ended may have been."""
 WAITED_SECONDS = 0.9
 PLACING_THREADS, PLACING_TRIES = 2, 10
 LATE_SECONDS = 60.0
@@ -235,7 +230,7 @@ class _Run:
             records = list(pool.map(self._record, self.parents))
         self.demo.end()
         sys.stderr.write("the ticks are replayed\n")
-        return _judged(self, _Notes.read(self.demo.notes), ledger, records, ended_at)
+        return _judged(self, Notes.read(self.demo.notes), ledger, records, ended_at)
 
     def _phase(self, name: str, seconds: float, *, wild: bool) -> None:
         before = _Used.now(self.demo.pid)
@@ -278,202 +273,31 @@ class _Run:
         return record
 
 
-# What was noted
-
-
-@attrs.define
-class _Notes:
-    quotes: list[Quoted]
-    ticks: list[float]
-    """When each was received."""
-    sent: list[tuple[float, str]]
-    """(when, request)."""
-    overwritten: list[tuple[float, str, Decimal]]
-    """(when, instrument, price) of ticks that were never folded in."""
-    clock_ahead: float
-    """Epoch seconds of the service less monotonic ones."""
-
-    @classmethod
-    def read(cls, file: Path) -> "_Notes":
-        notes = cls([], [], [], [], 0.0)
-        waiting: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-        instruments: dict[tuple[str, str], str] = {}
-        lost: list[tuple[float, tuple[str, str], float]] = []
-        for line in file.open("rb"):
-            match msgspec.json.decode(line):
-                case ["received", at, epoch, broker, token, last]:
-                    notes.ticks.append(at)
-                    waiting.setdefault((broker, token), []).append((at, epoch, last))
-                    notes.clock_ahead = epoch - at
-                case ["quoted", at, epoch, instrument_id, broker, token, last, bid, offer]:
-                    key = broker, token
-                    ticks = [one for one in waiting[key] if one[1] <= epoch]
-                    waiting[key] = waiting[key][len(ticks) :]  # a newer one may have come while this one was taken
-                    lost += [(earlier, key, price) for earlier, _, price in ticks[:-1]]
-                    instruments[key] = instrument_id
-                    prices = [None if price is None else Decimal(repr(price)) for price in (last, bid, offer)]
-                    assert prices[0] is not None
-                    notes.quotes.append(Quoted(at, epoch, instrument_id, prices[0], *prices[1:], ticks[-1][0], broker))
-                case ["sent", at, request]:
-                    notes.sent.append((at, request))
-        notes.overwritten = [
-            (at, instruments[key], Decimal(repr(price))) for at, key, price in lost if key in instruments
-        ]
-        return notes
-
-    def ticks_a_second(self, phase: tuple[_Used, _Used]) -> float:
-        first, last = phase[0].at, phase[1].at
-        return sum(first <= at <= last for at in self.ticks) / (last - first)
-
-
-def _sent_at(notes: _Notes, messages: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """Return (broker, order id) -> when the bytes of its place message left, found by the engine's own tag in them."""
-    found = {}
-    for message in messages:
-        if message["verb"] == "place" and message["order_id"] and message["tag"]:
-            at = next((at for at, request in notes.sent if message["tag"] in request), None)
-            if at is not None:
-                found[message["broker"], message["order_id"]] = at
-    return found
-
-
-# Judging
-
-
-@attrs.define
-class _Tally:
-    parents: int = 0
-    due: int = 0
-    fired: int = 0
-    missed: int = 0
-    false: int = 0
-    gave_up: int = 0
-    """Was due, sent nothing, and its record says why."""
-    late: int = 0
-    """Ended where it should have been before; its last moves waited for room."""
-    uncertain: int = 0
-
-
-@attrs.define
-class _Judge:
-    run: _Run
-    notes: _Notes
-    sent: Mapping[tuple[str, str], float]
-    orders: Mapping[tuple[str, str], Mapping[str, Any]]
-    ended_at: float
-    tallies: dict[str, _Tally] = attrs.field(factory=dict)
-    latencies: list[float] = attrs.field(factory=list)
-    from_moves: list[float] = attrs.field(factory=list)
-    """From this process' asking for a price to the bytes of the order."""
-    wrong: list[str] = attrs.field(factory=list)
-
-    def take(self, parent: Parent, record: Mapping[str, Any]) -> None:
-        tally = self.tallies.setdefault(parent.kind, _Tally())
-        tally.parents += 1
-        rule = parent.judged.rule
-        if isinstance(rule, Fires):
-            self._fires(parent, rule, record, tally)
-        elif isinstance(rule, Follows):
-            self._follows(parent, rule, record, tally)
-
-    def _legs(self, record: Mapping[str, Any], part: str | None) -> list[Mapping[str, Any]]:
-        """Legs whose order is on the ledger, the first that was sent first."""
-        legs = [
-            leg
-            for leg in record["legs"]
-            if part in (None, leg["part"]) and (leg["broker"], leg["order_id"]) in self.orders
-        ]
-        return sorted(legs, key=lambda leg: leg["sent_at"] or 0)
-
-    def _fires(self, parent: Parent, rule: Fires, record: Mapping[str, Any], tally: _Tally) -> None:
-        legs = self._legs(record, rule.part)
-        at = min(
-            (self.sent[key] for leg in legs if (key := (leg["broker"], leg["order_id"])) in self.sent), default=None
-        )
-        due = rule.due
-        if rule.uncertain or (due is not None and self.ended_at - due.at < SETTLE_SECONDS / 2):
-            tally.uncertain += 1
-            return
-        tally.due += due is not None
-        tally.fired += bool(legs)
-        if due is not None and not legs:
-            gave_up = record["state"] in ("failed", "rejected") and bool(record["status_message"])
-            tally.gave_up += gave_up
-            tally.missed += not gave_up
-            self._say("gave up" if gave_up else "missed", parent, record, due)
-        elif legs and (due is None or (at is not None and at < rule.earliest)):
-            tally.false += 1
-            self._say("false", parent, record, due)
-        elif due is not None and at is not None and rule.immediate:
-            self.latencies.append(at - due.received_at)
-            moves = self.run.market.sent_at.get((due.instrument_id, due.last_price), [])
-            moved_at = max((one for one in moves if one <= due.received_at), default=None)
-            if moved_at is not None:
-                self.from_moves.append(at - moved_at)
-
-    def _follows(self, parent: Parent, rule: Follows, record: Mapping[str, Any], tally: _Tally) -> None:
-        """A resting order had to move when its wanted value changed; it is where it should be, or ended where it was just before."""
-        legs = self._legs(record, rule.part)
-        due = len(rule.wanted) > 1
-        tally.due += due
-        if not legs or not rule.wanted:
-            tally.missed += 1
-            self._say("missed", parent, record, None)
-            return
-        first, order = (self.orders[leg["broker"], leg["order_id"]] for leg in (legs[0], legs[-1]))
-        is_open = order["status"] in ("open", "trigger_pending")
-        until = self.ended_at if is_open else self._moment(order["updated_at"])
-        may_be = rule.within(self.ended_at if is_open else until - LAG_SECONDS, until + 1)
-        now = Decimal(str(order[rule.field]))
-        moved = first["modifications"] > 0 or len(legs) > 1
-        tally.fired += due and moved
-        if now in may_be:
-            return
-        if not is_open and now in rule.within(0.0, until + 1):
-            tally.late += 1
-            return
-        behind = now in rule.within(0.0, self.ended_at)
-        tally.missed += behind
-        tally.false += not behind
-        words = f"{'missed' if behind else 'false'}: at {now}, wanted {sorted(may_be)}"
-        self._say(words, parent, {**record, "order": order}, None)
-
-    def _moment(self, stamp: str | float) -> float:
-        epoch = datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) else stamp
-        return epoch - self.notes.clock_ahead
-
-    def _say(self, what: str, parent: Parent, record: Mapping[str, Any], due: Quoted | None) -> None:
-        self.wrong.append(
-            f"{what}: {parent.kind} {parent.body} armed {parent.judged.armed_at:.3f} due {due} "
-            f"state {record['state']} {record['status_message']} legs {record['legs']} {record.get('order', '')}"
-        )
-
-
 def _judged(
-    run: _Run, notes: _Notes, ledger: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ended_at: float
+    run: _Run, notes: Notes, ledger: Mapping[str, Any], records: Sequence[Mapping[str, Any]], ended_at: float
 ) -> dict[str, Any]:
     for parent in run.parents:
         parent.judged.ends_at = ended_at
     replay(notes.quotes, [parent.judged for parent in run.parents])
-    judge = _Judge(
-        run=run,
+    judge = Judge(
         notes=notes,
-        sent=_sent_at(notes, ledger["messages"]),
+        sent=sent_at(notes, ledger["messages"]),
         orders={(order["broker"], order["order_id"]): order for order in ledger["orders"]},
         ended_at=ended_at,
+        moved=run.market.sent_at,
     )
     for parent, record in zip(run.parents, records, strict=True):
         judge.take(parent, record)
     placed = Counter(message["tag"] for message in ledger["messages"] if message["verb"] == "place")
     return {
         **_cost(run, notes),
-        **_outcome(judge, notes),
+        **_outcome(judge, notes, run),
         "sent_twice": sum(count > 1 for count in placed.values()),
         "judge": judge,
     }
 
 
-def _cost(run: _Run, notes: _Notes) -> dict[str, Any]:
+def _cost(run: _Run, notes: Notes) -> dict[str, Any]:
     without, loaded = (_share_of_core(*run.phases[name]) for name in ("without", "with"))
     before, after = run.phases["without"][1].resident_bytes, run.phases["with"][1].resident_bytes
     return {
@@ -482,7 +306,7 @@ def _cost(run: _Run, notes: _Notes) -> dict[str, Any]:
         "answered 202": sum(not parent.sent_now for parent in run.parents),
         "shares": len(run.market.shares),
         "moves/s without, with": [round(run.moves[name]) for name in ("without", "with")],
-        "ticks/s without, with": [round(notes.ticks_a_second(run.phases[name])) for name in ("without", "with")],
+        "ticks/s without, with": [round(notes.ticks_a_second(*(used.at for used in run.phases[name]))) for name in ("without", "with")],
         "core without": round(without, 3),
         "core with": round(loaded, 3),
         "ratio": round(loaded / without, 2),
@@ -497,7 +321,7 @@ def _cost(run: _Run, notes: _Notes) -> dict[str, Any]:
     }
 
 
-def _outcome(judge: _Judge, notes: _Notes) -> dict[str, Any]:
+def _outcome(judge: Judge, notes: Notes, run: _Run) -> dict[str, Any]:
     total = {
         field: sum(getattr(one, field) for one in judge.tallies.values())
         for field in ("due", "fired", "missed", "false", "gave_up", "late", "uncertain")
@@ -506,13 +330,13 @@ def _outcome(judge: _Judge, notes: _Notes) -> dict[str, Any]:
     return {
         "ticks": len(notes.ticks),
         "overwritten": len(notes.overwritten),
-        "untold": sum(_untold(parent.judged, notes) for parent in judge.run.parents),
+        "untold": sum(untold(parent.judged, notes) for parent in run.parents),
         **total,
         "latencies": len(judge.latencies),
         **_percentiles("tick to bytes", quick),
         "waited": len(judge.latencies) - len(quick),
         "tick to bytes max ms": round(max(judge.latencies, default=0) * 1000, 1),
-        **_percentiles("a page to the disk", judge.run.disk),
+        **_percentiles("a page to the disk", run.disk),
         **_percentiles("move to bytes", [one for one in judge.from_moves if one < WAITED_SECONDS]),
     }
 
@@ -522,19 +346,6 @@ def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, float]:
         return {}
     cuts = statistics.quantiles(seconds, n=100)
     return {f"{name} p50 ms": round(cuts[49] * 1000, 2), f"{name} p99 ms": round(cuts[98] * 1000, 2)}
-
-
-def _untold(judged: Judged, notes: _Notes) -> bool:
-    """Whether a level was touched by ticks alone that were overwritten."""
-    rule = judged.rule
-    if not isinstance(rule, Fires) or rule.due is not None or not isinstance(touch := rule.stages[0], Touch):
-        return False
-    return touch.field == "last_price" and any(
-        instrument_id == touch.instrument_id
-        and at >= judged.armed_at
-        and (price >= touch.level if touch.above else price <= touch.level)
-        for at, instrument_id, price in notes.overwritten
-    )
 
 
 def _listed(demo: _Watched, count: int) -> Iterator[Share]:
@@ -564,7 +375,7 @@ def _measure(options: argparse.Namespace) -> dict[str, Any]:
                 options.keep.write_bytes(demo.notes.read_bytes())
 
 
-def _print(row: Mapping[str, Any], judge: _Judge) -> None:
+def _print(row: Mapping[str, Any], judge: Judge) -> None:
     for name, value in row.items():
         print(f"{name:>28} {value}")
     print(f"{'':>28} parents    due  fired missed  false gave-up late uncertain")
