@@ -65,8 +65,8 @@ async def drive(flow, transport):
 
 @functools.lru_cache(maxsize=8)
 def merged(files):
-    """The rows of (broker code, (codec, files)): most days begin with the same files."""
-    return merge({code: codec.read_files(list(bodies)) for code, (codec, bodies) in files})[0]
+    """The rows of (broker code, (parser, files)): most days begin with the same files."""
+    return merge({code: read_files(list(bodies)) for code, (read_files, bodies) in files})[0]
 
 
 class Day:
@@ -122,7 +122,7 @@ class Day:
                 access = attrs.evolve(door.access, login=None)
                 answers = await drive(door.broker.instruments.file_requests(access, self.clock.now()), transport)
                 assert all(answer.status == 200 for answer in answers), [answer.body[:200] for answer in answers]
-                files[code] = (door.broker.instruments, tuple(answer.body for answer in answers))
+                files[code] = (door.broker.instruments.read_files, tuple(answer.body for answer in answers))
         self.snapshot = TableSnapshot(merged(tuple(files.items())), self.clock.today())
         self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
 
