@@ -9,13 +9,15 @@ from typing import Any
 import attrs
 import trio
 
+from onebroker.actors.engine.choice.choose import choose
+from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.messages import EngineAnswer, PlaceBody
 from onebroker.actors.engine.open_positions import fresh_positions, shown_positions
 from onebroker.actors.engine.plan.machine.advance import Outcome, advance
 from onebroker.actors.engine.plan.machine.conditions import undirected
 from onebroker.actors.engine.plan.machine.look import Inputs
-from onebroker.actors.engine.plan.parts import OrderPart, Part, TimeOfDay, walk
+from onebroker.actors.engine.plan.parts import OrderPart, Part, Share, TimeOfDay, Units, first_orders_of, walk
 from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.presets.preset import Body, Preset
 from onebroker.actors.engine.presets.registry import PRESETS
@@ -27,6 +29,7 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import presets as texts
 from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import OrderType
 
 QUOTE_SECONDS = 3.0
 """How long quotes that nobody watched so far are waited for: there is time left then to find room before the caller stops waiting."""
@@ -79,6 +82,7 @@ async def _ready(order: PlaceBody, doors: EngineDoors) -> PlaceBody:
         if preset is not None and preset.check_market is not None:
             preset.check_market(order.preset, body, PlanMarket(doors, ()))
     _check_directions(root, doors)
+    _check_lockout(root, doors)
     return attrs.evolve(order, plan=root)
 
 
@@ -147,6 +151,43 @@ def _check_directions(root: Part, doors: EngineDoors) -> None:
         if now.due_at is not None and part.when is not None and undirected(now, part.when):
             refused = looked.reasons.get(part.path)
             raise Refusal(503, life_texts.NO_QUOTE_FOR_CONDITION if refused is None else refused.sentence)
+
+
+def _check_lockout(root: Part, doors: EngineDoors) -> None:
+    """Refuse an order of which all that it begins with are entries that the day's loss stops, as a simple one is: it would only wait to
+    be refused (4.7)."""
+    locked = doors.loss.value.refusal(doors.clock.monotonic())
+    if locked is not None and all(_is_stopped(part, locked, doors) for part in first_orders_of(root)):
+        raise Refusal(locked.status, str(locked.body["error"]))
+
+
+def _is_stopped(part: OrderPart, locked: EngineAnswer, doors: EngineDoors) -> bool:
+    """Whether the day's loss stops an entry as positions are now; an exit, and what is sized later, is judged when it is due."""
+    latest = doors.catalogue.value.latest
+    instrument = None if latest is None else latest.instrument(part.instrument_id)
+    units = _units(part)
+    if instrument is None or part.is_exit or units is None:
+        return False
+    order = LegOrder(
+        instrument=instrument,
+        transaction_type=part.transaction_type,
+        product=part.product,
+        order_type=OrderType.LIMIT,
+        quantity=units,
+        broker=part.broker,
+    )
+    return choose(order, doors).refusal == locked
+
+
+def _units(part: OrderPart) -> int | None:
+    """Return a part's units before anything has filled; None when they are not known yet."""
+    match part.quantity:
+        case Units(quantity=units):
+            return units
+        case Share(share=share, of=int(whole)):
+            return int(whole * share)
+        case _:
+            return None
 
 
 def _look(root: Part, doors: EngineDoors) -> Outcome:

@@ -59,7 +59,7 @@ class Trading:
             settings=doors.settings,
         )  # fmt: skip
 
-    async def send(self, *, dry_run=False, wait=5.0, **body):
+    async def send(self, *, dry_run=False, wait=5.0, intent_id=None, **body):
         """Place a body as the API does; the share's BUY of 10 MIS at market unless `body` says otherwise. Prices may be Decimal."""
         self.sent += 1
         fields = {
@@ -73,7 +73,7 @@ class Trading:
             order = with_instrument(checked, sent, instrument, self.world())
         except Refusal as refusal:
             return EngineAnswer(status=refusal.status, body=refusal.body())
-        return await self.day.place(order, intent_id=f"sent-{self.sent}", dry_run=dry_run, wait=wait)
+        return await self.day.place(order, intent_id=intent_id or f"sent-{self.sent}", dry_run=dry_run, wait=wait)
 
     async def parent(self, answer):
         return await stored_parent(self.day.store, answer.body["parent_id"])

@@ -6,19 +6,29 @@ from datetime import datetime
 from decimal import Decimal as D
 from itertools import groupby
 
+import attrs
 import trio
 from plan_judge import histories
 
 from onebroker.brokers.requests import CallKind, OutcomeUnknown
 from onebroker.brokers.simulator.matching import Book
-from onebroker.brokers.simulator.model import RefusalReason, SimRefusal
-from onebroker.config.vocabulary import OrderType, Product, Side
+from onebroker.brokers.simulator.model import NewOrder, RefusalReason, SimRefusal
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.support.trading import Trading
 
 ALPHA, BETA = "zerodha", "upstox"
 """The cheapest broker of an intraday share, and the other."""
 SIZE = 500
 """Units at a touch of which the example says nothing."""
+
+
+def bare(day):
+    """Return a day whose accounts begin it with money alone: what they hold is what its test makes it, and no prices are streamed but those
+    it is about. Before the day's first service."""
+    for code in day.codes:
+        account = day.exchange.account(code)
+        account.begin_day(attrs.evolve(account.state, positions=[], holdings=[]))
+    return day
 
 
 class WrittenBook(Book):
@@ -55,12 +65,14 @@ class Worked(Trading):
         if instrument is None:
             super().__init__(day, number)
         else:
-            self.day, self.share, self.tick = day, instrument, D(repr(instrument.tick_size))
+            self.day, self.share, self.tick, self.sent = day, instrument, D(repr(instrument.tick_size)), 0
             self.quotes = day.quotes.follow([instrument.instrument_id])
         books = day.exchange._trading._books
         if not isinstance(books.get(self.share.instrument_id), WrittenBook):
             books[self.share.instrument_id] = WrittenBook()
         self.book = books[self.share.instrument_id]
+        self.elsewhere = {}
+        """(broker, order id) -> what an order is called that the service did not place."""
         self.begin()
 
     # --- time ----------------------------------------------------------------------------------------------------------
@@ -98,6 +110,8 @@ class Worked(Trading):
         return (tick.last_price, *(prices[0] if prices else None for prices in touches))
 
     def _ref(self, name):
+        if name in self.elsewhere.values():
+            return next(ref for ref, called in self.elsewhere.items() if called == name)
         placed = [one for one in self.messages() if one["verb"] == "place" and one["order_id"]]
         return tuple(placed[int(name[1:]) - 1][key] for key in ("broker", "order_id"))
 
@@ -112,16 +126,31 @@ class Worked(Trading):
             exchange._trading._books[entry.order.new.instrument_id].reduce((broker, order_id), units)
             exchange._trading._settle(account, entry, units, price, exchange._trading._next_trade(), "market")
 
-    async def hold(self, units, *, product="MIS", broker=ALPHA):
-        """The account has bought so many units elsewhere; wait until its broker shows them."""
-        exchange, account = self.day.exchange, self.day.exchange.account(broker)
-        contract = exchange.contract(self.share.instrument_id)
-        last = exchange.last_price(contract)
-        with exchange._changes.transaction():
-            exchange._trading.trade_at(account, contract, Side.BUY, Product(product), units, last, None)
+    async def hold(self, units, *, product="MIS", broker=ALPHA, price=None):
+        """The account has bought so many units (sold, when below zero) elsewhere, at the last price unless it is said; wait until its broker
+        shows them."""
+        self.trade(units, product=product, broker=broker, price=price)
         token = self.share.listings[broker].broker_token
         rows = lambda: self.day.sessions[broker].view.value.positions  # noqa: E731
         await self.day.until(lambda: any(row.instrument_token == token and row.quantity == units for row in rows()), 60)
+
+    def trade(self, units, *, product="MIS", broker=ALPHA, price=None):
+        exchange, account = self.day.exchange, self.day.exchange.account(broker)
+        contract = exchange.contract(self.share.instrument_id)
+        price = exchange.last_price(contract) if price is None else D(str(price))
+        side = Side.BUY if units > 0 else Side.SELL
+        with exchange._changes.transaction():
+            exchange._trading.trade_at(account, contract, side, Product(product), abs(units), price, None)
+
+    async def rest_elsewhere(self, name, side, units, price, *, broker=ALPHA):
+        """An order rests that was placed at the broker itself and is called `name` here; wait until its broker shows it."""
+        new = NewOrder(
+            instrument_id=self.share.instrument_id, side=Side(side), product=Product.MIS, order_type=OrderType.LIMIT,
+            validity=Validity.DAY, quantity=units, price=D(str(price)),
+        )  # fmt: skip
+        order_id = self.day.exchange.account(broker).place(new).order_id
+        self.elsewhere[broker, order_id] = name
+        await self.day.until(lambda: order_id in self.day.sessions[broker].view.value.orders, 60)
 
     # --- what was said ---------------------------------------------------------------------------------------------------
 
@@ -130,16 +159,25 @@ class Worked(Trading):
         messages = self.messages()
         placed = [one for one in messages if one["verb"] == "place" and one["order_id"]]
         names = {(one["broker"], one["order_id"]): f"A{number}" for number, one in enumerate(placed, 1)}
+        names |= self.elsewhere
         types = {(one["broker"], one["order_id"]): one["order_type"] for one in self.day.ledger()["orders"]}
         return [(self._since(message["at"]), self._words(message, names, types)) for message in messages]
 
     def messages(self):
-        """The ledger's messages; orders that left together reach their broker in any order, so they stand as their parts do."""
-        legs = {leg.token: (leg.part, leg.leg_id) for one in histories(self.day).values() for leg in one[-1].legs}
+        """The ledger's messages; orders and cancels that left together reach their broker in any order, so they stand as their parts and
+        pieces do, of one part those to alpha first."""
+        legs = [leg for one in histories(self.day).values() for leg in one[-1].legs]
+        places = {leg.token: (leg.part, leg.piece, leg.broker != ALPHA, leg.leg_id) for leg in legs}
+        of_orders = {(leg.broker, leg.order_id): places[leg.token] for leg in legs}
+
+        def place(message):
+            found = places.get(message["tag"]) or of_orders.get((message["broker"], message["order_id"]))
+            return found or ("", 0, False, "")
+
         told = []
         for (verb, _), group in groupby(self.day.ledger()["messages"], lambda one: (one["verb"], one["at"])):
             at_once = list(group)
-            told += sorted(at_once, key=lambda one: legs.get(one["tag"], ("", ""))) if verb == "place" else at_once
+            told += at_once if verb == "modify" else sorted(at_once, key=place)
         return told
 
     def _since(self, text):
@@ -169,13 +207,23 @@ class Worked(Trading):
         """Wait until there are as many messages, and hold that they are these."""
         with contextlib.suppress(trio.TooSlowError):
             await self.day.until(lambda: len(self.day.ledger()["messages"]) >= len(words), seconds)
-        assert self.said() == list(words)
+        assert self.said() == list(words), self.spoken()
 
     async def rests(self, name):
         """Wait until the engine has seen an order in its broker's book."""
         broker, order_id = self._ref(name)
         await self.day.until(lambda: order_id in self.day.sessions[broker].view.value.orders, 30)
         return order_id
+
+    async def leg(self, answer, name):
+        """A parent's leg, by the name of its order."""
+        broker, order_id = self._ref(name)
+        legs = (await self.parent(answer))["legs"]
+        return next(leg for leg in legs if (leg["broker"], leg["order_id"]) == (broker, order_id))
+
+    def net(self, broker=ALPHA, product="MIS"):
+        """Units that the account has bought less those it has sold."""
+        return self.day.exchange.account(broker).net_quantity(self.share.instrument_id, Product(product))
 
     async def part(self, answer, path="root"):
         return (await self.parent(answer))["parameters"]["parts"][path]
@@ -222,6 +270,25 @@ class Worked(Trading):
             yield
         finally:
             trading.place = place
+
+    @contextlib.contextmanager
+    def keeping(self, name, *, refused):
+        """The broker does not cancel that order: it refuses, or takes the cancel and does nothing for now."""
+        trading, ref = self.day.exchange._trading, self._ref(name)
+        cancel = trading.cancel
+
+        def kept(account, order_id):
+            if (account.code, order_id) != ref:
+                return cancel(account, order_id)
+            if refused:
+                raise SimRefusal(RefusalReason.FORCED, "cancellation is blocked")
+            return account.entry(order_id).order
+
+        trading.cancel = kept
+        try:
+            yield
+        finally:
+            trading.cancel = cancel
 
 
 class Line:

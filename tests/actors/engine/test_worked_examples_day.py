@@ -1,5 +1,5 @@
 """The worked examples of order-engine 6 over the whole way, message by message on the exchange's ledger: 6.1 to 6.5. The others:
-`test_worked_examples_further`.
+`test_worked_examples_further`, `test_worked_examples_pairs`, `test_worked_examples_brokers`.
 
 Prices, quantities and seconds are the section's own, on a share whose band holds them; alpha is zerodha. Where the section lets half a
 second pass until a book shows that a cancel took, the simulated broker's next book comes after a second; long waits are shorter.
@@ -13,7 +13,7 @@ from plan_judge import judge
 
 from onebroker.actors.engine.reading import open_parents
 from onebroker.brokers.simulator.faults import FaultKind
-from tests.support.worked_days import Worked
+from tests.support.worked_days import Worked, bare
 
 AROUND_100 = 12
 """The number of a share that may trade from 88.80 to 133.10."""
@@ -24,7 +24,7 @@ AROUND_250 = 7
 @pytest.fixture
 async def running(day, autojump_clock):
     with trio.fail_after(86_400):
-        async with day.market(), day.service(quotes=True):
+        async with bare(day).market(), day.service(quotes=True):
             yield day
 
 

@@ -12,7 +12,7 @@ from onebroker.actors.engine.reading import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.support.entry_days import REAL, at
-from tests.support.worked_days import Line, Worked
+from tests.support.worked_days import Line, Worked, bare
 
 AROUND_100, AROUND_50 = 12, 11
 """The numbers of shares that may trade from 88.80 to 133.10, and from 43.30 to 64.90."""
@@ -22,7 +22,7 @@ AROUND_100, AROUND_50 = 12, 11
 async def running(day, autojump_clock):
     day.line = Line(day)
     with trio.fail_after(86_400):
-        async with day.market(), day.service(quotes=True):
+        async with bare(day).market(), day.service(quotes=True):
             yield day
 
 
@@ -131,7 +131,7 @@ FIRED = "PLACE zerodha SELL 10 LIMIT 112.00 -> A1"
 
 
 async def test_6_8_a_gtt_pair_outlives_a_day_and_a_restart_and_one_of_it_fires(day_kind, autojump_clock):
-    day = day_kind(start=at("2026-11-23T11:00"), calendar=REAL)
+    day = bare(day_kind(start=at("2026-11-23T11:00"), calendar=REAL))
     with trio.fail_after(3 * 86_400):
         answer = await fired_pair(day)
         async with day.market(), day.service(quotes=True):
@@ -149,7 +149,7 @@ async def test_6_8_a_gtt_pair_outlives_a_day_and_a_restart_and_one_of_it_fires(d
 
 
 async def test_6_8_a_fired_order_that_expires_with_its_day_is_not_sent_again(day_kind, autojump_clock):
-    day = day_kind(start=at("2026-11-23T11:00"), calendar=REAL)
+    day = bare(day_kind(start=at("2026-11-23T11:00"), calendar=REAL))
     with trio.fail_after(4 * 86_400):
         answer = await fired_pair(day)
         async with day.market(), day.service(quotes=True):
@@ -222,7 +222,7 @@ async def goes_on(share, answer):
 
 async def test_6_9_a_slice_that_left_before_the_crash_is_found_by_its_token_and_not_sent_again(day, autojump_clock):
     with trio.fail_after(3600):
-        async with day.market():
+        async with bare(day).market():
             await die_with_the_second_slice(day, "send 1 after")
             assert len(day.messages("place")) == 2
             async with day.service(log_in=False, quotes=True):
@@ -244,7 +244,7 @@ async def test_6_9_a_slice_that_left_before_the_crash_is_found_by_its_token_and_
 
 async def test_6_9_a_slice_that_never_left_is_looked_for_and_ends_the_iceberg(day, autojump_clock):
     with trio.fail_after(3600):
-        async with day.market():
+        async with bare(day).market():
             await die_with_the_second_slice(day, "send 1 before")
             async with day.service(log_in=False, quotes=True):
                 await day.until(lambda: day.status.value.running)
@@ -265,7 +265,7 @@ async def test_6_9_a_slice_that_was_not_written_is_sent_once_when_the_fill_is_ac
     death, day, autojump_clock
 ):
     with trio.fail_after(3600):
-        async with day.market():
+        async with bare(day).market():
             await die_with_the_second_slice(day, death)
             (leg, *further) = (await stored_parent(day.store, day.answer.body["parent_id"]))["legs"]
             assert (leg["order_id"], further) == (day.messages("place")[0]["order_id"], [])
@@ -284,7 +284,7 @@ higher, where this future trades."""
 
 
 async def test_6_11_a_hedge_is_rounded_to_lots_by_all_that_has_filled(day_kind, autojump_clock):
-    running = day_kind(brokers=("zerodha",))  # of futures neither of the two is the cheaper
+    running = bare(day_kind(brokers=("zerodha",)))  # of futures neither of the two is the cheaper
     with trio.fail_after(3600):
         async with running.market(), running.service(quotes=True):
             await play_hedge(running)
