@@ -7,7 +7,6 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.brokers.simulator.faults import FaultKind
 
 OTHER = {"zerodha": "upstox", "upstox": "zerodha"}
-ORDERS_EVERY = {"zerodha": 1.0, "upstox": 3.0}
 
 
 @pytest.mark.parametrize("code", list(OTHER))
@@ -16,6 +15,7 @@ async def test_a_faulty_broker_never_delays_or_changes_the_others_slices(
     day, world, slices, code, kind, autojump_clock
 ):
     other = OTHER[code]
+    cadence = day.registry[other].cadence
     async with day.market(), day.service():
         told = slices(day)
         await trio.sleep(62)
@@ -23,14 +23,14 @@ async def test_a_faulty_broker_never_delays_or_changes_the_others_slices(
         since = day.clock.monotonic()
         for _ in range(60):
             await trio.sleep(1)
-            for resource, most in (("orders", ORDERS_EVERY[other]), ("positions", 6.0), ("funds", 15.0)):
+            for resource, most in (("orders", cadence.orders), ("positions", cadence.positions), ("funds", cadence.funds)):
                 held = told.last(other, resource)
                 assert held.error is None
                 assert day.clock.epoch() - held.received_at <= most + 0.1
         view = day.sessions[other].view.value
         assert view.live
         assert view.read_errors == {}
-        assert len(told.since(other, "orders", since)) >= 60 / ORDERS_EVERY[other] - 1
+        assert len(told.since(other, "orders", since)) >= 60 / cadence.orders - 1
         assert [call for call in world.calls.calls if call.code == other and call.status != 200] == []
         assert day.crashes.records() == ()
         day.simulator.faults.heal()
