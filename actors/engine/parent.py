@@ -17,6 +17,7 @@ from onebroker.actors.engine.choice.checks import Skipped
 from onebroker.actors.engine.choice.choose import Choice, by_code, choose, none_left
 from onebroker.actors.engine.choice.order import placed_order
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.lapsing import as_ended
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
     BooksFresh,
@@ -366,7 +367,7 @@ class ParentActor:
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
             self._read_orders_soon(leg.broker)
-        standing = self._changing.standing(leg, row)
+        standing = as_ended(leg, self._changing.standing(leg, row), self._ended_at(leg), self._doors.calendar)
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=self._adopts(leg))
         if seen is not leg:
             self._leg_changed(seen)
@@ -376,6 +377,11 @@ class ParentActor:
             self._changing.decide(seen, row, began)
         if not self._traffic.busy(leg.leg_id) and not is_finished(row.status):
             self._act_on_cancel(seen, row, began, nursery)
+
+    def _ended_at(self, leg: LegRecord) -> float:
+        """When its end was first heard of, epoch seconds; now, when none was."""
+        passed = self._clock.monotonic() - self._end_heard.get(leg.leg_id, self._clock.monotonic())
+        return self._clock.epoch() - passed
 
     def _act_on_cancel(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
         """Send the cancel that an open order needs without a caller, or take one without effect as refused (rows 13c, 33)."""

@@ -1,7 +1,7 @@
 """The control API: move a market, switch faults on and off, read the ledger, choose an instrument (architecture 6).
 
 POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
-POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?} · POST /heal {broker?, kind?, instrument?} ·
+POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
 GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
 """
 
@@ -19,6 +19,7 @@ from onebroker.brokers.simulator.gateway import Answer, Outbox
 from onebroker.brokers.simulator.model import Contract, SimFunds, SimOrder, SimPosition
 from onebroker.brokers.simulator.simulation import Simulator
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment, identity_from_fields, prefixed_segment
+from onebroker.config.vocabulary import OrderType
 
 DEFAULT_LISTED = 50
 _encoder = msgspec.json.Encoder(decimal_format="number")
@@ -47,6 +48,7 @@ class _Fault(msgspec.Struct, forbid_unknown_fields=True):
     count: int | None = None
     delay_seconds: float | None = None
     instrument: str | dict[str, str | float | None] | None = None
+    order_type: OrderType | None = None
 
 
 class _Heal(msgspec.Struct, forbid_unknown_fields=True):
@@ -148,6 +150,8 @@ class Control:
         concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
         if concerned is not None and wanted.kind not in OF_ORDERS:
             raise BadInput(f"{wanted.kind} strikes more than the orders of one instrument")
+        if wanted.order_type is not None and wanted.kind is not FaultKind.REJECT_ORDERS:
+            raise BadInput(f"{wanted.kind} strikes more than new orders of one type")
         self._simulator.fault(
             wanted.broker,
             wanted.kind,
@@ -155,6 +159,7 @@ class Control:
             count=wanted.count,
             delay_seconds=wanted.delay_seconds,
             instrument_id=concerned,
+            order_type=wanted.order_type,
         )
         return {"broker": wanted.broker, "kind": wanted.kind}
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 import attrs
 
 from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import OrderType
 
 
 class FaultKind(StrEnum):
@@ -58,6 +59,8 @@ class Fault:
     delay_seconds: float = DEFAULT_DELAY_SECONDS
     instrument_id: str | None = None
     """Of the orders it strikes; None = of any."""
+    order_type: OrderType | None = None
+    """Of the new orders it strikes; None = of any."""
 
 
 class Faults:
@@ -81,12 +84,14 @@ class Faults:
         count: int | None = None,
         delay_seconds: float = DEFAULT_DELAY_SECONDS,
         instrument_id: str | None = None,
+        order_type: OrderType | None = None,
     ) -> None:
         """Switch a fault on, for `seconds`, for `count` strikes, or until it is healed."""
         until = None if seconds is None else self._clock.monotonic() + seconds
         self._active.append(
             Fault(
-                broker=broker, kind=kind, until=until, left=count, delay_seconds=delay_seconds, instrument_id=instrument_id
+                broker=broker, kind=kind, until=until, left=count, delay_seconds=delay_seconds, instrument_id=instrument_id,
+                order_type=order_type,
             )
         )  # fmt: skip
         self._changed()
@@ -107,15 +112,29 @@ class Faults:
         self._changed()
         return healed
 
-    def find(self, broker: str, kind: FaultKind, instruments: Collection[str | None] = ()) -> Fault | None:
-        """Return an active fault without counting a strike; `instruments` are those that an order message is about."""
+    def find(
+        self,
+        broker: str,
+        kind: FaultKind,
+        instruments: Collection[str | None] = (),
+        order_type: OrderType | None = None,
+    ) -> Fault | None:
+        """Return an active fault without counting a strike; `instruments` are those that an order message is about, `order_type` that
+        of a new order."""
         if not self._active:
             return None
-        return next((one for one in self._live() if one.kind is kind and _covers(one, broker, instruments)), None)
+        known = (None, *instruments), (None, order_type)
+        return next((one for one in self._live() if one.kind is kind and _covers(one, broker, *known)), None)
 
-    def strike(self, broker: str, kind: FaultKind, instruments: Collection[str | None] = ()) -> Fault | None:
+    def strike(
+        self,
+        broker: str,
+        kind: FaultKind,
+        instruments: Collection[str | None] = (),
+        order_type: OrderType | None = None,
+    ) -> Fault | None:
         """Return an active fault and count one strike of it."""
-        fault = self.find(broker, kind, instruments)
+        fault = self.find(broker, kind, instruments, order_type)
         if fault is not None and fault.left is not None:
             fault.left -= 1
         return fault
@@ -132,5 +151,9 @@ class Faults:
             listener()
 
 
-def _covers(fault: Fault, broker: str, instruments: Collection[str | None]) -> bool:
-    return fault.broker in (ALL_BROKERS, broker) and fault.instrument_id in (None, *instruments)
+def _covers(
+    fault: Fault, broker: str, instruments: Collection[str | None], order_types: Collection[OrderType | None]
+) -> bool:
+    return (
+        fault.broker in (ALL_BROKERS, broker) and fault.instrument_id in instruments and fault.order_type in order_types
+    )

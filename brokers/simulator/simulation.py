@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.journal import Journal
 from onebroker.brokers.simulator.limits import CallLimits
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import OrderType
 
 STEP_SECONDS = 0.5
 DEFAULT_INSTRUMENTS = 2000
@@ -88,7 +89,7 @@ class Simulator:
 
     def fault(
         self, broker: str, kind: FaultKind, *, seconds: float | None = None, count: int | None = None,
-        delay_seconds: float | None = None, instrument_id: str | None = None,
+        delay_seconds: float | None = None, instrument_id: str | None = None, order_type: OrderType | None = None,
     ) -> None:  # fmt: skip
         """Switch a fault on; `broker` may be `all`. Raises KeyError for a broker that was not started."""
         concerned = list(self.gateways.values()) if broker == ALL_BROKERS else [self.gateways[broker]]
@@ -97,7 +98,9 @@ class Simulator:
                 gateway.expire_session()
             return
         more = {} if delay_seconds is None else {"delay_seconds": delay_seconds}
-        self.faults.add(broker, kind, seconds=seconds, count=count, instrument_id=instrument_id, **more)
+        self.faults.add(
+            broker, kind, seconds=seconds, count=count, instrument_id=instrument_id, order_type=order_type, **more
+        )
         if kind is FaultKind.DROP_STREAM:
             for gateway in concerned:
                 gateway.drop_streams()

@@ -68,7 +68,7 @@ class Trading:
 
     def place(self, account: Account, new: NewOrder) -> SimOrder:
         """Take a new order; see `AccountView.place`."""
-        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS, (new.instrument_id,)):
+        if self._faults.strike(account.code, FaultKind.REJECT_ORDERS, (new.instrument_id,), new.order_type):
             raise SimRefusal(RefusalReason.FORCED, "order entry is blocked")
         contract = account.contract(new.instrument_id)
         if contract is None:

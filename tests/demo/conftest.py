@@ -41,6 +41,7 @@ LOST = (OSError, http.client.HTTPException)
 """What a request ends with whose server is killed."""
 
 
+WHOLE_ONLY = ("test_type_closing.py",)
 CODES = frozenset(build_registry())
 DOCUMENTS = (
     "/api/portfolio/funds",
@@ -135,7 +136,6 @@ class Demo:
         self.port = free_port()
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None
-        self.ready_seconds = 0.0
         self._http = Http(f"http://127.0.0.1:{self.port}")
         self._control: Http | None = None
 
@@ -143,10 +143,8 @@ class Demo:
 
     def start(self) -> "Demo":
         """Start it, wait until `GET /api/` answers; connect."""
-        began = time.monotonic()
         self.launch()
         until(lambda: self._answers_or_fails(), "GET /api/ to answer", READY_SECONDS)
-        self.ready_seconds = time.monotonic() - began
         self.token = self.connect()
         self._control = Http(self.control_url)
         return self
@@ -392,6 +390,11 @@ def free_port() -> int:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
         return port
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What takes minutes and is only of use as a whole is not collected without `--whole-table`."""
+    return True if collection_path.name in WHOLE_ONLY and not config.getoption("--whole-table") else None
 
 
 @pytest.fixture(scope="module")

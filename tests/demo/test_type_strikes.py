@@ -5,7 +5,7 @@ import pytest
 
 from tests.demo.lives.chance import some
 from tests.demo.lives.lives import LIVES, options
-from tests.demo.lives.scenarios import STRIKES, cases, play_all
+from tests.demo.lives.scenarios import STRIKES, cases, play_all, selected
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
@@ -32,12 +32,13 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="module")
 def struck(new_demo, request):
-    """Return `played(scenario)`: case -> what it came to; each scenario is played when it is first asked for."""
+    """Return `played(scenario)`: case -> what it came to; each scenario is played when it is first asked for, those cases of it that this
+    run has selected."""
     found = {}
 
     def played(scenario):
         if scenario not in found:
-            found[scenario] = _play(new_demo, chosen(request.config, scenario))
+            found[scenario] = _play(new_demo, [case for case in selected(request.session) if case.scenario == scenario])
         return found[scenario]
 
     return played

@@ -8,8 +8,9 @@ import trio
 from onebroker.brokers.simulator.brokers import BROKERS
 from onebroker.brokers.simulator.faults import FaultKind, Faults
 from onebroker.brokers.simulator.limits import CallLimits, TooManyCalls
-from onebroker.brokers.simulator.model import RefusalReason, SimRefusal
+from onebroker.brokers.simulator.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import OrderType
 
 
 async def test_a_fault_ends_after_its_seconds_or_its_strikes(autojump_clock):
@@ -73,6 +74,16 @@ async def test_a_fault_of_one_instrument_leaves_the_orders_of_others_alone(floor
     assert floor.place(share, "BUY", 1).filled_quantity == 1
     with pytest.raises(SimRefusal):
         floor.place(other, "BUY", 1)
+
+
+async def test_a_fault_of_one_order_type_leaves_orders_of_others_alone(floor):
+    share = floor.contract()
+    above = floor.last(share) + 100 * share.tick_size
+    floor.faults.add("zerodha", FaultKind.REJECT_ORDERS, count=1, order_type=OrderType.SL)
+    assert floor.place(share, "BUY", 1).filled_quantity == 1
+    with pytest.raises(SimRefusal):
+        floor.place(share, "BUY", 1, "SL", price=above, trigger_price=above)
+    assert floor.place(share, "BUY", 1, "SL", price=above, trigger_price=above).status is SimStatus.TRIGGER_PENDING
 
 
 async def test_a_late_book_shows_the_past_and_then_the_present(floor):

@@ -134,6 +134,8 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
         ("POST", "/fault", {"broker": "zerodha", "kind": "http_500", "count": 0}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "http_500", "instrument": "SHARE"}),
         ("POST", "/fault", {"broker": "zerodha", "kind": "reject_orders", "instrument": "nothing"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "reject_orders", "order_type": "STOP"}),
+        ("POST", "/fault", {"broker": "zerodha", "kind": "reject_cancels", "order_type": "SL"}),
         ("POST", "/fault", None),
         ("POST", "/fill", {"broker": "nobody", "order_id": "1", "quantity": 1}),
         ("POST", "/fill", {"broker": "zerodha", "order_id": "1", "quantity": 1}),

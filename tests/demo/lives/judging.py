@@ -7,7 +7,7 @@ from tests.demo.lives.run import ENDED_LEG, FINAL, LIVE_LEG, POLL_SECONDS
 
 RESTS = ("open", "trigger_pending", "after_market")
 """What the ledger says of an order that still works."""
-AGREE_SECONDS = 8.0
+AGREE_SECONDS = 45.0
 """How long a book that is read now and then may lag behind the exchange."""
 
 
@@ -45,6 +45,16 @@ def judge(run, ledger):
             assert record["state"] not in ("completed", "cancelled", "rejected"), (run.name, record["state"], leg)
         elif leg["state"] in ENDED_LEG:
             assert order["status"] not in RESTS, (run.name, leg, order)
+
+
+def assert_nothing_rests(run):
+    """Of an order that was not taken nothing is at a broker."""
+    ledger = run.demo.ledger()
+    named = {
+        (one["broker"], one["order_id"]) for one in run.messages(ledger) if one["verb"] == "place" and one["order_id"]
+    }
+    found = [one for one in ledger["orders"] if (one["broker"], one["order_id"]) in named]
+    assert found == [], (run.name, run.answer, found)
 
 
 def outcome(run, ledger):

@@ -36,14 +36,16 @@ class Life:
     """When the demo's day begins for it."""
     option: bool = False
     """Whether it is given an option, whatever its example trades."""
+    lull: float = 0.0
+    """How many seconds it may stand still of itself: a piece that is not due yet, a time of day."""
 
 
-def life(name, *states, now=MORNING, option=False):
+def life(name, *states, now=MORNING, option=False, lull=0.0):
     """Declare the life of a type and the states that it stops at."""
 
     def declare(steps):
         assert name not in LIVES, f"{name} has two lives"
-        LIVES[name] = Life(name, states, steps, now, option)
+        LIVES[name] = Life(name, states, steps, now, option, lull)
         return steps
 
     return declare
@@ -88,6 +90,10 @@ class Played:
     def finish(self):
         while not self.over:
             self.advance()
+
+    def close(self):
+        """Leave it where it is: what it holds for itself is free for others."""
+        self._steps.close()
 
 
 def _find_all():

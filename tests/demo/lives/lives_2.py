@@ -9,13 +9,6 @@ SOON = 11 / 60
 """Minutes: long enough to strike an order before, short enough to wait for."""
 
 
-def _works(run):
-    """Whether its order is in the exchange's book: some brokers show a triggered stop as one that waits."""
-    leg, orders = run.leg(), run.demo.ledger()["orders"]
-    mine = (leg["broker"], leg["order_id"], "open")
-    return mine in [(one["broker"], one["order_id"], one["status"]) for one in orders]
-
-
 @life("cross_instrument", "armed", "triggered, its limit is held")
 def cross_instrument(run):
     run.place({"trigger_price": run.at(-4, run.other)})
@@ -34,7 +27,7 @@ def daily_stop(run):
     run.working(1)
     yield "the day's stop rests"
     run.move(-6)
-    run.wait(lambda: _works(run), "the stop to be triggered")
+    run.wait(lambda: run.is_in_the_book(run.leg()), "the stop to be triggered")
     yield "triggered, the market is past its limit"
     run.move(-4.5)
     run.ends()
@@ -85,7 +78,7 @@ def freeze_slicer(run):
     return [{place("BUY", freeze, price), place("BUY", lot, price)}]
 
 
-@life("good_till_time", "it rests")
+@life("good_till_time", "it rests", lull=12)
 def good_till_time(run):
     run.place({"until_time": run.near(SOON), "at_expiry": "marketable"})
     run.working(1)
@@ -163,7 +156,7 @@ def iceberg(run):
     return [place("BUY", 4, run.at(-3)), place("BUY", 4, run.at(-3)), place("BUY", 2, run.at(-3))]
 
 
-@life("implementation_shortfall", "the first slice works", "both slices work")
+@life("implementation_shortfall", "the first slice works", "both slices work", lull=22)
 def implementation_shortfall(run):
     run.place({"over_minutes": 0.36})
     run.working(1)

@@ -78,7 +78,7 @@ def liquidity_seeking(run):
 # --- they wait for time or trade --------------------------------------------------------------------------------------------
 
 
-@life("opening_auction", "it waits for its time", "it rests for the auction", now=OPENING)
+@life("opening_auction", "it waits for its time", "it rests for the auction", now=OPENING, lull=26)
 def opening_auction(run):
     run.place({"at_time": run.near(0.4)}, status=202)
     yield "it waits for its time"
@@ -89,7 +89,7 @@ def opening_auction(run):
     return [place("BUY", 10, run.at(-2))]
 
 
-@life("participation", "a piece works", "the rest works")
+@life("participation", "a piece works", "the rest works", lull=70)
 def participation(run):
     run.patience = 120.0
     rate = run.wait(lambda: units_a_second(run), "its market to trade")

@@ -113,7 +113,7 @@ def scale_with_profit_taker(run):
     ]
 
 
-@life("scheduled", "it waits for its time", "it rests")
+@life("scheduled", "it waits for its time", "it rests", lull=20)
 def scheduled(run):
     run.place({"at_time": run.near(SOON_MINUTES), "hold_limits": False}, order_type="LIMIT", price=run.at(-3))
     yield "it waits for its time"
@@ -124,7 +124,7 @@ def scheduled(run):
     return [place("BUY", 10, run.at(-3))]
 
 
-@life("square_off", "it waits for its time beside a resting order")
+@life("square_off", "it waits for its time beside a resting order", lull=20)
 def square_off(run):
     run.buy_first(10)
     run.rest_first("SELL", 10, run.at(4))
@@ -183,7 +183,7 @@ def strategy_stop(run):
     return [cancel("SELL"), {place("SELL", 10, past_touch(run, "SELL")), other}]
 
 
-@life("time_stop", "a part has filled")
+@life("time_stop", "a part has filled", lull=20)
 def time_stop(run):
     run.place({"minutes": SOON_MINUTES})
     run.working(1)

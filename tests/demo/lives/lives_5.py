@@ -50,7 +50,7 @@ def simple(run):
     return [place("BUY", 10, run.at(-3), None)]
 
 
-@life("vwap", "the first slice works", "the second slice works")
+@life("vwap", "the first slice works", "the second slice works", lull=8)
 def vwap(run):
     run.place({"slices": 2, "over_minutes": 0.2, "volume_profile": [2, 3]})
     run.working(1)

@@ -14,9 +14,11 @@ FINAL = ("completed", "cancelled", "rejected", "expired", "failed", "halted")
 LIVE_LEG = ("open", "pending")
 ENDED_LEG = ("complete", "cancelled", "rejected", "expired", "not_sent")
 HOLD_SECONDS = 3_600
-POLL_SECONDS = 0.15
+POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 40.0
-QUIET_SECONDS = 1.5
+QUIET_SECONDS, SETTLED_SECONDS = 3.0, 0.6
+LONGEST_SECONDS = 240.0
+"""How long an order may go on changing, or have a message under way, until whatever waits for it gives up."""
 
 
 class Stuck(AssertionError):
@@ -33,29 +35,63 @@ class Refused(Stuck):
 
 
 class Brokers:
-    """Gives each run a broker of its own in turn, so that no one's rate is used up: those with an order stream."""
+    """Gives each run a broker in turn, so that no one's rate is used up: those with an order stream."""
 
     CODES = ("zerodha", "upstox", "fyers", "dhan", "angelone", "shoonya", "kotakneo", "fivepaisa")
     _next = count()
 
     @classmethod
-    def another(cls):
-        return cls.CODES[next(cls._next) % len(cls.CODES)]
+    def another(cls, turn=None):
+        """The next one; or the one whose turn that number is, so that a scenario meets the same one in every run."""
+        return cls.CODES[(next(cls._next) if turn is None else turn) % len(cls.CODES)]
+
+
+class Stillness:
+    """How long an order has stood still: its orders and parts unchanged, and nothing of it under way. Never the time alone: on a machine
+    that is slow an order that is still to be heard of is waited for."""
+
+    def __init__(self):
+        self._seen, self._since = None, time.monotonic()
+        self._until = self._since + LONGEST_SECONDS
+
+    def seconds(self, record):
+        """So far, with the record as it is now (None: it has none); endless after a long time."""
+        now = time.monotonic()
+        seen, busy = (None, False) if record is None else (_standing(record), _is_busy(record))
+        if busy or seen != self._seen:
+            self._seen, self._since = seen, now
+        return float("inf") if now > self._until else now - self._since
+
+
+def _standing(record):
+    fields = "state", "order_id", "filled_quantity", "quantity", "price", "trigger_price"
+    parts = record["parameters"].get("parts", {})
+    legs = [[leg[field] for field in fields] for leg in record["legs"]]
+    return record["state"], {path: part["state"] for path, part in parts.items()}, legs
+
+
+def _is_busy(record):
+    """Whether a message of it has no answer yet, or the end of an order is still to be seen in its broker's book."""
+    return record["state"] in ("received", "cancelling") or any(
+        leg["state"] not in LIVE_LEG + ENDED_LEG for leg in record["legs"]
+    )
 
 
 class Run:
     """See the module. `shares` are the traded one and another, both of its own."""
 
-    def __init__(self, demo, name, shares, now):
+    def __init__(self, demo, name, shares, now, turn=None):
         self.demo, self.name, self.now = demo, name, now
         self.share, self.other = shares
-        self.broker = Brokers.another()
+        self.broker = Brokers.another(turn)
         self.patience = PATIENCE_SECONDS
         self.option = None
         self.parent_id = None
         self.answer = None
         self.struck = False
         """Whether its first answer may be another than its example's."""
+        self.before_order = lambda: None
+        """Called right before its order is sent: what comes ahead of it is not struck."""
         self.before = defaultdict(int)
         """Units of each (broker, instrument) that were bought ahead of the order."""
         self.beside = []
@@ -122,11 +158,21 @@ class Run:
             "quantity": 10 if example.instrument == "share" else traded["lot_size"], "broker": self.broker, **example.body, **body,
         }  # fmt: skip
         synthetic = {"type": self.name, **kept({**example.settings, **(settings or {})})}
-        self.answer = self.demo.place(**kept(fields), synthetic=synthetic)
+        self.before_order()
+        self.answer = self.demo.until(
+            lambda: self._taken(self.demo.place(**kept(fields), synthetic=synthetic)),
+            f"{self.name} to be taken at {self.broker}",
+            60,
+        )
         self.parent_id = self.answer.json.get("parent_id")
         if self.parent_id is None or (self.answer.status != (status or example.status) and not self.struck):
             raise Refused(f"{self.name}: {self.answer}")
         return self.answer.json
+
+    @staticmethod
+    def _taken(answer):
+        """The answer, unless it asks to try again: nothing was sent, for want of room at the broker or of a whole quote."""
+        return None if answer.status == 503 and "outcome" not in answer.json else answer
 
     def buy_first(self, units, share=None, side="BUY", product="MIS"):
         """Have a position before the order: bought (or sold) at market at this run's broker."""
@@ -217,9 +263,12 @@ class Run:
         """Its newest order (of a part)."""
         return [leg for leg in self.record()["legs"] if part in (None, leg["part"])][-1]
 
-    def works(self, leg):
-        """Whether an order that was seen at a broker is still there, and not being cancelled."""
-        return self._leg(leg["leg_id"])["state"] in LIVE_LEG
+    def is_in_the_book(self, leg):
+        """Whether an order that was seen at a broker is in the exchange's book, and not being cancelled: some brokers show a triggered
+        stop as one that waits."""
+        mine = leg["broker"], leg["order_id"], "open"
+        listed = [(one["broker"], one["order_id"], one["status"]) for one in self.demo.ledger()["orders"]]
+        return mine in listed and self._leg(leg["leg_id"])["state"] in LIVE_LEG
 
     def _leg(self, leg_id):
         return next(leg for leg in self.record()["legs"] if leg["leg_id"] == leg_id)
@@ -229,16 +278,17 @@ class Run:
         self.wait(lambda: self.record()["state"] == state, f"the parent to be {state}")
 
     def wait(self, condition, what):
-        """Return the condition's first true value; raise Stuck when it stays false, or the parent has ended otherwise."""
-        until = time.monotonic() + self.patience
+        """Return the condition's first true value; raise Stuck when it stays false while the order stands still, or the parent has
+        ended otherwise."""
+        still = Stillness()
         while True:
-            ended = None if self.parent_id is None else self.record()["state"]
+            record = None if self.parent_id is None else self.record()
             value = condition()
             if value:
                 return value
-            if ended in FINAL:
-                raise Stuck(f"{self.name}: waited for {what}, and the parent is {ended}: {self._told()}")
-            if time.monotonic() > until:
+            if record is not None and record["state"] in FINAL:
+                raise Stuck(f"{self.name}: waited for {what}, and the parent is {record['state']}: {self._told()}")
+            if still.seconds(record) > self.patience:
                 raise Stuck(f"{self.name}: waited {self.patience:g} s for {what}: {self._told()}")
             time.sleep(POLL_SECONDS)
 
@@ -253,17 +303,15 @@ class Run:
         parts = {path: part["state"] for path, part in record["parameters"].get("parts", {}).items()}
         return f"{record['state']} ({record['status_message']}); parts {parts}; legs {legs}"
 
-    def quiet(self):
+    def quiet(self, seconds=QUIET_SECONDS):
         """Wait until its record has not changed for a while and no order of it is under way."""
-        seen, since = None, time.monotonic()
-        until = since + PATIENCE_SECONDS
-        while time.monotonic() < min(until, since + QUIET_SECONDS):
-            record = self.record()
-            still = record["updated_at"], [(leg["state"], leg["filled_quantity"]) for leg in record["legs"]]
-            busy = any(leg["state"] not in LIVE_LEG + ENDED_LEG for leg in record["legs"])
-            if busy or still != seen:
-                seen, since = still, time.monotonic()
+        still = Stillness()
+        while still.seconds(self.record()) < seconds:
             time.sleep(POLL_SECONDS)
+
+    def settled(self):
+        """Wait until no order of it is under way, no longer than that takes: what comes with the clock is not waited for."""
+        self.quiet(SETTLED_SECONDS)
 
     # --- the ledger -----------------------------------------------------------------------------------------------------
 

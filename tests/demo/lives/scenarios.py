@@ -5,8 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 import attrs
+import pytest
 
-from tests.demo.lives.judging import cancel_parent, clean_up, judged, outcome, said_in_words
+from tests.demo.lives.judging import assert_nothing_rests, cancel_parent, clean_up, judged, outcome, said_in_words
+from tests.demo.lives.keeping import brokers_kept_in
 from tests.demo.lives.lives import LIVES, Played
 from tests.demo.lives.run import FINAL, Refused, Stuck
 from tests.demo.lives.said import assert_said
@@ -16,11 +18,23 @@ START = "(sent)"
 """The state before the first: what befalls it strikes its first messages."""
 NOTHING = "—"
 """What a scenario comes to that has nothing to strike."""
-AT_ONCE = 12
+AT_ONCE = 16
 CLOSED_SECONDS, CLOSING_SECONDS = 8.0, 240.0
 """What the end of day may take, and the longest wait for it."""
-STRUCK_PATIENCE_SECONDS = 12.0
-"""How long a life that was struck may take to its next step."""
+BESIDE_A_STOP = {
+    ("oco", START),
+    ("plan", "the entry rests"),
+    ("scale_out", "the entry rests"),
+    ("two_sided_breakout", "both stops wait"),
+    ("two_sided_breakout", "one is triggered, its limit rests"),
+}
+"""Where a stop and limits leave in one moment: brokers refuse the stop."""
+STRUCK_PATIENCE_SECONDS = 10.0
+"""How long an order that was struck stands still, more than its life does of itself, when it will not go on."""
+
+
+FAILURES = (AssertionError, LookupError, OSError, pytest.fail.Exception)
+"""What one case may fail with; the others go on."""
 
 
 @attrs.frozen
@@ -32,6 +46,12 @@ class Case:
     def __str__(self):
         return f"{self.scenario}: {self.name}, {self.state}"
 
+    @property
+    def turn(self):
+        """Which broker plays it: the same in every run, another at the next state."""
+        every = [(name, state) for name in sorted(LIVES) for state in (START, *LIVES[name].states)]
+        return every.index((self.name, self.state))
+
 
 def states_of(scenario, name):
     """The states of a type that a scenario strikes at."""
@@ -42,9 +62,15 @@ def cases(scenario, names):
     return [Case(scenario, name, state) for name in names for state in states_of(scenario, name)]
 
 
+def selected(session):
+    """The cases of the tests that a run has selected."""
+    given = [item.callspec.params.get("case") for item in session.items if hasattr(item, "callspec")]
+    return [case for case in given if isinstance(case, Case)]
+
+
 def play_all(stage, all_cases):
     """Play cases, several at a time; return case -> what it came to, or the error that it failed with."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with brokers_kept_in(stage.demo), ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda case: _guarded(stage, case), all_cases)
         return dict(zip(all_cases, found, strict=True))
 
@@ -52,24 +78,29 @@ def play_all(stage, all_cases):
 def _guarded(stage, case):
     try:
         return play_case(stage, case)
-    except (AssertionError, LookupError, OSError) as error:
+    except FAILURES as error:
         return error
 
 
 def play_case(stage, case):
     """Bring an order to its state, strike it there, and return what became of it."""
-    run = stage.run(case.name)
+    run = stage.run(case.name, case.turn)
+    played = Played(run)
     try:
-        played = Played(run)
         if case.state != START:
             played.to(case.state)
+            run.settled()
         words = STRIKES[case.scenario](played)
         if words is NOTHING:
             return NOTHING
+        if run.parent_id is None:
+            assert_nothing_rests(run)
+            return words
         run.quiet()
         ledger = judged(run)
         return f"{words}: {outcome(run, ledger)}" if words else outcome(run, ledger)
     finally:
+        played.close()
         clean_up(run)
         stage.give_back(run)
 
@@ -123,22 +154,24 @@ def modify(played):
 def partial_fill(played):
     """The market fills half of what rests; it goes on to its end."""
     run, struck = played.run, False
-    for leg in run.legs(states=("open",)):
+    for leg in run.legs():
         lot = run.lot_of(leg)
         units = leg["pending_quantity"] // lot // 2 * lot
-        if leg["order_type"] == "LIMIT" and units and run.works(leg):
+        if units and run.is_in_the_book(leg):
             run.fill_leg(leg, units)
+            run.quiet()
             struck = True
     if not struck:
         return NOTHING
-    run.quiet()
     judged(run)
     return _goes_on(played)
 
 
 def rejection(played):
     """Brokers refuse the next order that is sent of it."""
-    return _struck(played, "reject_orders", lambda one: one["verb"] == "place" and one["order_id"] is None)
+    at = (played.run.name, played.passed[-1] if played.passed else START)
+    only = {"order_type": "SL"} if at in BESIDE_A_STOP else {}
+    return _struck(played, "reject_orders", lambda one: one["verb"] == "place" and one["order_id"] is None, **only)
 
 
 def unknown_outcome(played):
@@ -146,11 +179,18 @@ def unknown_outcome(played):
     return _struck(played, "drop_after_accept", lambda one: not one["delivered"])
 
 
-def _struck(played, kind, hit):
+def _struck(played, kind, hit, **only):
     run = played.run
-    for instrument in run.instruments:
-        run.demo.fault("all", kind, count=1, instrument=instrument)
+
+    def arm():
+        for instrument in run.instruments:
+            run.demo.fault("all", kind, count=1, instrument=instrument, **only)
+
     run.struck = True
+    if run.parent_id is None:
+        run.before_order = arm
+    else:
+        arm()
     try:
         words = _goes_on(played)
     finally:
@@ -162,7 +202,7 @@ def _struck(played, kind, hit):
 def _goes_on(played):
     """Let its life go on as far as it does."""
     run = played.run
-    run.patience = STRUCK_PATIENCE_SECONDS
+    run.patience = STRUCK_PATIENCE_SECONDS + played.life.lull
     try:
         played.finish()
     except Refused:
@@ -190,8 +230,10 @@ class Together:
 
     def __init__(self, stage, keys):
         self.stage = stage
-        self.played = {key: Played(stage.run(getattr(key, "name", key))) for key in keys}
         self.failed = {}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            runs = pool.map(lambda key: stage.run(getattr(key, "name", key), getattr(key, "turn", None)), keys)
+            self.played = {key: Played(run) for key, run in zip(keys, runs, strict=True)}
 
     def each(self, act, *, among=None):
         """Do something with each life that has not failed, several at a time."""
@@ -202,7 +244,7 @@ class Together:
     def _guarded(self, act, key):
         try:
             act(key, self.played[key])
-        except (AssertionError, LookupError, OSError) as error:
+        except FAILURES as error:
             self.failed[key] = error
 
     def unfinished(self):

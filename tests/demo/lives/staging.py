@@ -4,6 +4,7 @@ import threading
 import time
 from datetime import datetime, timedelta
 
+from onebroker.config.instruments import calendar_of
 from tests.demo.lives.lives import LIVES
 from tests.demo.lives.run import Run
 
@@ -34,11 +35,11 @@ class Stage:
         told = datetime.fromisoformat(self.demo.read("/api/health")["time"])
         return (told.replace(tzinfo=self._began.tzinfo) - self._began).total_seconds()
 
-    def run(self, name):
-        """Return a run of that type on instruments that no other uses."""
+    def run(self, name, turn=None):
+        """Return a run of that type on instruments that no other uses, at the broker whose turn that number is."""
         with self._lock:
             shares = self._shares.pop(0), self._shares.pop(0)
-        run = Run(self.demo, name, shares, self.now)
+        run = Run(self.demo, name, shares, self.now, turn)
         if run.example().instrument == "option":
             self._give_option(run)
         elif LIVES[name].option:
@@ -97,8 +98,9 @@ class Stage:
         return {row["instrument_id"] for rows in accounts for row in rows if row["quantity"]}
 
     def _listed_options(self):
+        """Of shares and their indices: they trade in the hours of shares."""
         listed = self.demo.control("GET", "/instruments?shape=option&limit=500")
-        return [one for one in listed if len(one["brokers"]) == 10]
+        return [one for one in listed if len(one["brokers"]) == 10 and calendar_of(one["segment"]) == "equity"]
 
 
 def _is_in_the_money(option, underlying):

@@ -6,14 +6,16 @@ later runs against it.
 
 from pathlib import Path
 
-from tests.demo.lives.lives import LIVES
-from tests.demo.lives.scenarios import START
+from tests.demo.lives.lives import LIVES, MORNING
+from tests.demo.lives.scenarios import START, states_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "order-type-scenarios.md"
 NOT_PLAYED = "·"
+ONCE = ("whole life", "killed at each state")
+CLOSING = "market closes"
 COLUMNS = (
     "whole life", "killed at each state", "partial fill", "cancel", "cancel of a part", "modify", "rejection", "unknown outcome",
-    "market closes",
+    CLOSING,
 )  # fmt: skip
 HEAD = """# Every order type in every scenario
 
@@ -29,14 +31,23 @@ parent's state, the net units that its orders have traded, and how many still re
 - **partial fill**: the market fills half of each resting limit order, and the rest as before.
 - **cancel**: the caller cancels the parent. **cancel of a part**: the last part that still works or waits.
 - **modify**: the caller moves the price of the first order by a tick away from the market.
-- **rejection**: brokers refuse the next order that is sent of it, in each of its instruments. **unknown outcome**: the answer to the next
+- **rejection**: brokers refuse the next order that is sent of it, in each of its instruments; of a stop and limits that leave together, the stop. **unknown outcome**: the answer to the next
   message is lost after the broker took it.
 - **market closes**: at 15:30, real hours.
 
 `(sent)` is before the first state, and where a column says something once for a type. — stands where there is nothing to strike, · where
-nothing was played yet.
+nothing was played yet; what is empty is not played there (the market closes at the first and the last state only).
 
 """
+
+
+def applies(name, state, column):
+    """Whether a column is played at a state of a type."""
+    if column in ONCE:
+        return state == START
+    if column == CLOSING:
+        return LIVES[name].now == MORNING and state in (LIVES[name].states[0], LIVES[name].states[-1])
+    return state in states_of(column, name)
 
 
 def key(column):
@@ -47,7 +58,7 @@ class Table:
     """(type, state) -> cells."""
 
     def known(self, name, state, column):
-        return self.cell(name, state, column) not in (None, NOT_PLAYED)
+        return self.cell(name, state, column) not in (None, "", NOT_PLAYED)
 
     def __init__(self, rows):
         self.rows = rows
@@ -72,14 +83,17 @@ class Table:
         named = [(name, state) for name in sorted(LIVES) for state in (START, *LIVES[name].states)]
         lines = ["| type | state | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 2) + "|"]
         for name, state in named:
-            cells = self.rows.get((name, state), [NOT_PLAYED] * len(COLUMNS))
+            cells = [self._written(name, state, column) for column in COLUMNS]
             lines.append(f"| `{name}` | {state} | " + " | ".join(cells) + " |")
         PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+
+    def _written(self, name, state, column):
+        return (self.cell(name, state, column) or NOT_PLAYED) if applies(name, state, column) else ""
 
 
 def hold(name, state, column, words, *, writes):
     """Hold what was seen against the page; or write it there."""
-    if isinstance(words, Exception):
+    if isinstance(words, BaseException):
         raise words
     table = Table.read()
     if writes:

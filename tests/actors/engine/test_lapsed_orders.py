@@ -1,0 +1,54 @@
+"""Orders that lapse with their session at brokers that have no word for it, and show them cancelled: they have expired (order-engine 2.2,
+row 18); one cancelled outside before the close was cancelled (row 16)."""
+
+from decimal import Decimal
+
+import pytest
+import trio
+
+from onebroker.actors.engine.reading import stored_parent
+from tests.support.entry_days import REAL, at
+
+WORDLESS, WORDED = "upstox", "zerodha"
+
+
+async def resting(day, code, **more):
+    """Place an order that rests three percent below the market."""
+    share = day.equity()
+    tick = Decimal(repr(share.tick_size))
+    price = (day.exchange.market(share.instrument_id).last_price * Decimal("0.97") / tick).quantize(Decimal(1)) * tick
+    return await day.place(day.body(share, price=price, broker=code, **more))
+
+
+async def until_final(day, answer):
+    parent_id = answer.body["parent_id"]
+    with trio.fail_after(600):
+        while (found := await stored_parent(day.store, parent_id))["state"] in ("received", "working"):
+            await trio.sleep(0.5)
+    return found["state"], found["legs"][0]["state"]
+
+
+@pytest.mark.parametrize("code", [WORDLESS, WORDED])
+async def test_an_order_that_its_broker_lets_lapse_at_the_close_has_expired_whatever_the_broker_calls_it(
+    day_kind, autojump_clock, code
+):
+    day = day_kind(start=at("2026-11-23T15:29:00"), calendar=REAL)
+    async with day.market(), day.service():
+        answer = await resting(day, code)
+        assert await until_final(day, answer) == ("expired", "expired")
+
+
+async def test_an_order_cancelled_outside_before_the_close_was_cancelled(day_kind, autojump_clock):
+    day = day_kind(start=at("2026-11-23T15:28:00"), calendar=REAL)
+    async with day.market(), day.service():
+        answer = await resting(day, WORDLESS)
+        day.exchange.account(WORDLESS).cancel(answer.body["order_id"])
+        assert await until_final(day, answer) == ("cancelled", "cancelled")
+
+
+async def test_an_order_sent_after_hours_and_cancelled_outside_that_evening_was_cancelled(day_kind, autojump_clock):
+    day = day_kind(start=at("2026-11-23T16:00:00"), calendar=REAL)
+    async with day.market(), day.service():
+        answer = await resting(day, WORDLESS, after_market=True)
+        day.exchange.account(WORDLESS).cancel(answer.body["order_id"])
+        assert await until_final(day, answer) == ("cancelled", "cancelled")
