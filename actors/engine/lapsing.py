@@ -14,6 +14,8 @@ from onebroker.config.vocabulary import OrderStatus, Validity
 
 AHEAD_SECONDS = 2.0
 """How far a broker's clock may be ahead of ours (2.7)."""
+GONE_SECONDS = 900.0
+"""How long after its session's close an order that stood may be missing from the book before it counts as lapsed."""
 
 
 def as_ended(leg: LegRecord, row: OrderRow, heard: float, calendar: Calendar) -> OrderRow:
@@ -24,6 +26,12 @@ def as_ended(leg: LegRecord, row: OrderRow, heard: float, calendar: Calendar) ->
     closes = _close(leg, calendar)
     lapsed = closes is not None and heard >= closes - AHEAD_SECONDS
     return msgspec.structs.replace(row, status=OrderStatus.EXPIRED) if lapsed else row
+
+
+def has_lapsed(leg: LegRecord, began: float, calendar: Calendar) -> bool:
+    """Whether a leg that a book begun at `began` (epoch seconds) does not show has lapsed with its session."""
+    closes = _close(leg, calendar)
+    return closes is not None and began >= closes + GONE_SECONDS
 
 
 def _close(leg: LegRecord, calendar: Calendar) -> float | None:

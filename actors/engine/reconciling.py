@@ -12,12 +12,13 @@ import trio
 
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.fingerprints import Doubt, Match, match
+from onebroker.actors.engine.lapsing import has_lapsed
 from onebroker.actors.engine.messages import BooksFresh
 from onebroker.actors.engine.recording import Recorder, session_day
 from onebroker.actors.engine.records import LegRecord
 from onebroker.actors.engine.tokens import looks_like_token
 from onebroker.actors.engine.traffic import Traffic
-from onebroker.actors.engine.transitions import leg_given_up, leg_never_shown, leg_of_earlier_day
+from onebroker.actors.engine.transitions import leg_given_up, leg_never_shown, leg_no_longer_shown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskByToken, LoginNeeded, ReadSoon
 from onebroker.brokers.broker import FoundByToken, TokenQuestion
@@ -70,8 +71,8 @@ class Reconciling:
         """Judge a leg that the book shows neither by token nor by order id; return the row that is its own all the same."""
         if leg.state.final:
             return None
-        if leg.session_day < session_day(self._clock):
-            self._of_earlier_day(leg, book.began)
+        if leg.session_day < session_day(self._clock) or self._has_lapsed(leg, book.began):
+            self._expire(leg, book.began)
             return None
         waits = leg.given_up or self._traffic.busy(leg.leg_id) or book.began < self._settled_from[leg.leg_id]
         if waits or not leg.state.unsettled:
@@ -83,11 +84,17 @@ class Reconciling:
             self._conclude(leg, found, nursery)
         return None
 
-    def _of_earlier_day(self, leg: LegRecord, began: float) -> None:
-        """Its day is over, and today's book does not show it (K15)."""
-        began_epoch = self._clock.epoch() - (self._clock.monotonic() - began)
-        if began_epoch >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(leg.leg_id):
-            expired = leg_of_earlier_day(leg, self._clock.epoch())
+    def _has_lapsed(self, leg: LegRecord, began: float) -> bool:
+        """Whether a book begun long enough after its session's close would show it if it still stood (row 18)."""
+        return not leg.state.unsettled and has_lapsed(leg, self._epoch_of(began), self._doors.calendar)
+
+    def _epoch_of(self, moment: float) -> float:
+        return self._clock.epoch() - (self._clock.monotonic() - moment)
+
+    def _expire(self, leg: LegRecord, began: float) -> None:
+        """Its day is over, and today's book does not show it (row 18, K15)."""
+        if self._epoch_of(began) >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(leg.leg_id):
+            expired = leg_no_longer_shown(leg, self._clock.epoch())
             self._leg_changed(expired)
             self._say(expired.status_message or "")
 

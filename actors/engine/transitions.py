@@ -131,8 +131,8 @@ def leg_given_up(leg: LegRecord, now: float) -> LegRecord:
     )
 
 
-def leg_of_earlier_day(leg: LegRecord, now: float) -> LegRecord:
-    """Return a leg of an earlier day that today's book does not show (K15): expired at its last known fill."""
+def leg_no_longer_shown(leg: LegRecord, now: float) -> LegRecord:
+    """Return a leg whose day is over and that today's book does not show (row 18, K15): expired at its last known fill."""
     sentence = texts.not_known_after(local_text(from_epoch(leg.updated_at)))
     return attrs.evolve(leg, state=LegState.EXPIRED, given_up=False, status_message=sentence, updated_at=now)
 

@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.reading import stored_parent
+from onebroker.brokers.simulator.faults import FaultKind
 from tests.support.entry_days import REAL, at
 
 WORDLESS, WORDED = "upstox", "zerodha"
@@ -52,3 +53,20 @@ async def test_an_order_sent_after_hours_and_cancelled_outside_that_evening_was_
         answer = await resting(day, WORDLESS, after_market=True)
         day.exchange.account(WORDLESS).cancel(answer.body["order_id"])
         assert await until_final(day, answer) == ("cancelled", "cancelled")
+
+
+async def test_an_order_that_its_broker_drops_from_the_book_after_the_close_has_expired_fifteen_minutes_after_it(
+    day_kind, autojump_clock, monkeypatch
+):
+    day = day_kind(start=at("2026-11-23T15:28:00"), calendar=REAL)
+    async with day.market(), day.service():
+        answer = await resting(day, WORDED)
+        await trio.sleep(110)
+        day.simulator.fault(WORDED, FaultKind.STALL_STREAM)
+        monkeypatch.setattr(day.exchange.account(WORDED), "orders", lambda: ())
+        await trio.sleep(10 + 14 * 60)
+        assert (await stored_parent(day.store, answer.body["parent_id"]))["state"] == "working"
+        await trio.sleep(120)
+        parent = await stored_parent(day.store, answer.body["parent_id"])
+        assert (parent["state"], parent["legs"][0]["state"]) == ("expired", "expired")
+        assert parent["legs"][0]["status_message"].startswith("what filled after")

@@ -11,7 +11,7 @@ from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, P
 from onebroker.actors.engine.transitions import (
     LATE,
     leg_never_shown,
-    leg_of_earlier_day,
+    leg_no_longer_shown,
     leg_seen,
     leg_sent,
     simple_parent,
@@ -134,7 +134,7 @@ def test_more_filled_than_ordered_is_shown():
 
 def test_a_leg_of_an_earlier_day_expires_at_its_last_known_fill_and_says_what_is_not_known():
     leg = in_state(LegState.OPEN, filled_quantity=4, updated_at=1_795_420_800.0)
-    expired = leg_of_earlier_day(leg, 2_000_000_000.0)
+    expired = leg_no_longer_shown(leg, 2_000_000_000.0)
     assert (expired.state, expired.filled_quantity) == ("expired", 4)
     assert expired.status_message == "what filled after 2026-11-23T13:30:00 is not known"
 
