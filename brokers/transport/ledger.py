@@ -24,7 +24,8 @@ class Ledger:
             name: limit for name in WINDOW_SECONDS if (limit := getattr(windows, name)) is not None
         }
         """Window name -> limit."""
-        self._exit_share = exit_share
+        self.kept: dict[str, int] = {name: kept_for_exits(limit, exit_share) for name, limit in self.limits.items()}
+        """Window name -> how much of it is kept for exits."""
         self._longest = max((WINDOW_SECONDS[name] for name in self.limits), default=0.0)
         self._times: list[float] = []  # ascending
 
@@ -52,8 +53,8 @@ class Ledger:
         """Return what is left in each window, never below 0; `of_reserve` is the share of what is kept for exits that may be used."""
         self.forget(now)
         return {
-            name: max(0, self._usable(limit, of_reserve) - self.count(now, WINDOW_SECONDS[name]))
-            for name, limit in self.limits.items()
+            name: max(0, self._usable(name, of_reserve) - self.count(now, WINDOW_SECONDS[name]))
+            for name in self.limits
         }
 
     def wait_seconds(self, now: float, *, of_reserve: float, also_kept: float = 0.0) -> float:
@@ -64,17 +65,17 @@ class Ledger:
         """
         self.forget(now)
         wait = 0.0
-        for name, limit in self.limits.items():
+        for name in self.limits:
             length = WINDOW_SECONDS[name]
-            usable = self._usable(limit, of_reserve, also_kept)
+            usable = self._usable(name, of_reserve, also_kept)
             if usable <= 0:
                 return math.inf
             if self.count(now, length) >= usable:
                 wait = max(wait, self._times[-usable] + length - now + MARGIN_SECONDS)
         return wait
 
-    def _usable(self, limit: int, of_reserve: float, also_kept: float = 0.0) -> int:
-        kept = kept_for_exits(limit, self._exit_share)
+    def _usable(self, name: str, of_reserve: float, also_kept: float = 0.0) -> int:
+        limit, kept = self.limits[name], self.kept[name]
         usable = limit - kept + math.floor(kept * of_reserve)
         return max(min(1, usable), usable - math.ceil(limit * also_kept - 1e-9))
 

@@ -19,7 +19,7 @@ from bisect import bisect_left
 
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.transport.ledger import MARGIN_SECONDS, WINDOW_SECONDS, Ledger, kept_for_exits
+from onebroker.brokers.transport.ledger import MARGIN_SECONDS, WINDOW_SECONDS, Ledger
 from onebroker.brokers.transport.priorities import Priority, of_reserve
 
 MOST_ORDERS = {Priority.ENTRY: 0.45, Priority.MOVE: 0.45, Priority.TIGHTEN: 0.55}
@@ -40,7 +40,6 @@ class CallShares:
     """Send times of all calls of one broker against its rolling call windows."""
 
     def __init__(self, windows: Windows, exit_share: float) -> None:
-        self._exit_share = exit_share
         self._all = Ledger(windows, exit_share)
         self._of_kind = {kind: Ledger(windows, exit_share) for kind in (CallKind.ORDER, CallKind.READ)}
 
@@ -83,12 +82,11 @@ class CallShares:
 
     def _left(self, kind: CallKind, priority: Priority, name: str, now: float) -> int:
         """Return what is left for a call in one window, negative where others took what would be left to them."""
-        limit, length = self._all.limits[name], WINDOW_SECONDS[name]
+        limit, kept, length = self._all.limits[name], self._all.kept[name], WINDOW_SECONDS[name]
         used = self._all.count(now, length)
         reads = self._of_kind[CallKind.READ].count(now, length)
         if length <= 1.0:
-            return _left_in_a_second(priority, limit, self._exit_share, used, reads)
-        kept = kept_for_exits(limit, self._exit_share)
+            return _left_in_a_second(priority, limit, kept, used, reads)
         usable = limit - kept
         orders = self._of_kind[CallKind.ORDER].count(now, length)
         if kind is CallKind.ORDER:
@@ -105,11 +103,10 @@ class CallShares:
             share, floor = math.floor(limit * SHARE_OF_BOOKS), math.floor(limit * FLOOR_OF_BOOKS)
             unused = max(0, math.ceil(limit * KEPT_FOR_ENTRIES - 1e-9) - orders)
             return max(unclaimed - used, min(share - reads, usable - unused - used), min(floor - reads, limit - used))
-        return _at_least_one(unclaimed - limit * FLOOR_OF_BOOKS) - used
+        return min(unclaimed - used, _at_least_one(unclaimed - limit * FLOOR_OF_BOOKS) - (used - reads))
 
 
-def _left_in_a_second(priority: Priority, limit: int, exit_share: float, used: int, reads: int) -> int:
-    kept = kept_for_exits(limit, exit_share)
+def _left_in_a_second(priority: Priority, limit: int, kept: int, used: int, reads: int) -> int:
     usable, of_books = limit - kept, 1 if kept > 1 else 0
     if share := of_reserve(priority):
         return usable + math.floor(kept * share) - used

@@ -110,13 +110,13 @@ async def test_it_logs_in_by_itself_and_proves_the_login(keeper, autojump_clock)
 
 async def test_reads_that_have_used_up_their_share_of_the_calls_do_not_hold_up_a_login(nursery, autojump_clock):
     """Without a login no cancel leaves either, so its calls come before the reads and may use the share kept for exits."""
-    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 40)
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 55)
     with trio.fail_after(5):
         await keeper.keeper.wait_live()
 
 
 async def test_a_profile_that_is_only_refreshed_is_a_read_like_any_other(nursery, autojump_clock):
-    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 38)
+    keeper = make_keeper(nursery, call_windows=Windows(minute=100), before=[Priority.READ] * 53)
     access = await keeper.keeper.wait_live()
     asked = len(keeper.codec.profiles)
     with trio.move_on_after(5):

@@ -361,6 +361,13 @@ def test_a_flood_of_quotes_leaves_a_quarter_to_entries_and_their_floor_to_books(
         assert budget.published(at(0.0)).exit_room == 60
 
 
+def test_quotes_are_not_shut_out_by_books_that_are_read_all_the_time():
+    budget = Budget(Windows(), Windows(minute=200))
+    take(budget, 80, 0.0, kind=READ, priority=Priority.BOOK)
+    assert flood(budget, QUOTE, Priority.READ) == 30
+    assert flood(budget, ORDER, Priority.ENTRY) == 50
+
+
 def test_in_a_second_a_book_may_take_one_of_two_calls_kept_for_exits_and_costs_entries_none():
     budget = Budget(Windows(), Windows(second=10))
     assert flood(budget, ORDER, Priority.ENTRY) == 8
