@@ -1,4 +1,4 @@
-"""The whole life of order types over HTTP, also with a kill -9 of the service at each of its states, of some types by chance (of all
+"""The whole life of order types over HTTP, also with a kill -9 of the service at each of its states, of some types (of all
 with `--whole-table`): exact messages, judged on the ledger (spec 2 §7; order-engine 3). What each comes to stands in
 docs/order-type-scenarios.md."""
 

@@ -1,5 +1,5 @@
 """What befalls an order of every type at its states: cancels, a change, a partial fill, a refusal, a lost answer; over HTTP, judged on the
-ledger. Some of the cases, by chance, unless `--whole-table` is given; what each comes to stands in docs/order-type-scenarios.md."""
+ledger. Some of the cases, unless `--whole-table` is given; what each comes to stands in docs/order-type-scenarios.md."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
 OF_EACH = 2
-"""Cases of a scenario that are played by chance: cancels, whose end no timing changes."""
+"""Cases of a scenario that a run of the suite plays: cancels, whose end no timing changes."""
 BY_CHANCE = ("cancel",)
 
 
 def chosen(config, scenario):
-    """By chance of those that the page knows."""
+    """Some of those that the page knows."""
     table, every = Table.read(), cases(scenario, sorted(LIVES))
     if config.getoption("--whole-table"):
         return every
