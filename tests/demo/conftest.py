@@ -63,56 +63,66 @@ class Answer:
         return msgspec.json.decode(self.body)
 
 
+class Kept:
+    """A connection of one thread; whoever holds `busy` uses it."""
+
+    def __init__(self, address: str) -> None:
+        self.connection = http.client.HTTPConnection(address, timeout=CALL_SECONDS)
+        self.busy = threading.Lock()
+
+
 class Http:
-    """A client of one address, with one kept connection per thread; closed as a whole."""
+    """A client of one address, with one kept connection per thread; closed as a whole, each where nobody reads from it."""
 
     def __init__(self, address: str) -> None:
         self._address = urlsplit(address).netloc
         self._own = threading.local()
-        self._all: list[http.client.HTTPConnection] = []
+        self._all: list[Kept] = []
 
     def ask(self, method: str, target: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
         """Send one request and return its answer; a connection that was kept and is dead is opened again for reads only."""
-        connection = getattr(self._own, "connection", None)
-        if connection is None or method != "GET":
-            connection = self._open()
+        kept = getattr(self._own, "kept", None)
+        if kept is None or method != "GET":
+            kept = self._open()
         try:
-            return self._once(connection, method, target, body, headers)
+            return self._once(kept, method, target, body, headers)
         except LOST:
             if method != "GET":
                 raise
             return self._once(self._open(), method, target, body, headers)
 
     def close(self) -> None:
-        for connection in self._all:
-            connection.close()
-        self._all.clear()
+        """Close what is idle; what is in use is closed by its own thread as soon as it has its answer, or none."""
+        every, self._all = self._all, []
         self._own = threading.local()
+        for kept in every:
+            if kept.busy.acquire(blocking=False):
+                kept.connection.close()
+                kept.busy.release()
 
-    def _open(self) -> http.client.HTTPConnection:
-        old = getattr(self._own, "connection", None)
+    def _open(self) -> Kept:
+        old = getattr(self._own, "kept", None)
         if old is not None:
-            old.close()
-        connection = http.client.HTTPConnection(self._address, timeout=CALL_SECONDS)
-        self._own.connection = connection
-        self._all.append(connection)
-        return connection
+            old.connection.close()
+        kept = Kept(self._address)
+        self._own.kept = kept
+        self._all.append(kept)
+        return kept
 
-    @staticmethod
     def _once(
-        connection: http.client.HTTPConnection,
-        method: str,
-        target: str,
-        body: bytes | None,
-        headers: dict[str, str] | None,
+        self, kept: Kept, method: str, target: str, body: bytes | None, headers: dict[str, str] | None
     ) -> Answer:
-        try:
-            connection.request(method, target, body, headers or {})
-            answer = connection.getresponse()
-            return Answer(answer.status, answer.getheader("content-type", ""), answer.read())
-        except LOST:
-            connection.close()
-            raise
+        with kept.busy:
+            try:
+                kept.connection.request(method, target, body, headers or {})
+                answer = kept.connection.getresponse()
+                return Answer(answer.status, answer.getheader("content-type", ""), answer.read())
+            except LOST:
+                kept.connection.close()
+                raise
+            finally:
+                if kept not in self._all:
+                    kept.connection.close()
 
 
 def until(condition: Callable[[], Any], what: str | Callable[[], str], seconds: float = WAIT_SECONDS) -> Any:
