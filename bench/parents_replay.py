@@ -116,10 +116,11 @@ class Fires:
 
     @property
     def earliest(self) -> float:
-        """Monotonic seconds before which nothing may leave: a bar is over before the next tick shows it."""
+        """Monotonic seconds before which nothing may leave: a bar, which holds what was received in it, is over before the next tick
+        shows it, and that may be folded in a while after it was received."""
         assert self.due is not None
         bars = [one.seconds for one in self.stages if isinstance(one, BarPast)]
-        return self.due.at - (self.due.epoch % bars[0] if bars else 0.0)
+        return self.due.received_at - self.due.epoch % bars[0] if bars else self.due.at
 
     @property
     def uncertain(self) -> bool:
