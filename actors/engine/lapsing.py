@@ -14,17 +14,23 @@ from onebroker.config.vocabulary import OrderStatus, Validity
 
 AHEAD_SECONDS = 2.0
 """How far a broker's clock may be ahead of ours (2.7)."""
+STOOD_SECONDS = 180.0
+"""How long before the close an order may last have been seen to stand: books are read at least once a minute."""
 GONE_SECONDS = 900.0
 """How long after its session's close an order that stood may be missing from the book before it counts as lapsed."""
 
 
-def as_ended(leg: LegRecord, row: OrderRow, heard: float, calendar: Calendar) -> OrderRow:
+def as_ended(leg: LegRecord, row: OrderRow, stood: float | None, heard: float, calendar: Calendar) -> OrderRow:
     """Return the row, as EXPIRED where it shows an order cancelled that nobody asked for here and that ended at its session's close or
-    later. `heard`: when its end was first heard of, epoch seconds."""
-    if row.status != OrderStatus.CANCELLED or leg.cancel_reason is not None or leg.validity == Validity.IOC:
+    later. `stood`: when it was last seen to stand, `heard`: when its end was first heard of; epoch seconds.
+
+    One that nobody saw stand around the close (the service was down, the login dead) may have been cancelled by its owner, who does not
+    want it back the next morning: it stays cancelled.
+    """
+    if stood is None or row.status != OrderStatus.CANCELLED or leg.cancel_reason is not None or leg.validity == Validity.IOC:
         return row
     closes = _close(leg, calendar)
-    lapsed = closes is not None and heard >= closes - AHEAD_SECONDS
+    lapsed = closes is not None and stood >= closes - STOOD_SECONDS and heard >= closes - AHEAD_SECONDS
     return msgspec.structs.replace(row, status=OrderStatus.EXPIRED) if lapsed else row
 
 

@@ -96,6 +96,8 @@ class ParentActor:
         """Orders with a token nobody knows of which it is known whether they are this parent's."""
         self._end_heard: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its end was first heard of; a book begun later confirms it."""
+        self._stood_at: dict[str, float] = {}
+        """Leg id -> when its order was last seen to stand, epoch seconds."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         record, place = self._begin or (await load_parent(self._doors.store, self._parent_id), None)
@@ -367,7 +369,10 @@ class ParentActor:
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
             self._read_orders_soon(leg.broker)
-        standing = as_ended(leg, self._changing.standing(leg, row), self._ended_at(leg), self._doors.calendar)
+        if not is_finished(row.status):
+            self._stood_at[leg.leg_id] = self._clock.epoch()
+        stood = self._stood_at.get(leg.leg_id)
+        standing = as_ended(leg, self._changing.standing(leg, row), stood, self._ended_at(leg), self._doors.calendar)
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=self._adopts(leg))
         if seen is not leg:
             self._leg_changed(seen)

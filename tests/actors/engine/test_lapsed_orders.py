@@ -70,3 +70,16 @@ async def test_an_order_that_its_broker_drops_from_the_book_after_the_close_has_
         parent = await stored_parent(day.store, answer.body["parent_id"])
         assert (parent["state"], parent["legs"][0]["state"]) == ("expired", "expired")
         assert parent["legs"][0]["status_message"].startswith("what filled after")
+
+
+async def test_an_order_cancelled_outside_while_the_service_was_down_over_the_close_was_cancelled(day_kind, autojump_clock):
+    """Nobody saw it stand at the close: a daily_stop that its owner took away must not come back the next morning."""
+    day = day_kind(start=at("2026-11-23T15:20:00"), calendar=REAL)
+    async with day.market():
+        async with day.service():
+            answer = await resting(day, WORDLESS)
+            await trio.sleep(30)
+        day.exchange.account(WORDLESS).cancel(answer.body["order_id"])
+        await trio.sleep(1200)
+        async with day.service():
+            assert await until_final(day, answer) == ("cancelled", "cancelled")
