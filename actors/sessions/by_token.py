@@ -42,9 +42,9 @@ class TokenReader:
             raise NotOffered(f"{self._broker.code} cannot be asked for an order by its token")
         request = codec.token_request(access, question, self._clock.now())
         try:
-            response = await self._caller.call(request, READ_SECONDS, priority=Priority.BOOK)
+            response = await self._caller.call(request, READ_SECONDS, priority=Priority.AWAITED)
         except (NotSent, OutcomeUnknown):
-            response = await self._caller.call(request, READ_SECONDS, priority=Priority.BOOK)
+            response = await self._caller.call(request, READ_SECONDS, priority=Priority.AWAITED)
         try:
             return codec.parse_token(response, question)
         except BrokerRefusal as refusal:

@@ -4,8 +4,8 @@ login, a stream address) with them."""
 from collections.abc import Generator
 from typing import TypeVar
 
-from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.transport.budget import BudgetFull, Moment
+from onebroker.brokers.requests import BrokerError, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
+from onebroker.brokers.transport.budget import BudgetFull, Moment, Place
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.brokers.transport.priorities import Priority
@@ -43,10 +43,18 @@ class Caller:
         priority: Priority = Priority.READ,
     ) -> WireResponse:
         """Wait for room, send, return the answer. Raises NoRoom and what the transport raises."""
+        place = await self.room(request.kind, priority, room_seconds=room_seconds)
+        return await self.send(request, place, timeout_seconds)
+
+    async def room(self, kind: CallKind, priority: Priority, *, room_seconds: float = ROOM_SECONDS) -> Place:
+        """Wait for room for a call that is sent at once then. Raises NoRoom."""
         try:
-            place = await self._gate.acquire(request.kind, priority, self._clock.monotonic() + room_seconds)
+            return await self._gate.acquire(kind, priority, self._clock.monotonic() + room_seconds)
         except BudgetFull as full:
             raise NoRoom("the broker's call budget is full") from full
+
+    async def send(self, request: WireRequest, place: Place, timeout_seconds: float) -> WireResponse:
+        """Send a call that has its room, return the answer. Raises what the transport raises."""
         response = await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
         self._gate.landed(place)
         return response

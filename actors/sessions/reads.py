@@ -23,12 +23,14 @@ from onebroker.brokers.requests import (
     BadAnswer,
     BrokerError,
     BrokerRefusal,
+    CallKind,
     NotSent,
     OutcomeUnknown,
     RefusalKind,
     WireRequest,
     WireResponse,
 )
+from onebroker.brokers.transport.budget import Place
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
@@ -38,8 +40,8 @@ SOONEST_SECONDS = 1.0
 SPARING_SECONDS = 15.0
 """While calls are scarce, what an event asks for waits as long as its cadence, at most this long: every order message of ours moves
 books, and a broker that counts all calls has no room for a read after each."""
-WAITED_FOR_SECONDS = 3.0
-"""The same for what somebody waits for (a cancel to end, positions to be closed): less than the five seconds they wait."""
+WAITED_FOR_SECONDS = 2.0
+"""The same for what somebody waits for (a cancel to end, positions to be closed): less than the three to five seconds they wait."""
 AGAIN_SECONDS = (2.0, 5.0, 15.0)
 """After these a read that was asked for and failed is tried again."""
 FOLLOW_UP_SECONDS = 60.0
@@ -68,7 +70,7 @@ class ReadDone:
     unreadable: bool
     """True when the broker did answer, but with a refusal or nothing readable; False when it could not be asked."""
     began_monotonic: float
-    """Of the read that gave `rows`: after the repair of a dead session, not before it."""
+    """When the first call of the read that gave `rows` left: after it waited for room, after the repair of a dead session."""
     began_epoch: float
     finished_epoch: float
 
@@ -133,8 +135,12 @@ class Poller:
         self._market_open = market_open
         self._done = done
         self._began = (0.0, 0.0)  # monotonic and epoch seconds of the read that is under way
+        self._has_left = False
+        self._was_asked = False
         self._asked = trio.Event()
         self._waited_for = trio.Event()
+        self._queueing: trio.CancelScope | None = None
+        """While the read waits for room behind those that somebody waits for."""
         self._bodies: tuple[bytes, ...] | None = None
         self._rows: Rows | None = None
         self._versions: Versions = {}
@@ -145,14 +151,16 @@ class Poller:
         self._asked.set()
         if waited_for:
             self._waited_for.set()
+            if self._queueing is not None:
+                self._queueing.cancel()
 
     async def run(self) -> None:
         failed = 0  # reads in a row that somebody waits for
         while True:
             access = await self._login.wait_live()
-            asked = self._asked.is_set() or failed > 0
             done = await self._read(access)
             self._done(done)
+            asked = self._was_asked or failed > 0
             failed = failed + 1 if asked and done.rows is None else 0
             await self._until_due(done.began_monotonic, self._most_seconds(done, failed, asked=asked))
 
@@ -200,11 +208,20 @@ class Poller:
         return period_seconds(self._cadence, self._resource, market_open=self._market_open())
 
     def _begin(self) -> None:
-        self._asked = trio.Event()
-        self._waited_for = trio.Event()
         self._began = (self._clock.monotonic(), self._clock.epoch())
+        self._has_left = False
+
+    def _leave(self) -> None:
+        """Note that the first call leaves: who asked until now is answered by it, however long it waited for room."""
+        if not self._has_left:
+            self._begin()
+            self._has_left = True
+            self._was_asked = self._asked.is_set() or self._was_asked
+            self._asked = trio.Event()
+            self._waited_for = trio.Event()
 
     async def _read(self, access: Access) -> ReadDone:
+        self._was_asked = False
         try:
             bodies, rows = await self._fetch(access)
         except BrokerError as error:
@@ -273,17 +290,32 @@ class Poller:
     async def _answer(self, request: WireRequest) -> WireResponse:
         version, answer = self._versions.get(request.url, (None, None))
         if answer is not None and version is not None and version == request.version:
+            self._leave()
             return answer
         return await self._call(request)
 
     async def _call(self, request: WireRequest) -> WireResponse:
-        # The engine takes no orders before every book that may hold one of ours was read once: that read does not queue.
-        first = self._resource == "orders" and self._rows is None
-        priority = LOGIN_PRIORITY if first else Priority.BOOK
         try:
-            return await self._caller.call(request, READ_SECONDS, priority=priority)
+            return await self._call_once(request)
         except (NotSent, OutcomeUnknown):
-            return await self._caller.call(request, READ_SECONDS, priority=priority)
+            return await self._call_once(request)
+
+    async def _call_once(self, request: WireRequest) -> WireResponse:
+        place = await self._room(request.kind)
+        self._leave()
+        return await self._caller.send(request, place, READ_SECONDS)
+
+    async def _room(self, kind: CallKind) -> Place:
+        if self._resource == "orders" and self._rows is None:
+            # The engine takes no orders before every book that may hold one of ours was read once: that read does not queue.
+            return await self._caller.room(kind, LOGIN_PRIORITY)
+        if not self._waited_for.is_set():
+            with trio.CancelScope() as self._queueing:
+                try:
+                    return await self._caller.room(kind, Priority.BOOK)
+                finally:
+                    self._queueing = None
+        return await self._caller.room(kind, Priority.AWAITED)
 
 
 def _fine(answer: WireResponse) -> bool:

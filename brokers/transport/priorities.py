@@ -9,16 +9,18 @@ class Priority(IntEnum):
     CANCEL = 0
     EXIT = 1
     """Exits, their reductions and the steps of those that are being filled, position closes, flatten."""
-    TIGHTEN = 2
+    AWAITED = 2
+    """Reads of a book that somebody does nothing without: whether a cancel has ended, what there is to close."""
+    TIGHTEN = 3
     """A modify that moves a stop: trails send one after the other, and an exit must not wait behind them."""
-    ENTRY = 3
-    BOOK = 4
+    ENTRY = 4
+    BOOK = 5
     """Reads of the books and of what is held, and the way to a feed: what is sent next hangs on them."""
-    MOVE = 5
+    MOVE = 6
     """Any other modify."""
-    READ = 6
+    READ = 7
     """Everything that is not an order message, nor a book, nor the following."""
-    BULK = 7
+    BULK = 8
     """Candles of the past: nobody waits for them."""
 
 

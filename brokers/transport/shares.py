@@ -7,7 +7,8 @@ back late:
 - entries and moves leave the last fifth to exits, more than half to all others together, and the floor of books untouched;
 - moves of stops may use half of what is kept for exits and a little more than entries; exits and cancels take all but the floor of
   books, for money at risk comes first;
-- books may use what entries leave, their own share of a third behind that, and their floor whatever others did;
+- books may use what entries leave, their own share of a third behind that, and their floor whatever others did; a sixth of the floor in
+  each sixth of the window whatever they used themselves before. What somebody waits for may use all that is not kept for exits;
 - quotes and the like leave the entries' quarter and the floor of books; candles of the past half of everything.
 
 In a second one call of those kept for exits may be a book's where two or more are kept: a list of hundreds of entries takes all others, and
@@ -30,10 +31,13 @@ SHARE_OF_BOOKS = 0.35
 """Share that books may use although others took the rest: more than they use at their cadence at most brokers."""
 FLOOR_OF_BOOKS = 0.15
 """Share that is left to books by everything else. Of 300 calls a minute it is 45: the orders every two seconds, the positions every four."""
+SPANS = 6
+"""Of a window. Books that used much at its beginning still have a sixth of their floor in each, so that nothing goes unheard for long."""
 KEPT_FOR_ALL_OTHERS = 0.5
 """Share, also of the seconds and the day, that candles of the past leave to everything else."""
 SCARCE_SHARE = 0.4
 """Of a minute: more than books read at their cadence use by themselves. Reads that are spaced out from here on keep within their share."""
+_OF_BOOKS = frozenset({Priority.BOOK, Priority.AWAITED})
 
 
 class CallShares:
@@ -76,9 +80,16 @@ class CallShares:
         if self._left(kind, priority, name, now) > 0:
             return 0.0
         # A call that leaves the window never makes room smaller: the first whose leaving makes some is sought.
-        ends = [at + MARGIN_SECONDS for at in self._all.ends(now, WINDOW_SECONDS[name])]
+        ends = [at + MARGIN_SECONDS for at in self._ends(priority, WINDOW_SECONDS[name], now)]
         first = bisect_left(ends, True, key=lambda end: self._left(kind, priority, name, end) > 0)
         return ends[first] - now if first < len(ends) else math.inf
+
+    def _ends(self, priority: Priority, length: float, now: float) -> list[float]:
+        """Return when room may come back, soonest first."""
+        ends = self._all.ends(now, length)
+        if priority in _OF_BOOKS and length > 1.0:
+            return sorted([*ends, *self._of_kind[CallKind.READ].ends(now, length / SPANS)])
+        return ends
 
     def _left(self, kind: CallKind, priority: Priority, name: str, now: float) -> int:
         """Return what is left for a call in one window, negative where others took what would be left to them."""
@@ -99,10 +110,17 @@ class CallShares:
         if of_reserve(priority) == 1.0:  # a login, the first read of a book
             return limit - used
         unclaimed = _at_least_one(usable - limit * KEPT_FOR_ENTRIES)
-        if priority is Priority.BOOK:
+        if priority in _OF_BOOKS:
             share, floor = math.floor(limit * SHARE_OF_BOOKS), math.floor(limit * FLOOR_OF_BOOKS)
+            lately = self._of_kind[CallKind.READ].count(now, length / SPANS)
             unused = max(0, math.ceil(limit * KEPT_FOR_ENTRIES - 1e-9) - orders)
-            return max(unclaimed - used, min(share - reads, usable - unused - used), min(floor - reads, limit - used))
+            return max(
+                unclaimed - used,
+                min(share - reads, usable - unused - used),
+                min(floor - reads, limit - used),
+                min(_at_least_one(floor / SPANS) - lately, usable - used),
+                usable - used if priority is Priority.AWAITED else 0,
+            )
         return min(unclaimed - used, _at_least_one(unclaimed - limit * FLOOR_OF_BOOKS) - (used - reads))
 
 
@@ -111,7 +129,7 @@ def _left_in_a_second(priority: Priority, limit: int, kept: int, used: int, read
     if share := of_reserve(priority):
         return usable + math.floor(kept * share) - used
     left = usable - (used - min(reads, of_books))
-    return max(left, min(of_books - reads, limit - used)) if priority is Priority.BOOK else left
+    return max(left, min(of_books - reads, limit - used)) if priority in _OF_BOOKS else left
 
 
 def _at_least_one(share: float) -> int:

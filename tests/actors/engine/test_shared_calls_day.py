@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.changing import priority_of_step
+from onebroker.actors.engine.desk.reads import read_after
 from onebroker.actors.engine.records import LegChange
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
@@ -82,6 +83,40 @@ async def test_a_fill_is_heard_within_seconds_and_its_order_moved_no_more(swingi
     assert max(heard) <= HEARD_SECONDS, heard
     assert max(tried) <= 2, tried
     assert len(swinging.day.messages("modify")) > 80
+
+
+ASKED_SECONDS = 3.0
+"""What closes positions waits so long for them."""
+
+
+@pytest.mark.parametrize("code", ["kotakneo", "fyers"])
+async def test_positions_that_somebody_waits_for_are_read_in_time_although_fills_had_all_books_read_again_and_again(
+    day_kind, code, autojump_clock
+):
+    with trio.fail_after(86_400):
+        async with serving(day_kind(brokers=(code, "zerodha"))) as trading, trio.open_nursery() as nursery:
+            day = trading.day
+            await settled(trading)
+            for _ in range(20):
+                answer = await trading.send(order_type="LIMIT", price=trading.at(-3), quantity=100, broker=code, wait=90.0)
+                assert answer.status == 200, answer
+            working = [one for one in day.exchange.all_orders() if one.broker == code and not one.status.finished]
+
+            async def filling():
+                for _ in range(90):
+                    for order in working:
+                        day.exchange.fill(code, order.order_id, 1)
+                        await trio.sleep(0.1)
+
+            nursery.start_soon(filling)
+            late = []
+            for _ in range(20):
+                asked = day.clock.monotonic()
+                if not await read_after(day.sessions[code], "positions", asked, ASKED_SECONDS):
+                    late.append(asked)
+                await trio.sleep(7.7)
+            assert late == []
+            nursery.cancel_scope.cancel()
 
 
 TRAILS = 20

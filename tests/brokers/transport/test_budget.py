@@ -361,6 +361,24 @@ def test_a_flood_of_quotes_leaves_a_quarter_to_entries_and_their_floor_to_books(
         assert budget.published(at(0.0)).exit_room == 60
 
 
+def test_books_that_used_much_at_a_minutes_beginning_are_heard_of_in_each_sixth_of_it():
+    budget = Budget(Windows(), Windows(minute=300))
+    assert flood(budget, READ, Priority.BOOK) == 165
+    for seconds in (10, 20, 30, 40, 50):
+        assert budget.wait_seconds(READ, Priority.BOOK, at(seconds - 0.1)) == pytest.approx(0.1, abs=0.01)
+        assert flood(budget, READ, Priority.BOOK, seconds) == 7
+    assert flood(budget, ORDER, Priority.ENTRY, 55.0) == 40
+    assert flood(budget, ORDER, Priority.EXIT, 55.0) == 60
+
+
+def test_a_book_that_somebody_waits_for_may_use_all_that_is_not_kept_for_exits():
+    budget = Budget(Windows(), Windows(minute=300))
+    assert flood(budget, READ, Priority.BOOK) == 165
+    assert flood(budget, READ, Priority.AWAITED) == 75
+    assert flood(budget, READ, Priority.BOOK) == 0
+    assert flood(budget, ORDER, Priority.EXIT) == 60
+
+
 def test_quotes_are_not_shut_out_by_books_that_are_read_all_the_time():
     budget = Budget(Windows(), Windows(minute=200))
     take(budget, 80, 0.0, kind=READ, priority=Priority.BOOK)
@@ -481,7 +499,7 @@ def test_candles_of_the_past_leave_half_of_every_window_of_calls_to_others():
 def test_the_daily_cap_of_order_messages_keeps_a_tenth_for_exits_and_never_stops_a_cancel():
     budget = Budget(Windows(day=20), Windows())
     take(budget, 18, 0.0, priority=Priority.ENTRY)
-    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 1, 0, 0, 0, 0, 0]
+    assert [budget.daily_room(priority, at(0.0)) for priority in Priority] == [None, 2, 0, 1, 0, 0, 0, 0, 0]
     with pytest.raises(DailyCapReached) as caught:
         budget.take(ORDER, Priority.ENTRY, at(0.0))
     assert (caught.value.sent, caught.value.cap, caught.value.reserve) == (18, 20, 2)
