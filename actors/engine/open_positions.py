@@ -2,9 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-import trio
-
-from onebroker.actors.engine.desk.reads import read_after
+from onebroker.actors.engine.desk.reads import read_now
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.state import Holding
@@ -23,17 +21,8 @@ def shown_positions(doors: EngineDoors) -> Positions:
 
 async def fresh_positions(doors: EngineDoors) -> Positions:
     """Have all brokers show their positions now, and return them."""
-    asked = doors.clock.monotonic()
-    answered: set[str] = set()
-
-    async def read(code: str) -> None:
-        if await read_after(doors.sessions[code], "positions", asked, READ_SECONDS):
-            answered.add(code)
-
     live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
-    async with trio.open_nursery() as nursery:
-        for code in live:
-            nursery.start_soon(read, code)
+    answered = await read_now(doors.sessions, live, "positions", doors.clock.monotonic(), READ_SECONDS)
     return _positions(doors, unread=[code for code in live if code not in answered])
 
 

@@ -4,15 +4,13 @@ Part of a plan parent's actor. Nothing is taken from what was read before the pa
 have filled, and it would be closed a second time.
 """
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
-import trio
 
 from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.engine.desk.closes import closing_product
-from onebroker.actors.engine.desk.reads import read_after
+from onebroker.actors.engine.desk.reads import read_now
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.machine.clearing import Closing
 from onebroker.actors.engine.plan.machine.exposure import counted
@@ -200,22 +198,8 @@ def named_rows(
 
 
 async def read_fresh(doors: EngineDoors, codes: Sequence[str]) -> frozenset[str]:
-    """Have the positions of these brokers read now, all at once, and return those that answered in time; one without a login is not
-    waited for."""
-    asked = math.nextafter(
-        doors.clock.monotonic(), math.inf
-    )  # a read that begins in this very instant may be an older one
-    answered: set[str] = set()
-
-    async def read(code: str) -> None:
-        door = doors.sessions[code]
-        if door.view.value.live and await read_after(door, "positions", asked, READ_SECONDS):
-            answered.add(code)
-
-    async with trio.open_nursery() as nursery:
-        for code in codes:
-            nursery.start_soon(read, code)
-    return frozenset(answered)
+    """Have the positions of these brokers read now, and return those that answered in time."""
+    return await read_now(doors.sessions, codes, "positions", doors.clock.monotonic(), READ_SECONDS)
 
 
 def _rows(

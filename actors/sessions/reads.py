@@ -40,8 +40,8 @@ SOONEST_SECONDS = 1.0
 SPARING_SECONDS = 15.0
 """While calls are scarce, what an event asks for waits as long as its cadence, at most this long: every order message of ours moves
 books, and a broker that counts all calls has no room for a read after each."""
-WAITED_FOR_SECONDS = 2.0
-"""The same for what somebody waits for (a cancel to end, positions to be closed): less than the three to five seconds they wait."""
+WAITED_FOR_SECONDS = 1.5
+"""The same for what somebody waits for (a change to be decided, positions to be closed): less than the two to five seconds they wait."""
 AGAIN_SECONDS = (2.0, 5.0, 15.0)
 """After these a read that was asked for and failed is tried again."""
 FOLLOW_UP_SECONDS = 60.0

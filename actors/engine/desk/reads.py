@@ -1,6 +1,7 @@
 """Waiting for a broker's books to be read after a moment: fresh, in the sense of order-engine 0."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import trio
@@ -51,3 +52,22 @@ async def read_after(door: SessionDoor, resource: Read, moment: float, seconds: 
             read_soon(door, resource)
             await door.view.wait_newer(version)
     return False
+
+
+async def read_now(
+    sessions: Mapping[str, SessionDoor], codes: Iterable[str], resource: Read, now: float, seconds: float
+) -> frozenset[str]:
+    """Have these brokers show a resource, all at once, and return those that did by a read that began after `now` (monotonic seconds)
+    and is in at most so many later. One without a login is not waited for."""
+    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older one
+    answered: set[str] = set()
+
+    async def read(code: str) -> None:
+        if await read_after(sessions[code], resource, moment, seconds):
+            answered.add(code)
+
+    async with trio.open_nursery() as nursery:
+        for code in codes:
+            if sessions[code].view.value.live:
+                nursery.start_soon(read, code)
+    return frozenset(answered)

@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.desk.reads import read_after
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.references.sizing import net_units
 from onebroker.actors.quotes.interface import LiveQuotes
-from onebroker.actors.sessions.messages import ReadSoon
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.records import Tick
 from onebroker.config.messages import references as texts
@@ -48,7 +48,7 @@ async def fresh_nets(
     with trio.move_on_at(until):
         async with trio.open_nursery() as nursery:
             for door in doubtful.values():
-                nursery.start_soon(_read_after, door, asked)
+                nursery.start_soon(read_after, door, "positions", math.nextafter(asked, math.inf), math.inf)
     late = next((code for code, door in doubtful.items() if _read_began(door) <= asked), None)
     if late is not None:
         raise Refusal(503, texts.positions_of_broker_unread(late))
@@ -71,11 +71,3 @@ def _may_have_moved(view: SessionView, token: str) -> bool:
 def _read_began(door: SessionDoor) -> float:
     began = door.view.value.positions_read_started
     return -math.inf if began is None else began
-
-
-async def _read_after(door: SessionDoor, asked: float) -> None:
-    """Have the positions read, and again where the answer that came is of a read that was under way."""
-    while (began := _read_began(door)) <= asked:
-        door.address.replace("positions soon", ReadSoon("positions"))
-        while _read_began(door) == began:
-            await door.view.wait_newer(door.view.version)
