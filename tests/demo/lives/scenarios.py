@@ -19,7 +19,7 @@ START = "(sent)"
 NOTHING = "—"
 """What a scenario comes to that has nothing to strike."""
 AT_ONCE = 16
-CLOSED_SECONDS, CLOSING_SECONDS = 8.0, 240.0
+CLOSED_SECONDS, CLOSING_SECONDS = 8.0, 300.0
 """What the end of day may take, and the longest wait for it."""
 BESIDE_A_STOP = {
     ("oco", START),
