@@ -1,18 +1,35 @@
-"""Options of the whole suite."""
+"""Options of the whole suite.
+
+A test is the same in every run: hypothesis' examples, the order in which trio runs tasks that could run at once, what is drawn by
+chance. `ONEBROKER_TEST_SEED=word pytest …` draws all of them anew, as that word says: a test that fails with some words and not
+with others has found a race, of ours or its own, and the word brings it back.
+"""
 
 import os
+import random
 
 import pytest
+import trio
 from hypothesis import settings
 
-# No timing is asserted in tests, so hypothesis may not either; in CI its examples are the same in every run.
-settings.register_profile("suite", deadline=None, derandomize=os.environ.get("CI") == "true")
+SEED = os.environ.get("ONEBROKER_TEST_SEED", "")
+
+# No timing is asserted in tests, so hypothesis may not either.
+settings.register_profile("suite", deadline=None, derandomize=not SEED)
 settings.load_profile("suite")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Throw the dice of this test: of trio's scheduler, which has no public way to it, and of whoever asks `random`."""
+    random.seed(f"{SEED} {item.nodeid}")
+    trio._core._run._r.seed(f"{SEED} {item.nodeid}")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all processes that tests start share what they compile, also where Python is told to write none beside its sources: each of
-    hundreds of starts compiled the whole service."""
+    """Give workers and all processes that tests start the same order of sets; and let them share what they compile, also where Python is
+    told to write none beside its sources: each of hundreds of starts compiled the whole service."""
+    os.environ.setdefault("PYTHONHASHSEED", "0")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
 

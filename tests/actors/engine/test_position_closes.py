@@ -328,6 +328,7 @@ async def test_a_plans_own_resting_stop_is_cancelled_before_it_closes(closing, a
     root = together("root", bracket(closing, "root.children.0"), closing.close("root.children.1", when=AT))
     answer = await closing.place(root)
     await closing.until(answer, "held", path="root.children.0.each_fill.children.1")
+    await closing.until(answer, "working", path="root.children.0.each_fill.children.0")
     await closing.day.until(lambda: closing.shown("zerodha") == 30, 120)
     closing.since = len(closing.day.ledger()["messages"])
     parent = await closing.until(answer, "completed")

@@ -86,7 +86,7 @@ def test_the_report_comes_as_json_too(config, service):
     assert report["brokers"]["zerodha"]["rows"] > 0
 
 
-def test_on_a_terminal_the_lines_are_rewritten_in_place(config, simulator, service):
+def test_on_a_terminal_the_lines_are_rewritten_in_place(config, simulator, running):
     fault(simulator, broker="upstox", kind="latency", delay_seconds=2)  # so that there is something to watch
     ours, theirs = pty.openpty()
     command = [*ONEBROKER, "instruments", "sync", "--config", str(config[0])]
