@@ -6,6 +6,7 @@
 `demo` is started once a module; `new_demo` starts further ones, which a test may kill. Judged by the simulator's ledger.
 """
 
+import contextlib
 import http.client
 import os
 import random
@@ -31,11 +32,13 @@ from onebroker.brokers.registry import build_registry
 READY_SECONDS = 60.0
 """The demo needs about three; a busy machine may take longer."""
 WAIT_SECONDS = 30.0
-STOP_SECONDS = 30.0
+STOP_SECONDS = 90.0
+"""What the parts of an orderly end may take one after the other, and a machine that is busy."""
 ENGINE_SECONDS = 45.0
 """After a start the engine waits up to 30 s for the book of a broker with open orders (order-engine 2.5)."""
 CALL_SECONDS = 60.0
 STEP_SECONDS = 0.05
+OWN_PORTS = range(20_000, 32_000)
 KEY, SECRET = "demo-key", "demo-secret"
 LOST = (OSError, http.client.HTTPException)
 """What a request ends with whose server is killed."""
@@ -396,10 +399,14 @@ def names(process: Path, directory: str, word: str) -> bool:
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """Below those that the system gives to whoever asks for any: such a one may be given away before a demo, or the next on its
+    directory, listens on it."""
+    chance = random.SystemRandom()  # two workers may have thrown the same dice
+    while True:
+        port = chance.choice(OWN_PORTS)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -84,6 +84,8 @@ def test_a_cancel_list_mixes_orders_and_parents(demo, shares):
 
 def test_flatten_needs_its_word_and_then_leaves_nothing_open(demo, shares):
     said = {broker: resting(demo, shares, broker) for broker in THREE}
+    still_open = lambda: {each["parent_order_id"] for each in demo.read("/api/orders/parents")["parents"]}  # noqa: E731
+    demo.until(lambda: still_open() == {each["parent_id"] for each in said.values()}, "earlier parents to have ended")
     since = demo.ledger()["next"]
     for body in ({}, {"confirm": "flatten"}, {"confirm": True, "dry_run": True}):
         assert demo.ask("POST", "/api/orders/flatten", body).status == 400

@@ -96,6 +96,6 @@ def test_orders_placed_during_all_this_are_settled(demo, resting):
 
     def settled():
         rows = {row["order_id"]: row for row in demo.orders()}
-        return all(rows[order_id]["engine_parent_id"] for order_id in known)
+        return all(order_id in rows and rows[order_id]["engine_parent_id"] for order_id in known)
 
     demo.until(settled, "every order to have its parent")

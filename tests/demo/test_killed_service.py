@@ -1,10 +1,9 @@
 """Kill -9 of the service at any moment; the same data directory starts again as if nothing had been: one Redis server, one
 simulator on its old ports, the same token, the same open orders, and nothing sent twice (lessons 21 and 30)."""
 
-import time
-
 import pytest
 
+READY_SECONDS = 60.0
 OWN_SECONDS = 150.0
 """By then every order that reached a broker is known to the parent that sent it."""
 
@@ -36,19 +35,23 @@ def test_an_idle_service_comes_back(killed):
     assert killed.placed() == []
 
 
-STEADY_SECONDS = 4.0
-"""A book is read within these after an order's stream has spoken of it; some streams say less than the book."""
+MOST_BURSTS = 4
+"""Until one is cut in the middle: whoever kills may be held up longer than a burst takes."""
+STEADY_READS = 4
+"""Of its broker's book, since the order's stream has spoken of it: some streams say less than the book."""
 
 
 def settled(demo, order_id):
-    """Return the row of an open order once it has not changed for a while: as the book shows it, not only the stream."""
-    seen = {"row": demo.until_status(order_id, "OPEN"), "since": time.monotonic()}
+    """Return the row of an open order once some reads have not changed it: as the book shows it, not only the stream."""
+    seen = {"row": None, "reads": set()}
 
     def steady():
         row = demo.until_status(order_id, "OPEN")
+        brokers = demo.read("/api/orders/details", order_id=order_id)["brokers"]
         if row != seen["row"]:
-            seen.update(row=row, since=time.monotonic())
-        return row if time.monotonic() - seen["since"] >= STEADY_SECONDS else None
+            seen.update(row=row, reads=set())
+        seen["reads"] |= {each["as_of"] for each in brokers if each["broker"] == row["broker"]}
+        return row if len(seen["reads"]) >= STEADY_READS else None
 
     return demo.until(steady, "the order's row to be steady")
 
@@ -99,31 +102,41 @@ def test_fills_while_the_service_is_dead_are_found(killed):
     ),
 )
 def test_a_burst_cut_in_the_middle_sends_every_order_at_most_once(killed, together, chance, burst, moment):
-    share, since = killed.share(4 + burst), killed.ledger()["next"]
-    if "slow" in moment:  # so that many are on the wire when it ends
-        killed.fault("all", "latency", delay_seconds=moment["slow"])
-    bodies = {quantity: killed.limit_buy(share, -3, quantity=quantity) for quantity in range(1, 31)}
-    sent = {quantity: together.submit(ask_to_place, killed, body) for quantity, body in bodies.items()}
-    if "messages" in moment:
-        killed.until(lambda: killed.ledger()["next"] >= since + moment["messages"], "messages")
-    else:
-        enough = moment["answers"] or chance.randrange(5, 20)
-        killed.until(lambda: sum(1 for each in sent.values() if each.done()) >= enough, "answers")
-    killed.kill()
-    answers = {quantity: each.result() for quantity, each in sent.items()}
+    share = killed.share(4 + burst)
+    for _ in range(MOST_BURSTS):
+        since = killed.ledger()["next"]
+        answers = cut_in_a_burst(killed, together, chance, share, moment)
+        start_again(killed)
+        if None in answers.values():
+            break
     assert None in answers.values(), "it was killed after the burst, not in it"
-    start_again(killed)
 
     messages = killed.assert_sent_once()[-len(killed.placed(since)) :]
     for quantity, answer in answers.items():
         found = [each for each in messages if each["quantity"] == quantity and each["n"] >= since]
         assert len(found) <= 1
-        if answer is not None:
+        if answer is not None and answer.status != 504:  # a slow machine may not know of one
             assert answer.status in (200, 503), answer
             assert [each["order_id"] for each in found] == [answer.json["order_id"]] * (answer.status == 200)
     order_ids = {each["order_id"] for each in messages if each["order_id"]}
     killed.until(lambda: order_ids <= known_to_parents(killed), "every order to be known to its parent", OWN_SECONDS)
     killed.assert_sent_once()
+
+
+def cut_in_a_burst(demo, together, chance, share, moment):
+    """Kill it at a moment of a burst of orders; return quantity -> the answer, None of those that it was killed before."""
+    since = demo.ledger()["next"]
+    if "slow" in moment:  # so that many are on the wire when it ends
+        demo.fault("all", "latency", delay_seconds=moment["slow"])
+    bodies = {quantity: demo.limit_buy(share, -3, quantity=quantity) for quantity in range(1, 31)}
+    sent = {quantity: together.submit(ask_to_place, demo, body) for quantity, body in bodies.items()}
+    if "messages" in moment:
+        demo.until(lambda: demo.ledger()["next"] >= since + moment["messages"], "messages")
+    else:
+        enough = moment["answers"] or chance.randrange(5, 20)
+        demo.until(lambda: sum(1 for each in sent.values() if each.done()) >= enough, "answers")
+    demo.kill()
+    return {quantity: each.result() for quantity, each in sent.items()}
 
 
 def ask_to_place(demo, body):
@@ -161,7 +174,7 @@ def test_killed_while_it_starts_it_starts_the_next_time(killed, chance):
 def wait_for_any(demo, moment):
     """Wait until the start has come to a moment."""
     moments = {"simulator": demo.simulators, "redis": demo.redis_servers, "answers": demo.answers}
-    demo.until(moments[moment], moment)
+    demo.until(moments[moment], moment, READY_SECONDS)
 
 
 def test_in_the_end_exactly_the_resting_orders_have_open_parents(killed):

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.timeout(600)  # two loads, one of them cut in half
 NUMBER = 60
 LOAD_SECONDS = 240.0
 """A few seconds of one core at the lowest priority: a busy machine may give it none for long."""
+MOST_DEMOS = 4
+"""Until one is killed in time: whoever looks may be held up longer than the load takes."""
 SUNDAY = "2026-11-22T16:00:00+05:30"
 FIRST = date(2026, 11, 22)
 
@@ -34,12 +36,16 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def demo(new_demo):
     """A demo that was killed in the middle of its first load, after the first rows were in, and started again."""
-    killed = new_demo("--instruments", str(NUMBER), "--now", SUNDAY, past=True).start()
-    killed.until(lambda: loading(killed) or loaded(killed), "the first load to be under way", LOAD_SECONDS)
-    was_loaded = loaded(killed)
-    killed.kill()
-    assert not was_loaded, "killed too late"
-    killed.until(lambda: not killed.processes("demo_past_load"), "the loading process to end with the demo")
+    for _ in range(MOST_DEMOS):
+        killed = new_demo("--instruments", str(NUMBER), "--now", SUNDAY, past=True).start()
+        killed.until(lambda demo=killed: loading(demo) or loaded(demo), "the first load to be under way", LOAD_SECONDS)
+        killed.kill()
+        killed.until(
+            lambda demo=killed: not demo.processes("demo_past_load"), "the loading process to end with the demo"
+        )
+        if not loaded(killed):
+            break
+    assert not loaded(killed), "killed too late"
     killed.start()
     killed.until(lambda: loaded(killed), "the past to be loaded", LOAD_SECONDS)
     killed.until_ready()

@@ -116,19 +116,19 @@ def by_reference(share, price, **more):
 
 
 def once_readable(demo, **order):
-    """Place an order once the positions can be read everywhere: after a list of 500 a broker's calls of the minute may be spent,
-    and until then it is refused with nothing sent."""
+    """Place an order once its quote is there and the positions can be read everywhere: after a list of 500 a broker's calls of the
+    minute may be spent, and until then it is refused with nothing sent."""
 
     def answered():
         answer = demo.place(**order)
         return None if answer.status == 503 else answer
 
-    return demo.until(answered, "the positions to be readable", 90)
+    return demo.until(answered, "quote and positions to be readable", 90)
 
 
 def test_a_position_is_opened_and_closed_by_reference_and_closed_once(demo):
     share = cheapest(demo)
-    opened = demo.place(**by_reference(share, {"kind": "Marketable", "buffer_percent": 1}))
+    opened = once_readable(demo, **by_reference(share, {"kind": "Marketable", "buffer_percent": 1}))
     assert opened.status == 200, opened
     demo.until_status(opened.json["order_id"], "COMPLETE")
     since = demo.ledger()["next"]
@@ -155,9 +155,11 @@ def test_a_position_is_opened_and_closed_by_reference_and_closed_once(demo):
 def test_a_held_price_is_worked_out_to_the_tick(demo):
     share = demo.share(3)
     price = demo.at_price(share, 1.0)
-    demo.move(share["instrument_id"], price)
+    demo.move(share["instrument_id"], price, 600)
+    quoted = lambda: demo.read("/api/instruments/ltp", instrument_id=share["instrument_id"])["last_price"]  # noqa: E731
+    demo.until(lambda: quoted() == price, "the price to be quoted")
     since = demo.ledger()["next"]
-    answer = demo.place(**by_reference(share, {"kind": "last", "offset_percent": -2, "offset_ticks": 1}))
+    answer = once_readable(demo, **by_reference(share, {"kind": "last", "offset_percent": -2, "offset_ticks": 1}))
     assert answer.status == 200, answer
     ticks = int(price / share["tick_size"] * 0.98 + 1e-6) + 1
     assert demo.placed(since)[0]["price"] == round(ticks * share["tick_size"], 2)

@@ -124,7 +124,7 @@ def test_a_plan_goes_on_after_a_kill_where_it_stood(plans):
     plans.kill()
     plans.start()
     plans.until_ready()
-    assert part_state(plans, answer, "root.each_fill.children.1") == "held"
+    plans.until(lambda: part_state(plans, answer, "root.each_fill.children.1") == "held", "the target to be held")
     assert len(messages(plans, since)) == 2
     move(plans, share, plans.at_price(share, 5))
     plans.until(lambda: parent(plans, answer)["state"] == "completed", "the plan to end")

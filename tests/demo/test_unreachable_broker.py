@@ -8,9 +8,9 @@ PATHS = ("/api/portfolio/funds", "/api/portfolio/positions", "/api/orders/detail
 def test_its_part_is_stale_after_its_limit_and_still_shown_while_the_other_stays_ok(one_unreachable):
     demo = one_unreachable
     for path in PATHS:
-        demo.until(lambda path=path: demo.statuses(path).get("upstox") == "stale", f"stale in {path}", STALE_SECONDS)
-        others = {code: status for code, status in demo.statuses(path).items() if code != "upstox"}
-        assert set(others.values()) == {"ok"}
+        # together: a broker that is read once in 55 s may be late for a moment
+        only_upstox = {**dict.fromkeys(demo.statuses(path), "ok"), "upstox": "stale"}
+        demo.until(lambda path=path, said=only_upstox: demo.statuses(path) == said, f"stale in {path}", STALE_SECONDS)
         assert demo.ask("GET", path).status == 200
     rows = demo.read("/api/portfolio/positions")["net"]
     assert "upstox" in {part["broker"] for row in rows for part in row["by_broker"]}, "stale rows are still included"

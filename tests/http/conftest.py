@@ -29,7 +29,7 @@ from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import Services
 
-REAL_SECONDS = 20
+REAL_SECONDS = 60
 MOCKED_SECONDS = 30 * 86_400
 """Of the mocked clock, which takes no time."""
 
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
             continue
         if inspect.iscoroutinefunction(item.obj):
-            mocked = "autojump_clock" in item.fixturenames
+            mocked = {"autojump_clock", "mock_clock"} & set(item.fixturenames)
             item.obj = _bounded(item.obj, MOCKED_SECONDS if mocked else REAL_SECONDS)
 
 

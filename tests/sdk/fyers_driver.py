@@ -213,7 +213,9 @@ def order_socket(line, fyers, token, chosen):
     socket.connect()
     heard.opened.wait(WAIT_SECONDS)
     socket.subscribe("OnOrders,OnTrades,OnPositions,OnGeneral")
-    time.sleep(0.5)
+    ends = time.monotonic() + WAIT_SECONDS
+    while not general and time.monotonic() < ends:  # the subscription's acknowledgement
+        time.sleep(0.05)
     slow(fyers.place_order, order(chosen["commodity"], type=2, productType="MARGIN", orderTag="sdk3"))
     return {**heard.seen(), "general": general}
 

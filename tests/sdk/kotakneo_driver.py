@@ -201,7 +201,9 @@ async def order_stream(api, chosen):
     feed = api.create_order_feed()
     feed.on_raw = raw.append
     async with feed:
-        await asyncio.sleep(0.5)
+        end = time.monotonic() + WAIT_SECONDS
+        while not raw and time.monotonic() < end:  # the answer to its first message
+            await asyncio.sleep(0.05)
         commodity = chosen["commodity"]
         fields = {"order_type": "MKT", "quantity": str(int(commodity["lLotSize"])), "tag": "sdk3"}
         placed = await asyncio.to_thread(place, api, commodity, **fields)

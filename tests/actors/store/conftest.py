@@ -16,7 +16,7 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import Clock
 
-_TEST_SECONDS = 30
+_TEST_SECONDS = 90
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -86,11 +86,11 @@ async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
     server = EmbeddedServer(folder, find_server_binary(None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.keep)
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             await _eventually(lambda: _answers(server))
         yield server
         nursery.cancel_scope.cancel()
-    with trio.fail_after(15):
+    with trio.fail_after(30):
         await server.end()
 
 

@@ -2,28 +2,35 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 import redis
 import trio
+from held_port import held_port
 
 from onebroker.actors.store.address import CLUSTER_REFUSED, StoreRefused, read_address
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore
 
+FreePort = Callable[[], int]
 
-def free_port() -> int:
-    """Return a port of loopback that nobody uses, low enough for a cluster's second port 10,000 above it."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-        if port < 55_000:
+
+@pytest.fixture
+def free_port() -> Iterator[FreePort]:
+    """Return what gives ports of loopback that nobody uses, low enough for a cluster's second port 10,000 above them."""
+    with ExitStack() as held:
+
+        def take() -> int:
+            while (port := held.enter_context(held_port())) >= 55_000:
+                pass
             return port
+
+        yield take
 
 
 @contextmanager
@@ -37,18 +44,19 @@ def tcp_server(folder: Path, port: int, settings: str, *arguments: str) -> Itera
         subprocess.Popen([str(find_server_binary(None)), str(path), *arguments], stdout=out) as server,
     ):
         try:
-            wait_for_port(port)
+            wait_for_port(port, server)
             yield
         finally:
             server.kill()
 
 
-def wait_for_port(port: int) -> None:
-    for _ in range(1000):
+def wait_for_port(port: int, server: "subprocess.Popen[bytes]") -> None:
+    ends = time.monotonic() + 30
+    while time.monotonic() < ends and server.poll() is None:
         with socket.socket() as probe:
-            probe.settimeout(0.01)
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
+        time.sleep(0.01)
     raise TimeoutError(f"nothing listens on {port}")
 
 
@@ -61,11 +69,11 @@ def ping(url: str) -> bool:
 
 
 async def test_a_unix_url_reaches_the_server(server: EmbeddedServer, tmp_path: Path) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         assert (await RedisStore(read_address(f"unix://{tmp_path}/redis/redis.sock")).check()).every_write
 
 
-def test_a_tcp_url_with_a_password_reaches_the_server(tmp_path: Path) -> None:
+def test_a_tcp_url_with_a_password_reaches_the_server(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
     with tcp_server(tmp_path / "server", port, "requirepass secret"):
         assert ping(f"redis://:secret@127.0.0.1:{port}/0")
@@ -74,7 +82,7 @@ def test_a_tcp_url_with_a_password_reaches_the_server(tmp_path: Path) -> None:
         assert "wrongword" not in str(refusal.value)
 
 
-def test_a_sentinel_url_finds_the_present_master(tmp_path: Path) -> None:
+def test_a_sentinel_url_finds_the_present_master(tmp_path: Path, free_port: FreePort) -> None:
     master, sentinel = free_port(), free_port()
     with ExitStack() as stack:
         stack.enter_context(tcp_server(tmp_path / "master", master, ""))
@@ -88,9 +96,9 @@ def test_a_sentinel_url_finds_the_present_master(tmp_path: Path) -> None:
             read_address(f"redis+sentinel://127.0.0.1:{sentinel}/unknown").resolve()
 
 
-async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path) -> None:
+async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
-    with ExitStack() as stack, trio.fail_after(20):
+    with ExitStack() as stack, trio.fail_after(60):
         stack.enter_context(
             tcp_server(tmp_path / "server", port, f"cluster-enabled yes\ncluster-config-file {port}.conf")
         )
@@ -100,13 +108,13 @@ async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path) -> None:
     assert "Cluster" in CLUSTER_REFUSED
 
 
-async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_path: Path) -> None:
+async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
-    with ExitStack() as stack, trio.fail_after(20):
+    with ExitStack() as stack, trio.fail_after(60):
         stack.enter_context(tcp_server(tmp_path / "server", port, f"replicaof 127.0.0.1 {free_port()}"))
         with pytest.raises(StoreError, match="read-only replica"):
             await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
-    with trio.fail_after(20), pytest.raises(StoreError):
+    with trio.fail_after(60), pytest.raises(StoreError):
         await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
 
 

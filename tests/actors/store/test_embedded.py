@@ -66,7 +66,7 @@ def run_and_kill_a_service(folder: Path) -> int:
 
 async def wait_for(server: EmbeddedServer, *, other_than: int | None = None) -> int:
     """Return the pid of the answering server once there is one."""
-    with trio.fail_after(15):
+    with trio.fail_after(30):
         while True:
             if server.pid not in (None, other_than) and server.reason == "":
                 try:
@@ -161,7 +161,7 @@ async def test_a_very_deep_data_directory_works_too(tmp_path: Path, runtime: Pat
         nursery.start_soon(server.keep)
         await wait_for(server)
         nursery.cancel_scope.cancel()
-    with trio.fail_after(15):
+    with trio.fail_after(30):
         await server.end()
     assert modes_inside(runtime) == [0o700]
 
@@ -188,7 +188,7 @@ async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
                 refused += 1
                 await trio.sleep(0.01)
 
-    with trio.fail_after(30):
+    with trio.fail_after(80):
         async with trio.open_nursery() as nursery:
             await nursery.start(RedisStoreActor(store, server).run)
             first = server.pid
@@ -210,13 +210,14 @@ async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
 async def test_the_server_of_a_killed_service_is_adopted_with_its_data_and_ended_at_an_orderly_stop(
     tmp_path: Path,
 ) -> None:
-    with trio.fail_after(30):
+    with trio.fail_after(80):
         pid = await trio.to_thread.run_sync(run_and_kill_a_service, tmp_path)
         server = EmbeddedServer(tmp_path, find_server_binary(None))
         store = RedisStore(server.address)
         async with trio.open_nursery() as nursery:
             await nursery.start(RedisStoreActor(store, server).run)
-            assert (server.pid, server.starts) == (pid, 0)
+            assert await wait_for(server) == pid  # which it may know later than the store has contact
+            assert server.starts == 0
             assert [await store.get(f"k{number}") for number in (0, 50, 99)] == [b"0", b"50", b"99"]
             nursery.cancel_scope.cancel()
         assert server.pid is None
@@ -242,7 +243,7 @@ async def test_a_directory_held_by_a_server_that_does_not_answer_gets_no_second_
     hidden = socket.with_suffix(".hidden")
     socket.rename(hidden)
     second = EmbeddedServer(tmp_path, find_server_binary(None))
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(second.keep)
             await eventually(lambda: bool(second.reason))
@@ -259,7 +260,7 @@ async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_r
     program.write_text("#!/bin/sh\necho the disk is full >&2\nexit 1\n")
     program.chmod(0o700)
     server = EmbeddedServer(tmp_path / "data", program)
-    with trio.fail_after(15):
+    with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.keep)
             await eventually(lambda: server.starts >= 3)

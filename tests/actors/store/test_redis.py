@@ -121,7 +121,7 @@ async def test_while_the_server_is_away_all_fails_at_once_and_what_was_posted_is
     assert not redis_store.reachable
     assert redis_store.reason
     for call in (redis_store.get("k"), redis_store.commit(Set("k", b"2")), redis_store.write(Set("k", b"3"))):
-        with trio.fail_after(0.5), pytest.raises(StoreError, match="not sent"):
+        with trio.fail_after(5), pytest.raises(StoreError, match="not sent"):
             await call
     for number in range(1000):
         redis_store.post(HashSet("quotes", {"one": b"%d" % number}), Set("newest", b"%d" % number))
@@ -145,8 +145,7 @@ async def test_a_quiet_store_notices_by_itself_that_the_server_hangs_and_that_it
         await nursery.start(RedisStoreActor(store).run)
         os.kill(server.pid, signal.SIGSTOP)
         try:
-            with trio.move_on_after(10):
-                await eventually(lambda: not store.reachable)
+            await eventually(lambda: not store.reachable)
         finally:
             os.kill(server.pid, signal.SIGCONT)
         assert store.figures().engine_batches == 0, "nobody asked anything"

@@ -82,7 +82,7 @@ def said_in_words(run):
 def clean_up(run):
     """Cancel what still works, and trade back what the run has left of its instruments, so that others may use them."""
     for order_id in run.beside:
-        run.demo.cancel(order_id, broker=run.broker)
+        _cancel(run, order_id, run.broker)
     if run.parent_id is None:
         return
     record, ledger = run.record(), run.demo.ledger()
@@ -91,7 +91,7 @@ def clean_up(run):
     resting = {(one["broker"], one["order_id"]) for one in ledger["orders"] if one["status"] in RESTS}
     for leg in record["legs"]:
         if (leg["broker"], leg["order_id"]) in resting:
-            run.demo.cancel(leg["order_id"], broker=leg["broker"])
+            _cancel(run, leg["order_id"], leg["broker"])
     net = defaultdict(int, run.before)
     for fill in run.demo.ledger()["fills"]:
         own = any(
@@ -105,10 +105,20 @@ def clean_up(run):
             side = "SELL" if units > 0 else "BUY"
             most = next(one["freeze_quantity"] for one in run.traded if one["instrument_id"] == instrument)
             for left in range(abs(units), 0, -most):
-                run.demo.place(
-                    instrument_id=instrument, transaction_type=side, product="MIS", order_type="MARKET",
+                _close(
+                    run, instrument_id=instrument, transaction_type=side, product="MIS", order_type="MARKET",
                     quantity=min(left, most), broker=broker, closes_position=True,
                 )  # fmt: skip
+
+
+def _cancel(run, order_id, broker):
+    """Cancel an order once there is room for that; it may have ended."""
+    run.demo.until(lambda: run.demo.cancel(order_id, broker=broker).status != 503, "a cancel to be taken", 60)
+
+
+def _close(run, **order):
+    """Place an order, once there is room for it and a whole quote."""
+    run.demo.until(lambda: run.demo.place(**order).status != 503, "an order to be taken", 60)
 
 
 def cancel_parent(run):

@@ -38,11 +38,10 @@ def _margin_blocked(run):
     listed = run.demo.control("GET", "/instruments?shape=security&limit=1000")
     funds = [one for one in listed if one["segment"] == "nse_exchange_traded_funds" and run.broker in one["brokers"]]
     fund = max(funds, key=lambda one: one["last_price"])
-    answer = run.demo.place(
-        instrument_id=fund["instrument_id"], transaction_type="BUY", product="MIS", order_type="LIMIT", broker=run.broker,
+    order_id = run.place_beside(
+        instrument_id=fund["instrument_id"], transaction_type="BUY", product="MIS", order_type="LIMIT",
         quantity=int(MARGIN_VALUE / fund["last_price"]), price=run.at(-3, fund), synthetic={"type": "simple"},
     )  # fmt: skip
-    assert answer.status == 200, answer
     try:
         yield
     finally:
@@ -53,7 +52,7 @@ def _margin_blocked(run):
             seen.append(_blocked(run))
             return seen[-1] < max(seen) - MARGIN_VALUE / 10
 
-        run.demo.cancel(answer.json["order_id"], broker=run.broker)
+        run.demo.until(lambda: run.demo.cancel(order_id, broker=run.broker).status != 503, "its cancel to be taken", 60)
         run.demo.until(freed, "the margin to be free again")
 
 
@@ -119,11 +118,13 @@ def atr_trail(run):
     )
     run.working(1)
     yield "the stop rests"
-    _swing(run, bars=6)
+    in_time = _swing(run, bars=6)
     run.move(3)
     run.wait(lambda: run.leg()["trigger_price"] > run.at(0), "the stop to follow")
     trigger = run.leg()["trigger_price"]
-    assert 1.5 * swing <= run.at(3) - trigger <= 3 * swing + 0.001, (trigger, swing)
+    assert trigger < run.at(3)
+    if in_time():
+        assert 1.5 * swing <= run.at(3) - trigger <= 3 * swing + 0.001, (trigger, swing)
     yield "it has followed at the average range"
     run.move(0.3)
     run.ends()
@@ -134,11 +135,15 @@ def atr_trail(run):
 
 
 def _swing(run, bars):
-    """Let the market go down and up by eight tenths of a percent in each of so many bars."""
-    first, _ = _bar(run, SHORT_BAR_SECONDS)
-    while _bar(run, SHORT_BAR_SECONDS)[0] < first + bars:
+    """Let the market go down and up by eight tenths of a percent in each of so many bars; return whether that is what the average is of
+    now: on a slow machine the market may have stood still for a bar."""
+    bar = lambda: _bar(run, SHORT_BAR_SECONDS)[0]  # noqa: E731
+    first, swung = bar(), set()
+    while (number := bar()) < first + bars:
         run.move(-0.8)
         run.move(0)
+        swung.add(number)
+    return lambda: len(swung) == bars and bar() <= first + bars + 1
 
 
 @life("attached_hedge", "the entry rests", "half of it is hedged")
@@ -226,7 +231,7 @@ def closing_price(run):
     run.place(settings, order_type="LIMIT", price=run.at(-3))
     yield "it waits for its window"
     run.patience = TIMED_PATIENCE_SECONDS
-    run.wait(lambda: len(run.legs(states=SENT)) == 1, "the first slice")
+    run.wait(lambda: run.legs(states=SENT), "the first slice")
     yield "the first slice works"
     run.patience = TIMED_PATIENCE_SECONDS
     run.wait(lambda: len(run.legs(states=SENT)) == 2, "the second slice")

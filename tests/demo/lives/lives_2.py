@@ -5,7 +5,7 @@ from tests.demo.lives.judging import cancel_parent
 from tests.demo.lives.lives import life
 from tests.demo.lives.said import ANY, cancel, modify, place
 
-SOON = 11 / 60
+SOON = 16 / 60
 """Minutes: long enough to strike an order before, short enough to wait for."""
 
 
@@ -78,7 +78,7 @@ def freeze_slicer(run):
     return [{place("BUY", freeze, price), place("BUY", lot, price)}]
 
 
-@life("good_till_time", "it rests", lull=12)
+@life("good_till_time", "it rests", lull=17)
 def good_till_time(run):
     run.place({"until_time": run.near(SOON), "at_expiry": "marketable"})
     run.working(1)
@@ -159,7 +159,7 @@ def iceberg(run):
 @life("implementation_shortfall", "the first slice works", "both slices work", lull=22)
 def implementation_shortfall(run):
     run.place({"over_minutes": 0.36})
-    run.working(1)
+    run.begins()
     yield "the first slice works"
     run.working(2)
     yield "both slices work"

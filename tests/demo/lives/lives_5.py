@@ -53,7 +53,7 @@ def simple(run):
 @life("vwap", "the first slice works", "the second slice works", lull=8)
 def vwap(run):
     run.place({"slices": 2, "over_minutes": 0.2, "volume_profile": [2, 3]})
-    run.working(1)
+    run.begins()
     yield "the first slice works"
     run.fill()
     run.working(1)

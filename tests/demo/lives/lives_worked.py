@@ -24,7 +24,7 @@ def bracket(run):
 @life("twap", "the first slice works", "the second slice works", lull=4)
 def twap(run):
     run.place({"slices": 2, "over_minutes": 0.1})
-    run.working(1)
+    run.begins()
     yield "the first slice works"
     run.fill()
     run.working(1)

@@ -183,9 +183,7 @@ class Run:
             "product": product,
             "order_type": "MARKET",
         }
-        answer = self.demo.place(**fields, quantity=units, broker=self.broker)
-        assert answer.status == 200, answer
-        self.demo.until_status(answer.json["order_id"], "COMPLETE")
+        self.demo.until_status(self.place_beside(**fields, quantity=units), "COMPLETE")
         self.before[self.broker, share["instrument_id"]] += units if side == "BUY" else -units
         self.wait(
             lambda: self._position(share) == self.before[self.broker, share["instrument_id"]], "the position to be read"
@@ -200,13 +198,20 @@ class Run:
             "product": "MIS",
             "order_type": "LIMIT",
         }
-        answer = self.demo.place(
-            **fields, quantity=units, price=price, broker=self.broker, synthetic={"type": "simple"}
+        order_id = self.place_beside(**fields, quantity=units, price=price, synthetic={"type": "simple"})
+        self.demo.until_status(order_id, "OPEN")
+        self.beside.append(order_id)
+        self.began = end_of(self.demo)
+
+    def place_beside(self, **fields):
+        """Have another's order taken at this run's broker, and return its id."""
+        answer = self.demo.until(
+            lambda: self._taken(self.demo.place(**fields, broker=self.broker)),
+            f"an order to be taken at {self.broker}",
+            60,
         )
         assert answer.status == 200, answer
-        self.demo.until_status(answer.json["order_id"], "OPEN")
-        self.beside.append(answer.json["order_id"])
-        self.began = end_of(self.demo)
+        return answer.json["order_id"]
 
     def _position(self, share):
         rows = [
@@ -231,6 +236,10 @@ class Run:
     def working(self, number, part=None):
         """Wait until so many of its orders work at brokers, and return them."""
         return self.wait(lambda: self._counted(number, part), f"{number} orders to work")
+
+    def begins(self):
+        """Wait until orders of it work at brokers: one, or on a slow machine also those that came due since."""
+        return self.wait(self.legs, "an order to work")
 
     def _counted(self, number, part):
         found = self.legs(part)

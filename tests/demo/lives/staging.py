@@ -12,6 +12,8 @@ WORTH = 20
 """Rupees that any option is worth, so that prices near its own differ."""
 FREE_SECONDS = 240.0
 """How long a run waits for what others use."""
+SPANS, SHORT_SECONDS = 50, 0.2
+"""How exactly the demo's clock is found out, and how many answers that may take."""
 
 
 class Stage:
@@ -20,7 +22,7 @@ class Stage:
     def __init__(self, demo, now):
         self.demo = demo
         self._began = datetime.fromisoformat(now)
-        self._start = time.monotonic() - self._passed_seconds()
+        self._start = self._day_began()
         self._options = self._listed_options()
         self._underlyings = {one["underlying_symbol"] for one in self._options}
         held = self._held()
@@ -30,10 +32,24 @@ class Stage:
     def now(self):
         return (self._began + timedelta(seconds=time.monotonic() - self._start)).isoformat()
 
-    def _passed_seconds(self):
-        """How much of the demo's day has passed: it began with its process."""
+    def _day_began(self):
+        """When the demo's day began, in monotonic seconds. It tells whole seconds, and an answer may be slow: each leaves a span of
+        time for it, and what several of them leave is short."""
+        earliest, latest = self._span()
+        for _ in range(SPANS):
+            if latest - earliest < SHORT_SECONDS:
+                break
+            time.sleep(SHORT_SECONDS / 2)
+            first, last = self._span()
+            earliest, latest = max(earliest, first), min(latest, last)
+        return (earliest + latest) / 2
+
+    def _span(self):
+        """(earliest, latest) that its day can have begun, by one answer."""
+        asked = time.monotonic()
         told = datetime.fromisoformat(self.demo.read("/api/health")["time"])
-        return (told.replace(tzinfo=self._began.tzinfo) - self._began).total_seconds()
+        passed = (told.replace(tzinfo=self._began.tzinfo) - self._began).total_seconds()
+        return asked - passed - 1, time.monotonic() - passed
 
     def run(self, name, turn=None):
         """Return a run of that type on instruments that no other uses, at the broker whose turn that number is."""
@@ -54,6 +70,7 @@ class Stage:
         at = options.index("--now") + 1
         self.demo.options = (*options[:at], self.now(), *options[at + 1 :])
         self.demo.start()
+        self._start = self._day_began()  # its day goes on when its process has come so far, not when it was started
         self.demo.until_ready()
 
     def give_back(self, run):

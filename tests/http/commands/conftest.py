@@ -2,11 +2,11 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 
 import pytest
+from held_port import held_port
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 CODES = ("zerodha", "upstox")
@@ -31,15 +31,19 @@ def simulator(tmp_path, codes):
             said.update({one["broker"]: one} if "broker" in one else {"control": one["control_url"]})
         yield said
         process.stdin.close()
-        process.wait(15)
+        process.wait(60)
 
 
 @pytest.fixture
-def config(tmp_path, simulator, codes):
+def port():
+    """The port of a service that is started, perhaps more than once."""
+    with held_port() as port:
+        yield port
+
+
+@pytest.fixture
+def config(tmp_path, simulator, codes, port):
     """A settings file over those brokers, its secrets for its owner only; and the port of its service."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "s"']
     lines.append('calendar = "always_open"')
     for code in codes:
@@ -61,5 +65,5 @@ def service(config):
     assert "is running" in process.stdout.readline()
     yield port
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     process.stdout.close()

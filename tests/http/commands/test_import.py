@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -184,11 +183,8 @@ class Service:
 
 
 @pytest.fixture
-def service(data_dir, tmp_path):
+def service(data_dir, tmp_path, port):
     """A service without brokers, so that there is no profile either."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     config = tmp_path / "onebroker.toml"
     config.write_text(f'[service]\nport = {port}\ndata_dir = "{data_dir}"\napi_key = "k"\napi_secret = "s"\n')
     config.chmod(0o600)
@@ -198,7 +194,7 @@ def service(data_dir, tmp_path):
         yield Service(port)
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         process.stdout.close()
 
 

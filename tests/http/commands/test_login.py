@@ -3,17 +3,18 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
+from held_port import held_port
+
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 
 
-def wait_for(condition, what, seconds=30):
+def wait_for(condition, what, seconds=60):
     ends = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < ends, what
@@ -49,14 +50,14 @@ def page_of(result):
 
 def broker_login(port, token):
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/health", headers={"access-token": token})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)["brokers"]["zerodha"]["login"]
 
 
 def connect(port):
     url = f"http://127.0.0.1:{port}/api/session/connect"
     request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "s"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)["access-token"]
 
 
@@ -92,30 +93,31 @@ def test_without_a_service_the_login_is_stored_for_its_next_start(config):
         wait_for(lambda: broker_login(port, token) == "live", "the stored login is used")
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         process.stdout.close()
+
+
+def caught(path, port):
+    command = [*ONEBROKER, "login", "zerodha", "--config", str(path), "--listen", str(port)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
     path, _ = config
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [*ONEBROKER, "login", "zerodha", "--config", str(path), "--listen", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with held_port() as port, caught(path, port) as process:
         process.stderr.readline()
         page = process.stderr.readline().strip()
         query = redirect_of(page).partition("?")[2]
 
         def browser_came():
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=5) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=30) as answer:
                     return answer.status == 200
             except OSError:
                 return False
 
         wait_for(browser_came, "the command listens")
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert "logged in as" in out
 

@@ -33,7 +33,7 @@ async def test_the_welcome_needs_no_token(client):
     assert "welcome" in body["message"].lower()
 
 
-async def test_connect_answers_a_token_and_its_expiry(client):
+async def test_connect_answers_a_token_and_its_expiry(mock_clock, client):
     status, body = await answer_of(await client.post("/api/session/connect", headers=CREDENTIALS))
     assert status == 200
     assert list(body) == ["access-token", "expires_at"]
@@ -79,7 +79,7 @@ async def test_connect_is_500_while_the_service_has_no_credentials(house, missin
     )
 
 
-async def test_status_tells_the_expiry(client, token: str):
+async def test_status_tells_the_expiry(mock_clock, client, token: str):
     status, body = await status_with(client, {"access-token": token})
     assert status == 200
     assert list(body) == ["status", "expires_at"]

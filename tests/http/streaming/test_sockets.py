@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from trio_websocket import (
     ConnectionClosed,
     WebSocketConnection,
@@ -22,6 +23,8 @@ from onebroker.actors.token.messages import Disconnect
 from onebroker.http import serve, websockets
 
 MORE = 64 * 1024 * 1024
+SOON = 15
+"""Seconds, real ones: half of what a write may take, and a machine that does other things meanwhile."""
 
 
 class Served:
@@ -33,10 +36,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(live) -> AsyncIterator[Served]:
+async def serving(live, graceful_seconds: float = 2.0) -> AsyncIterator[Served]:
     shutdown = trio.Event()
     async with trio.open_nursery() as nursery:
-        run = partial(serve.serve, live.app, "127.0.0.1", 0, shutdown_event=shutdown, graceful_seconds=2.0)
+        run = partial(serve.serve, live.app, "127.0.0.1", 0, shutdown_event=shutdown, graceful_seconds=graceful_seconds)
         served: list[Served] = []
 
         async def run_marked(*, task_status) -> None:
@@ -109,11 +112,14 @@ async def test_close_codes_and_reasons_reach_the_client(live):
 
 
 async def test_the_shutdown_closes_with_1001_and_ends_soon(live):
-    async with serving(live) as served, connected(served.url, extra_headers=headers(live)) as socket:
+    async with (
+        serving(live, graceful_seconds=60) as served,
+        connected(served.url, extra_headers=headers(live)) as socket,
+    ):
         await hear(socket)
         served.shutdown.set()
         assert await how_closed(socket) == (1001, "the service is stopping")
-        with trio.fail_after(2):
+        with trio.fail_after(SOON):
             await served.stopped.wait()
 
 
@@ -123,7 +129,7 @@ async def test_the_shutdown_does_not_wait_for_a_client_that_reads_nothing(live):
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
         await trio.sleep(0.5)
         served.shutdown.set()
-        with trio.fail_after(6):
+        with trio.fail_after(SOON):
             await served.stopped.wait()
 
 
@@ -173,8 +179,7 @@ async def test_a_cut_connection_is_resumed_without_a_gap(live):
             assert (moved["seq"], moved["quotes"][0]["last_price"]) == (last["seq"] + 2, 107.0)
 
 
-async def test_a_client_that_reads_nothing_is_cut_off_and_holds_up_nobody(live, monkeypatch):
-    monkeypatch.setattr(serve, "WRITE_SECONDS", 1.0)
+async def test_a_client_that_reads_nothing_holds_up_nobody(live):
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
@@ -182,11 +187,19 @@ async def test_a_client_that_reads_nothing_is_cut_off_and_holds_up_nobody(live, 
         async with connected(served.url, extra_headers=headers(live)) as socket:
             name = [{"instrument_id": live.shares["INFY"].instrument_id}]
             await socket.send_message(json.dumps({"subscribe": "quotes", "instruments": name}))
-            with trio.fail_after(1):
+            with trio.fail_after(SOON):
                 while (await hear(socket))["type"] != "quotes":
                     pass
+            assert live.services.live.streams.figures().connections == 2
+
+
+async def test_a_client_that_reads_nothing_is_cut_off(live, monkeypatch):
+    monkeypatch.setattr(serve, "WRITE_SECONDS", 0.5)
+    async with serving(live) as served, raw(served, live) as stream:
+        live.publish("funds", {"summary": "x" * MORE})
+        await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
         await until(lambda: live.services.live.streams.figures().connections == 0)
-        assert live.services.live.streams.figures().waiting >= 1
+        assert live.services.live.streams.figures().waiting == 1
 
 
 async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live):
@@ -198,36 +211,40 @@ async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live):
             if number % 20 == 0:
                 await trio.lowlevel.checkpoint()
         received = bytearray()
-        with trio.fail_after(5):
+        with trio.fail_after(SOON):
             while b'"last_price":1999.0' not in received:
                 received += await stream.receive_some(65536)
         assert received.count(b'"type":"quotes"') < 50
 
 
-async def test_a_client_that_answers_no_ping_is_let_go(live, monkeypatch):
-    monkeypatch.setattr(websockets, "PING_SECONDS", 0.1)
-    monkeypatch.setattr(websockets, "SILENT_SECONDS", 0.35)
+async def pass_time(mock_clock, seconds: float) -> None:
+    """Let the mocked clock go on, so that each ping comes and is answered: what goes over a socket takes no time of that clock."""
+    ends = trio.current_time() + seconds
+    while trio.current_time() < ends:
+        mock_clock.jump(websockets.PING_SECONDS)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+
+
+async def test_a_client_that_answers_no_ping_is_let_go(live, mock_clock):
     async with (
         serving(live) as served,
         raw(served, live) as stream,
         connected(served.url, extra_headers=headers(live)) as answering,
     ):
         await hear(answering)
+        await pass_time(mock_clock, websockets.SILENT_SECONDS + 2 * websockets.PING_SECONDS)
         received = b""
-        with trio.fail_after(5):
-            while piece := await stream.receive_some(65536):
-                received += piece
+        while piece := await stream.receive_some(65536):
+            received += piece
         assert b"\x89\x00" in received  # pings came, and nobody answered
         await answering.send_message("{}")
         assert (await hear(answering))["type"] == "error"
-        monkeypatch.setattr(websockets, "PING_SECONDS", 20.0)  # the library fails over a ping that comes while it closes
-        await trio.sleep(0.3)
 
 
 async def test_a_flood_after_the_close_ends_with_the_connection(live):
     async with serving(live) as served, raw(served, live) as stream:
         flood = frame({"subscribe": "orders"}) * 200
-        with trio.move_on_after(5):
+        with trio.move_on_after(SOON):
             await live.services.token_actor.ask(lambda reply: Disconnect(token=live.token.encode(), reply=reply), 5)
             while True:
                 try:
@@ -236,7 +253,7 @@ async def test_a_flood_after_the_close_ends_with_the_connection(live):
                     break
         await until(lambda: live.services.live.streams.figures().connections == 0)
         served.shutdown.set()
-        with trio.fail_after(3):
+        with trio.fail_after(SOON):
             await served.stopped.wait()
 
 
@@ -247,7 +264,7 @@ async def test_frames_that_are_none_cost_their_connection_and_no_other(live, gar
             await hear(socket)
             async with raw(served, live) as stream:
                 await stream.send_all(garbage)
-                with trio.fail_after(5), contextlib.suppress(trio.BrokenResourceError):
+                with trio.fail_after(SOON), contextlib.suppress(trio.BrokenResourceError):
                     while await stream.receive_some(65536):
                         pass
             await socket.send_message("{}")
@@ -255,11 +272,10 @@ async def test_frames_that_are_none_cost_their_connection_and_no_other(live, gar
         await until(lambda: live.services.live.streams.figures().connections == 0)
 
 
-async def test_a_quiet_stream_outlives_the_time_that_an_idle_connection_has(live, monkeypatch):
-    monkeypatch.setattr(serve, "KEEP_ALIVE_SECONDS", 0.2)
+async def test_a_quiet_stream_outlives_the_time_that_an_idle_connection_has(live, mock_clock):
     async with serving(live) as served, connected(served.url, extra_headers=headers(live)) as socket:
         await hear(socket)
-        await trio.sleep(1)
+        await pass_time(mock_clock, 5 * serve.KEEP_ALIVE_SECONDS)
         await socket.send_message("{}")
         assert (await hear(socket))["type"] == "error"
 
@@ -272,7 +288,7 @@ async def test_another_path_is_no_socket(live):
             async for piece in stream:
                 answer += piece
         assert answer.startswith(b"HTTP/1.1 404 ")
-        with trio.fail_after(3):
+        with trio.fail_after(SOON):
             served.shutdown.set()
             await served.stopped.wait()
 
@@ -318,6 +334,6 @@ def frame(message: object) -> bytes:
 
 
 async def until(condition) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(2 * SOON):
         while not condition():
             await trio.sleep(0.01)
