@@ -36,6 +36,7 @@ from onebroker.brokers.requests import BrokerError
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.config.refusal import Refusal
 from onebroker.http import backfill_door, history_door
+from onebroker.http.contained import contained
 
 SOCKET_NAME = "control.sock"
 LOGIN_SECONDS = 30.0
@@ -43,6 +44,12 @@ CHECK_SECONDS = 120.0
 """For one broker's check; all are checked at once."""
 BUILD_SECONDS = 1800.0
 """For a build of the catalogue; one that runs already is joined."""
+_LONG = {
+    "instruments": BUILD_SECONDS,
+    history_door.CHECK: BUILD_SECONDS,
+    backfill_door.COMMAND: backfill_door.BACKFILL_SECONDS,
+}
+"""Commands that may take longer than the others do."""
 PROGRESS_SECONDS = 0.2
 """Least time between two lines of progress."""
 SEND_SECONDS = 10.0
@@ -88,11 +95,8 @@ async def serve_control(
         os.umask(mask)
     listener.listen()
     try:
-        async with trio.open_nursery() as nursery:
-            task_status.started()
-            while True:
-                connection, _ = await listener.accept()
-                nursery.start_soon(_answer_one, trio.SocketStream(connection), doors)
+        task_status.started()
+        await trio.serve_listeners(partial(_contained, doors), [trio.SocketListener(listener)])
     finally:
         listener.close()
         _remove(path)
@@ -102,17 +106,18 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+async def _contained(doors: ControlDoors, stream: trio.SocketStream) -> None:
+    await contained(partial(_answer_one, stream, doors), "a command")
+
+
 async def _answer_one(stream: trio.SocketStream, doors: ControlDoors) -> None:
     async with stream:
         try:
             with trio.fail_after(CHECK_SECONDS + LOGIN_SECONDS) as scope:
-                line = await _read_line(stream)
-                if _command(line) in ("instruments", history_door.CHECK):
-                    scope.deadline = trio.current_time() + BUILD_SECONDS + SEND_SECONDS
-                elif _command(line) == backfill_door.COMMAND:
-                    scope.deadline = trio.current_time() + backfill_door.BACKFILL_SECONDS + SEND_SECONDS
-                answer = await _work(line, doors, stream)
-                await _send(stream, answer)
+                request = _read(await _read_line(stream))
+                if (seconds := _LONG.get(request.get("command", ""))) is not None:
+                    scope.deadline = trio.current_time() + seconds + SEND_SECONDS
+                await _send(stream, await _work(request, doors, stream))
         except (trio.BrokenResourceError, trio.TooSlowError):
             return  # the person went away
 
@@ -122,17 +127,16 @@ async def _send(stream: trio.SocketStream, answer: Mapping[str, Any]) -> None:
         await stream.send_all(msgspec.json.encode(answer) + b"\n")
 
 
-def _command(line: bytes) -> str | None:
+def _read(line: bytes) -> Mapping[str, str]:
+    """Return the request; an empty one when the line is none."""
     try:
-        return msgspec.json.decode(line, type=dict[str, str]).get("command")
-    except msgspec.MsgspecError:
-        return None
+        return msgspec.json.decode(line, type=dict[str, str])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
-async def _work(line: bytes, doors: ControlDoors, stream: trio.SocketStream) -> dict[str, Any]:
-    try:
-        request = msgspec.json.decode(line, type=dict[str, str])
-    except msgspec.MsgspecError:
+async def _work(request: Mapping[str, str], doors: ControlDoors, stream: trio.SocketStream) -> dict[str, Any]:
+    if not request:
         return {"error": "a command is one JSON object of texts"}
     match request.get("command"):
         case "login":

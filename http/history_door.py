@@ -64,7 +64,10 @@ async def answer_take(request: Mapping[str, str], data_dir: Path, history: Addre
 
 
 def _staged_there(file: Path, data_dir: Path) -> bool:
-    return incoming_folder(data_dir) in file.resolve().parents
+    try:
+        return incoming_folder(data_dir) in file.resolve().parents
+    except (OSError, ValueError, RuntimeError):  # a NUL in it, a loop of links: no file at all
+        return False
 
 
 async def take(kind: str, file: Path, history: Address[HistoryMessage]) -> Merged:

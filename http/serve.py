@@ -27,6 +27,7 @@ from hypercorn.typing import ConnectionState
 from quart_trio import QuartTrio
 
 from onebroker.http import websockets
+from onebroker.http.contained import contained
 
 KEEP_ALIVE_SECONDS = 75.0
 """How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
@@ -78,7 +79,7 @@ async def serve(
         either = cast("trio.SSLStream[trio.SocketStream]", stream)
         connection = Connection(ASGIWrapper(app), config, context, ConnectionState({}), either)
         with connections.holding(connection):
-            await _contained(connection.run)
+            await contained(connection.run, "a connection")
 
     async with trio.open_nursery() as handlers:
         try:
@@ -229,17 +230,3 @@ class _Connections:
     def cut_all(self) -> None:
         for connection in self._open:
             connection.cut()
-
-
-async def _contained(run: Callable[[], Awaitable[None]]) -> None:
-    """Run a connection; its failure is logged and never ends the listener, which serves all others."""
-    try:
-        await run()
-    except Exception:  # noqa: BLE001  # the last resort of a connection, as the supervisor is an actor's
-        _log.exception("a connection failed")
-    except BaseExceptionGroup as group:
-        crash, rest = group.split(Exception)
-        if crash is not None:
-            _log.error("a connection failed", exc_info=crash)
-        if rest is not None:
-            raise rest from None

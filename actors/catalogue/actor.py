@@ -180,7 +180,6 @@ class CatalogueActor:
     async def _finish(self, done: BuildDone) -> None:
         """Take the build in: files in place, row in the durable store, then the swap."""
         self._building = False
-        self._progress.stage(Stage.IDLE)
         try:
             report, snapshot = self._worth_taking(done)
             report.built_at = self._clock.epoch()
@@ -196,7 +195,7 @@ class CatalogueActor:
         lacking = self._not_kept is not None or self._incomplete or self._archive.unlisted_doubtful
         self._count_failures(failed=lacking, most_seconds=MOST_LOST_RETRY_SECONDS)
         _say(report, done.day)
-        self._publish()
+        self._publish_end()
         self._answer_waiting(report)
 
     def _worth_taking(self, done: BuildDone) -> tuple[BuildReport, TableSnapshot]:
@@ -214,7 +213,7 @@ class CatalogueActor:
         waited_for = self._due or not self._mapped_on(self._clock.today())
         self._count_failures(failed=True, most_seconds=MOST_RETRY_SECONDS if waited_for else MOST_LOST_RETRY_SECONDS)
         _log.error("the instrument catalogue was not built: %s", failed)
-        self._publish()
+        self._publish_end()
         waiting, self._waiting = self._waiting, []
         for reply in waiting:
             reply.refuse(failed)
@@ -230,6 +229,11 @@ class CatalogueActor:
             reply.answer(report)
 
     # Reading
+
+    def _publish_end(self) -> None:
+        """Publish what a build came to and then that it is over: who sees it idle finds the new mapping."""
+        self._publish()
+        self._progress.stage(Stage.IDLE)
 
     def _publish(self) -> None:
         verdict = standing(

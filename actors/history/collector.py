@@ -29,7 +29,7 @@ class Backfill:
 
 @attrs.frozen
 class StopBackfill:
-    """Nobody waits for it any more: end it. What is taken in stays, and the same order goes on behind it."""
+    """Nobody waits for this order any more: end it. What is taken in stays, and one like it goes on behind it."""
 
     order: BackfillOrder
 
@@ -55,7 +55,8 @@ class CandleCollector:
                     case Backfill():
                         self._start(message, nursery)
                     case StopBackfill():
-                        if self._running is not None and self._running[0] == message.order:
+                        # The same one, not one like it: who stops late may not stop what another has begun since.
+                        if self._running is not None and self._running[0] is message.order:
                             self._running[1].cancel()
                     case _:
                         assert_never(message)

@@ -51,7 +51,8 @@ class SimulatorOptions:
     """At least 60; an existing data directory keeps its own number and seed."""
     seed: int = DEFAULT_SEED
     port_base: int | None = None
-    """First of consecutive ports; None takes free ones. Ports kept in the data directory come first."""
+    """First of consecutive ports; None takes free ones, also in place of a kept one that another program has now. Ports kept in the
+    data directory come first."""
     data_dir: Path | None = None
     """None: a temporary folder, gone at the end."""
     day_limits: bool = False
@@ -64,7 +65,7 @@ async def run_simulator(
 ) -> None:
     """Run until cancelled, or until the parent's pipe closes; started when every port answers.
 
-    Raises FolderInUse, and OSError when a port stays taken.
+    Raises FolderInUse, and OSError when a port counted from `port_base` stays taken.
     """
     async with _locked_folder(options.data_dir) as folder:
         journal = SqliteJournal(folder / _STORE)
@@ -92,7 +93,10 @@ async def _serve(
     ports = _Ports(simulator, options.port_base)
     sites: dict[str, Site] = {**simulator.gateways, _CONTROL: Control(simulator)}
     async with trio.open_nursery() as nursery:
-        servers = {name: await _start(nursery, Server(site, ports.of(name))) for name, site in sites.items()}
+        free = options.port_base is None
+        servers = {
+            name: await _start(nursery, Server(site, ports.of(name), or_another=free)) for name, site in sites.items()
+        }
         ports.keep({name: server.port for name, server in servers.items()})
         for code in simulator.gateways:
             announce(describe(simulator, code, servers[code].base))

@@ -58,8 +58,9 @@ class Site(Protocol):
 class Server:
     """Listens for one site; `review` is called whenever its faults may have changed."""
 
-    def __init__(self, site: Site, port: int) -> None:
-        self._site, self.port = site, port
+    def __init__(self, site: Site, port: int, *, or_another: bool = False) -> None:
+        """`or_another`: a port that stays taken when it starts is given up for a free one."""
+        self._site, self.port, self._or_another = site, port, or_another
         self._changed = trio.Event()
         self._open = False
 
@@ -77,8 +78,8 @@ class Server:
         return self._site.refusing
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until cancelled. Raises OSError when the port stays taken for BIND_SECONDS; port 0 takes a free one."""
-        listeners = await self._listen()
+        """Serve until cancelled; port 0 takes a free one. Raises OSError when the port stays taken for BIND_SECONDS."""
+        listeners = await self._listen_first()
         self.port = int(listeners[0].socket.getsockname()[1])
         task_status.started()
         while True:
@@ -87,6 +88,15 @@ class Server:
                 self._changed = trio.Event()
                 await self._changed.wait()
             listeners = await self._listen()
+
+    async def _listen_first(self) -> list[trio.SocketListener]:
+        try:
+            return await self._listen()
+        except OSError as error:
+            if not self._or_another or error.errno != errno.EADDRINUSE:
+                raise
+            self.port = 0
+            return await self._listen()
 
     async def _listen(self) -> list[trio.SocketListener]:
         """Bind the port; that of a simulator which just ended may take a moment to come free."""

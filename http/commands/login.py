@@ -2,8 +2,10 @@
 the running service; without one it writes the store itself. A broker that logs in by itself is made to do so now."""
 
 import argparse
+import contextlib
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,10 +31,10 @@ from onebroker.http.commands.service import known_brokers, open_store, second_ho
 from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 
 CALL_SECONDS = 30.0
-_PAGE = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-    b"onebroker has the login; this page can be closed.\n"
-)
+_LOOPBACK = "127.0.0.1"
+_HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+_PAGE = b"HTTP/1.1 200 OK\r\n" + _HEADERS + b"onebroker has the login; this page can be closed.\n"
+_NO_PAGE = b"HTTP/1.1 404 Not Found\r\n" + _HEADERS + b"onebroker waits here for the address that the broker sends you back to.\n"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -98,14 +100,23 @@ async def _caught(port: int) -> str:
     async with trio.open_nursery() as nursery:
 
         async def handle(stream: trio.SocketStream) -> None:
-            target = await _request_target(stream)
-            await stream.send_all(_PAGE)
-            if urlsplit(target).query:
-                caught.append(f"http://127.0.0.1:{port}{target}")
+            with contextlib.suppress(trio.BrokenResourceError):  # the browser has left; what it said counts
+                target = await _request_target(stream)
+                if found := _has_query(target):
+                    caught.append(f"http://{_LOOPBACK}:{port}{target}")
+                await stream.send_all(_PAGE if found else _NO_PAGE)
+            if caught:
                 nursery.cancel_scope.cancel()
 
-        await nursery.start(trio.serve_tcp, handle, port)
+        await nursery.start(partial(trio.serve_tcp, handle, port, host=_LOOPBACK))
     return caught[0]
+
+
+def _has_query(target: str) -> bool:
+    try:
+        return bool(urlsplit(target).query)
+    except ValueError:  # not an address
+        return False
 
 
 async def _request_target(stream: trio.SocketStream) -> str:

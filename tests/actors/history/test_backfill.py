@@ -243,6 +243,27 @@ async def test_who_stops_waiting_ends_his_backfill_and_another_may_begin(world, 
     assert not here.crashes.records()
 
 
+async def test_who_stops_late_does_not_end_the_like_that_another_began_since(world, autojump_clock):
+    here = world(codes=("alpha",))
+    here.lists(*SHARES)
+    orders = [BackfillOrder(first=FIRST, last=LAST, selection=Selection(exchange="nse")) for _ in range(2)]
+    done = []
+
+    async def fill():
+        done.append(await here.collector.ask(lambda reply: Backfill(orders[1], reply), 10_000))
+
+    async with here.service(), trio.open_nursery() as nursery:
+        await here.collector.ask(lambda reply: Backfill(orders[0], reply), 10_000)
+        here.seconds_per_read = 10.0
+        nursery.start_soon(fill)
+        await trio.sleep(15)
+        await here.collector.tell(StopBackfill(orders[0]))
+        with trio.fail_after(1000):
+            while not done:
+                await trio.sleep(1)
+        assert done[0].unread == 0
+
+
 async def test_the_running_day_is_not_taken_before_its_close(world, autojump_clock):
     here = world(now=datetime(2026, 11, 20, 12, 0, tzinfo=IST))
     (share,) = here.lists(SHARES[0])

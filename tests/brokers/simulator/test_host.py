@@ -337,6 +337,48 @@ async def test_nothing_acknowledged_is_lost_by_a_kill_and_the_same_ports_answer_
         again.end()
 
 
+async def started_again(options):
+    """Start and end a simulator; what it announced."""
+    said = []
+    with trio.fail_after(SECONDS):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(partial(run_simulator, options, announce=said.append))
+            nursery.cancel_scope.cancel()
+    return Running(said)
+
+
+async def test_a_kept_port_that_another_program_has_now_is_given_up_for_a_free_one(echo, tmp_path, monkeypatch):
+    monkeypatch.setattr("onebroker.brokers.simulator.server.BIND_SECONDS", 0.3)
+    options = SimulatorOptions(
+        dialects={"zerodha": echo.build, "upstox": echo.build}, calendar=always_open(), clock=Clock(), instruments=60,
+        data_dir=tmp_path,
+    )  # fmt: skip
+    first = await started_again(options)
+    taken = first.brokers["zerodha"]["rest_url"]
+    with socket.socket() as another:
+        another.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        another.bind(("127.0.0.1", int(taken.rpartition(":")[2])))
+        another.listen()
+        second = await started_again(options)
+    assert second.brokers["zerodha"]["rest_url"] != taken
+    assert second.brokers["upstox"] == first.brokers["upstox"]
+    assert second.control == first.control
+    assert (await started_again(options)).lines == second.lines, "the new one is kept"
+
+
+async def test_a_taken_port_that_somebody_chose_is_an_error(echo, monkeypatch):
+    monkeypatch.setattr("onebroker.brokers.simulator.server.BIND_SECONDS", 0.3)
+    with socket.socket() as another:
+        another.bind(("127.0.0.1", 0))
+        another.listen()
+        options = SimulatorOptions(
+            dialects={"zerodha": echo.build}, calendar=always_open(), clock=Clock(), instruments=60,
+            port_base=another.getsockname()[1],
+        )  # fmt: skip
+        with pytest.RaisesGroup(OSError, flatten_subgroups=True):
+            await started_again(options)
+
+
 async def test_it_ends_itself_when_its_parents_pipe_closes(tmp_path):
     child = Child(tmp_path)
     child.end()

@@ -1,14 +1,18 @@
 """`onebroker login`: a person's redirect reaches the running service over its control socket, or the store without one."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
+import pytest
 from held_port import held_port
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
@@ -97,9 +101,14 @@ def test_without_a_service_the_login_is_stored_for_its_next_start(config):
         process.stdout.close()
 
 
+@contextlib.contextmanager
 def caught(path, port):
     command = [*ONEBROKER, "login", "zerodha", "--config", str(path), "--listen", str(port)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
@@ -117,6 +126,37 @@ def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
                 return False
 
         wait_for(browser_came, "the command listens")
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert "logged in as" in out
+
+
+def listening(port):
+    with socket.socket() as browser:
+        return browser.connect_ex(("127.0.0.1", port)) == 0
+
+
+def send_and_reset(port, said):
+    """Say something on a connection of its own and break it off at once."""
+    with socket.socket() as browser:
+        browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        browser.connect(("127.0.0.1", port))
+        browser.sendall(said)
+
+
+def test_only_this_machine_may_bring_the_redirect_and_a_browser_that_breaks_off_ends_nothing(config, service):
+    path, _ = config
+    with held_port() as port, caught(path, port) as process:
+        process.stderr.readline()
+        query = redirect_of(process.stderr.readline().strip()).partition("?")[2]
+        wait_for(lambda: listening(port), "the command listens")
+        with socket.socket() as stranger, pytest.raises(ConnectionRefusedError):
+            stranger.connect(("127.0.0.2", port))  # as any address of this machine but the one it should listen on
+        for said in (b"", b"GET", b"GET /favicon.ico HTTP/1.1\r\n\r\n", b"GET http://[?a=b HTTP/1.1\r\n\r\n"):
+            send_and_reset(port, said)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30)
+        send_and_reset(port, f"GET /?{query} HTTP/1.1\r\n\r\n".encode())
         out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert "logged in as" in out
