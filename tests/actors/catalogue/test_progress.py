@@ -4,6 +4,7 @@ from itertools import groupby
 
 import attrs
 import trio
+import trio.testing
 
 from onebroker.actors.catalogue.messages import BuildNow
 from onebroker.actors.catalogue.progress import BrokerFetch, FetchState, Stage
@@ -45,6 +46,7 @@ async def test_the_bytes_of_each_file_are_counted_once_also_when_it_is_fetched_t
     async with house.running() as running, trio.open_nursery() as nursery:
         nursery.start_soon(watch, running.progress, seen)
         await running.mapped()
+        await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     sizes = {code: len(body) for code, body in market.bodies.items()}
     assert all(set(one.brokers) == set(sizes) for one in seen if one.stage is not Stage.IDLE)
@@ -57,6 +59,14 @@ async def test_the_bytes_of_each_file_are_counted_once_also_when_it_is_fetched_t
     stages = [stage for stage, _ in groupby(one.stage for one in seen)]
     assert stages[-3:] == [Stage.FETCHING, Stage.BUILDING, Stage.IDLE]
     assert stages[:-3] in ([], [Stage.IDLE])  # whether the watcher came before the build began
+
+
+async def test_who_sees_a_build_end_finds_what_it_came_to(autojump_clock, world, market):
+    async with world().running() as running:
+        for stage in (Stage.BUILDING, Stage.IDLE):
+            while running.progress.value.stage is not stage:
+                await running.progress.wait_newer(running.progress.version)
+        assert running.published.value.latest is not None
 
 
 async def test_a_lost_broker_and_a_lost_file_say_why(autojump_clock, world, ten):
