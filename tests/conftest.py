@@ -1,7 +1,7 @@
 """Options of the whole suite.
 
 A test is the same in every run: hypothesis' examples, the order in which trio runs tasks that could run at once, what is drawn by
-chance. `ONEBROKER_TEST_SEED=word pytest …` draws all of them anew, as that word says: a test that fails with some words and not
+chance. `TEST_DICE=word pytest …` draws all of them anew, as that word says: a test that fails with some words and not
 with others has found a race, of ours or its own, and the word brings it back.
 """
 
@@ -12,24 +12,24 @@ import pytest
 import trio
 from hypothesis import settings
 
-SEED = os.environ.get("ONEBROKER_TEST_SEED", "")
+DICE = os.environ.get("TEST_DICE", "")
 
 # No timing is asserted in tests, so hypothesis may not either.
-settings.register_profile("suite", deadline=None, derandomize=not SEED)
+settings.register_profile("suite", deadline=None, derandomize=not DICE)
 settings.load_profile("suite")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Throw the dice of this test: of trio's scheduler, which has no public way to it, and of whoever asks `random`."""
-    random.seed(f"{SEED} {item.nodeid}")
-    trio._core._run._r.seed(f"{SEED} {item.nodeid}")
+    random.seed(f"{DICE} {item.nodeid}")
+    trio._core._run._r.seed(f"{DICE} {item.nodeid}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give workers and all processes that tests start the same order of sets; and let them share what they compile, also where Python is
     told to write none beside its sources: each of hundreds of starts compiled the whole service."""
-    os.environ.setdefault("PYTHONHASHSEED", "0")
+    os.environ.setdefault("PYTHONHASHDICE", "0")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
 
