@@ -1,8 +1,9 @@
 """Options of the whole suite.
 
 A test is the same in every run: hypothesis' examples, the order in which trio runs tasks that could run at once, what is drawn by
-chance. `TEST_DICE=word pytest …` draws all of them anew, as that word says: a test that fails with some words and not
-with others has found a race, of ours or its own, and the word brings it back.
+chance. `TEST_DICE=word pytest …` throws other dice, the same ones for the same word: a test that fails with some words and not with
+others has found a race, of ours or its own, and the word brings it back. (Of hypothesis' examples, then other ones each time, its own
+report does.)
 """
 
 import os
@@ -29,7 +30,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Give workers and all processes that tests start the same order of sets; and let them share what they compile, also where Python is
     told to write none beside its sources: each of hundreds of starts compiled the whole service."""
-    os.environ.setdefault("PYTHONHASHDICE", "0")
+    os.environ.setdefault("PYTHONHASHSEED", "0")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
 
