@@ -57,11 +57,13 @@ def quoted(demo, share):
 
 
 def once_quoted(demo, **body):
-    """Place it; again as long as the answer says that nothing was sent for want of a whole quote, or of room at the brokers."""
+    """Place it; again as long as the answer says that nothing was sent for want of a whole quote, or of room at the brokers. That a
+    broker's positions could not be read is no such answer: reads that somebody waits for go first."""
 
     def answered():
         answer = demo.place(**body)
-        return None if answer.status == 503 and "outcome" not in answer.json else answer
+        again = answer.status == 503 and "outcome" not in answer.json and "could not be read" not in answer.json["error"]
+        return None if again else answer
 
     return demo.until(answered, "an answer other than to try again")
 
