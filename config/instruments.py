@@ -1,5 +1,6 @@
 """Instrument identity: exchanges, segments, shapes, the nine identity fields and the instrument_id (spec 1 §2.1, 2.2)."""
 
+import functools
 import uuid
 from collections.abc import Mapping
 from datetime import date
@@ -76,12 +77,14 @@ def prefixed_segment(exchange: str, bare: str) -> str:
     return bare if bare == UNCATEGORISED else f"{exchange}_{bare}"
 
 
+@functools.lru_cache(maxsize=256)
 def bare_segment(segment: str) -> str:
     """Return the bare name of a stored segment."""
     head, _, tail = segment.partition("_")
     return tail if head in EXCHANGES and tail in SEGMENT_SHAPES else segment
 
 
+@functools.lru_cache(maxsize=256)
 def calendar_of(segment: str) -> str:
     """Return the calendar of a segment (bare or stored): `equity`, `currency` or `commodity` (spec 1 §4.3)."""
     return _CALENDARS.get(bare_segment(segment).partition("_")[0], "equity")

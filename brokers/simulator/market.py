@@ -68,6 +68,8 @@ class MarketBoard:
         self._candles = Candles(prices, calendar, past)
         self._hours = TradingHours(calendar)
         self._figures: dict[str, _DayFigures] = {}
+        self._published: dict[str, tuple[tuple[float, int, int], Market]] = {}
+        """Instrument id -> (of which moment, changes of the book, traded units) and the market: the feeds of all brokers send the same."""
 
     @property
     def hours(self) -> TradingHours:
@@ -105,6 +107,7 @@ class MarketBoard:
         """Work the day's figures out again: a price was set by hand."""
         for instrument_id in instrument_ids:
             self._figures.pop(instrument_id, None)
+            self._published.pop(instrument_id, None)
 
     # the market maker ------------------------------------------------------------------------------------------------
 
@@ -141,6 +144,14 @@ class MarketBoard:
 
     def market(self, contract: Contract, epoch: float, book: Book | None, traded_units: int) -> Market:
         """Return the published market; `book` is None while there is none (closed, pre-open, index)."""
+        state = (epoch, -1 if book is None else book.changes, traded_units)
+        known = self._published.get(contract.instrument_id)
+        if known is None or known[0] != state:
+            known = state, self._published_now(contract, epoch, book, traded_units)
+            self._published[contract.instrument_id] = known
+        return known[1]
+
+    def _published_now(self, contract: Contract, epoch: float, book: Book | None, traded_units: int) -> Market:
         day = self._day(contract, epoch)
         at = day.reading.price_time(epoch)
         last = self._within(day, contract, at)

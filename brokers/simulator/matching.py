@@ -61,6 +61,8 @@ class Book:
         self._resting: dict[Side, list[Resting]] = {Side.BUY: [], Side.SELL: []}
         self._maker: dict[Side, list[MakerLevel]] = {Side.BUY: [], Side.SELL: []}
         self._by_ref: dict[OrderRef, Resting] = {}
+        self.changes = 0
+        """How often anything in it has changed: what was made of it holds until then."""
 
     @property
     def has_orders(self) -> bool:
@@ -68,6 +70,7 @@ class Book:
 
     def add(self, resting: Resting) -> None:
         """Put an order into the book; it must not cross (match it first)."""
+        self.changes += 1
         insort(self._resting[resting.side], resting, key=lambda each: each.rank)
         self._by_ref[resting.ref] = resting
 
@@ -75,10 +78,12 @@ class Book:
         """Take an order out; unknown ones are none in the book."""
         resting = self._by_ref.pop(ref, None)
         if resting is not None:
+            self.changes += 1
             self._resting[resting.side].remove(resting)
 
     def quote(self, buy: list[MakerLevel], sell: list[MakerLevel]) -> None:
         """Replace the market maker's quotes; best first."""
+        self.changes += 1
         self._maker = {Side.BUY: buy, Side.SELL: sell}
 
     def take(self, side: Side, limit: int | None, quantity: int) -> list[Match]:
@@ -155,6 +160,7 @@ class Book:
         return mine if mine.rank < (-side.sign * level.ticks, level.priority) else level
 
     def _reduce(self, side: Side, each: Resting | MakerLevel, units: int) -> None:
+        self.changes += 1
         each.quantity -= units
         if each.quantity == 0:
             if isinstance(each, Resting):

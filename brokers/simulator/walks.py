@@ -134,6 +134,8 @@ class Prices:
             self._noises[key], self._slow[key] = noise(layers), noise(slow)
         self._holds: dict[str, list[Hold]] = {}
         self._expiry_epochs: dict[str, float] = {}
+        self._latest: dict[str, tuple[float, int]] = {}
+        """Instrument id -> (moment, ticks): a moment's price is asked for several times, by quotes, books and feeds."""
 
     def walk_key(self, contract: Contract) -> str:
         """Return the key of the walk that moves the contract."""
@@ -142,10 +144,15 @@ class Prices:
     def hold(self, contract: Contract, hold: Hold) -> None:
         """Enter a price set by hand. A security's moves everything that follows the same walk; a derivative's itself."""
         self._holds.setdefault(self._owner(contract), []).append(hold)
+        self._latest.clear()
 
     def ticks(self, contract: Contract, epoch: float) -> int:
         """Return the price in whole ticks, at least one; no circuit applied."""
-        return max(1, round(self._price(contract, epoch) / float(contract.tick_size)))
+        known = self._latest.get(contract.instrument_id)
+        if known is None or known[0] != epoch:
+            known = epoch, max(1, round(self._price(contract, epoch) / float(contract.tick_size)))
+            self._latest[contract.instrument_id] = known
+        return known[1]
 
     def many_ticks(self, contract: Contract, epochs: Sequence[float]) -> list[int]:
         """Return what `ticks` does, for each of the moments: one at least, rising."""
