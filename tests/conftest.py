@@ -1,4 +1,7 @@
-"""Options of the whole suite.
+"""Options of the whole suite: what a run plays, its marks, its dice, what it tells of its durations.
+
+`pytest` plays all but what is marked `long`, `pytest --further` only that, `pytest --all` both. Each test has one of the marks of
+`tests/support/kinds.py` by where it stands: `pytest -m unit`.
 
 A test is the same in every run: hypothesis' examples, the order in which trio runs tasks that could run at once, what is drawn by
 chance. `TEST_DICE=word pytest …` throws other dice, the same ones for the same word: a test that fails with some words and not with
@@ -8,10 +11,14 @@ report does.)
 
 import os
 import random
+import sys
 
 import pytest
 import trio
 from hypothesis import settings
+
+from tests.support.durations import Durations
+from tests.support.kinds import LONG, MARKS, mark_of
 
 DICE = os.environ.get("TEST_DICE", "")
 
@@ -28,11 +35,39 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give workers and all processes that tests start the same order of sets; and let them share what they compile, also where Python is
-    told to write none beside its sources: each of hundreds of starts compiled the whole service."""
+    """Give workers and all processes that tests start the same order of sets; and let all of them share what they compile, also where
+    Python is told to write none beside its sources: each of hundreds of starts compiled the whole service."""
     os.environ.setdefault("PYTHONHASHSEED", "0")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ.get("PYTHONPYCACHEPREFIX")
+    for name, meaning in (*MARKS.items(), (LONG, "needs real seconds or chance: run by `pytest --further`")):
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    config.pluginmanager.register(Durations(config), "durations")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each test its mark; leave out what the command does not play; begin with the files that wait most, so that none of them
+    keeps one worker busy when the other has nothing left."""
+    for item in items:
+        item.add_marker(mark_of(item, config.rootpath / "tests"))
+    chosen, others = [], []
+    for item in items:
+        (chosen if _is_played(item, config) else others).append(item)
+    items[:] = sorted(chosen, key=lambda item: next(FIRST.index(mark) for mark in FIRST if item.get_closest_marker(mark)))
+    if others:
+        config.hook.pytest_deselected(items=others)
+
+
+FIRST = ("demo", "sdk", "frame", "day", "unit")
+
+
+def _is_played(item: pytest.Item, config: pytest.Config) -> bool:
+    if config.getoption("--all"):
+        return True
+    return (item.get_closest_marker(LONG) is not None) == config.getoption("--further")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +79,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="skip the tests that drive the brokers' official SDKs (never used in CI)",
     )
+    parser.addoption(
+        "--further",
+        action="store_true",
+        default=False,
+        help="play what is marked `long`, which needs real seconds or chance, instead of everything else",
+    )
+    parser.addoption("--all", action="store_true", default=False, help="play everything, `long` or not")
     parser.addoption(
         "--whole-table",
         action="store_true",

@@ -1,10 +1,11 @@
 """Whole plans under fills in any order, races, faults, outages, kills and restarts, judged on the exchange's ledger and on all that
 was stored (spec 2 §3; order-engine 2). A longer search, which also makes what it finds small:
-`MODEL_DAYS=2000 pytest --timeout 0 tests/actors/engine/test_model_check.py`."""
+`MODEL_DAYS=2000 pytest --further --timeout 0 tests/actors/engine/test_model_check.py`."""
 
 import os
 from datetime import time
 
+import pytest
 import trio
 import trio.testing
 from hypothesis import HealthCheck, Phase, given, settings
@@ -13,7 +14,10 @@ from plan_days import closing_at, play
 from plan_judge import judge
 from plan_shapes import plans
 
-DAYS = int(os.environ.get("MODEL_DAYS", "20"))
+from tests.support.further import split
+
+FIRST, DAYS = 8, int(os.environ.get("MODEL_DAYS", "40"))
+"""So many days the first command plays, and so many the further one: more to search longer."""
 PHASES = (Phase.generate, Phase.shrink) if "MODEL_DAYS" in os.environ else (Phase.generate,)  # shrinking takes its time
 PERCENTS = st.sampled_from([-6, -4.5, -3, -1.5, -0.5, 0, 0.5, 1.5, 3, 4.5, 6])
 WHICH = st.integers(0, 3)
@@ -72,9 +76,10 @@ LIVES = st.builds(
 CLOSES = st.sampled_from([None, None, None, 2, 5])
 
 
-def test_whatever_happens_to_plans_the_ledger_and_the_parents_agree(day_kind):
+@pytest.mark.parametrize("days", split((FIRST, DAYS), lambda position: position == 0))
+def test_whatever_happens_to_plans_the_ledger_and_the_parents_agree(days, day_kind):
     @settings(
-        max_examples=DAYS,
+        max_examples=days,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=PHASES,

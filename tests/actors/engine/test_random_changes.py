@@ -4,6 +4,7 @@ the exchange's ledger and the parents agree, nothing was placed twice, and nothi
 import contextlib
 from decimal import Decimal
 
+import pytest
 import trio
 import trio.testing
 from engine_orders import ticks
@@ -14,12 +15,14 @@ from onebroker.actors.engine.records import LegState, ParentState, decode_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.faults import FaultKind
+from tests.support.further import split
 
 FAULTS = (
     FaultKind.DROP_AFTER_ACCEPT, FaultKind.GARBAGE_BODY, FaultKind.HTTP_500, FaultKind.REJECT_CANCELS,
     FaultKind.STALL_STREAM, FaultKind.LATE_BOOK, FaultKind.LATENCY, FaultKind.ANOTHER_ORDER,
 )  # fmt: skip
-DAYS = 30
+FIRST, DAYS = 10, 30
+"""So many days the first command plays, and so many the further one."""
 STEP = st.one_of(
     st.tuples(st.just("place"), st.integers(0, 1), st.sampled_from([-3, -1, 1])),
     st.tuples(st.just("modify"), st.integers(0, 5), st.sampled_from([{"price": -2}, {"price": 1}, {"quantity": 4}, {"quantity": 300}])),
@@ -127,9 +130,10 @@ def judge(day, parents):
         assert parent.over_filled_quantity == 0
 
 
-def test_whatever_races_what_the_ledger_and_the_parents_agree(day_kind):
+@pytest.mark.parametrize("days", split((FIRST, DAYS), lambda position: position == 0))
+def test_whatever_races_what_the_ledger_and_the_parents_agree(days, day_kind):
     @settings(
-        max_examples=DAYS,
+        max_examples=days,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate,),  # a day takes a second: shrinking would take the suite's time

@@ -1,0 +1,29 @@
+"""Which cases of a long table the first command plays, and which only the further one (`pytest --further`)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from tests.support.kinds import LONG
+
+
+def spread(values: Iterable[Any], number: int) -> list[Any]:
+    """Return all of `values` as cases; `number` of them, spread evenly over the table, belong to the first command, the rest is `long`.
+
+    A case may be a tuple, for several arguments.
+    """
+    every = list(values)
+    return split(every, {position * len(every) // number for position in range(number)}.__contains__)
+
+
+def split(values: Iterable[Any], is_first: Callable[[int], bool]) -> list[Any]:
+    """Return all of `values` as cases; those at positions that `is_first` says belong to the first command."""
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=() if is_first(position) else (long_case(),))
+        for position, value in enumerate(values)
+    ]
+
+
+def long_case() -> pytest.MarkDecorator:
+    return getattr(pytest.mark, LONG)
