@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from onebroker.http.table import ROUTES
 
+pytestmark = pytest.mark.long
+
 PAGES = {404, 405, 413}
 """The framework's own HTML pages (spec 1 §7.2)."""
 PLACE, DISCONNECT = "/api/orders/place", "/api/session/disconnect"

@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 THREE = ("zerodha", "upstox", "fyers")
 
 

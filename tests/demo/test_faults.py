@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _healed(demo):

@@ -4,7 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from onebroker.config.exchange_documents import exchange_documents
+
+pytestmark = pytest.mark.long
 
 SATURDAY = "2026-11-28T11:00:00+05:30"
 REAL = ("--market-hours", "real", "--instruments", "300", "--now", SATURDAY)

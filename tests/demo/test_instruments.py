@@ -5,6 +5,8 @@ from collections import Counter
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 RECORD = 13
 """Fields of a record."""
 

@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 READS = (
     "/api/portfolio/funds",
     "/api/portfolio/holdings",

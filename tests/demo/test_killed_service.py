@@ -3,6 +3,8 @@ simulator on its old ports, the same token, the same open orders, and nothing se
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 READY_SECONDS = 60.0
 OWN_SECONDS = 150.0
 """By then every order that reached a broker is known to the parent that sent it."""

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 MONDAY_AFTERNOON = "2026-11-23T15:20:00+05:30"
 MONDAY_EVENING = "2026-11-23T16:30:00+05:30"
 SATURDAY = "2026-11-28T11:00:00+05:30"

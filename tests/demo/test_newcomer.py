@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def share(demo):

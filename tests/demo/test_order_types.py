@@ -8,6 +8,8 @@ import pytest
 from onebroker.actors.engine.presets.registry import PRESETS
 from tests.support.type_examples import examples
 
+pytestmark = pytest.mark.long
+
 MORNING = "2026-11-23T11:00:00+05:30"
 OUTCOMES = {200: "accepted", 202: "armed"}
 

@@ -15,7 +15,7 @@ from onebroker.brokers.simulator.past import DELISTED_SYMBOL
 from onebroker.brokers.simulator.past_files import Recipe, write_past
 from onebroker.config.calendars import JoinedCalendar, always_open
 
-pytestmark = pytest.mark.timeout(600)  # two loads, one of them cut in half
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # two loads, one of them cut in half
 NUMBER = 60
 LOAD_SECONDS = 240.0
 """A few seconds of one core at the lowest priority: a busy machine may give it none for long."""

@@ -5,8 +5,11 @@ import time
 from collections import Counter
 
 import msgspec
+import pytest
 
 from onebroker.actors.engine.tokens import leg_token
+
+pytestmark = pytest.mark.long
 
 PLACE = "/api/orders/place"
 RATE_FULL = "the order rate budget is full, so this order was not sent; try again in a moment"

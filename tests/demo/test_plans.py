@@ -5,6 +5,8 @@ import pytest
 
 from onebroker.config.instruments import security
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def plans(new_demo):

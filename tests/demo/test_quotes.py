@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 IDENTITY = (
     "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
     "option_type",

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 WARM_ROUNDS = 3
 """What a young service still takes up for good: modules, buffers, pools. One round was too few on a slow machine."""
 ROUNDS = 3

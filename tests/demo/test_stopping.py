@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ORDERLY_SECONDS = 60.0
 
 

@@ -17,6 +17,8 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket_url
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "stream.md"
 HEAR_SECONDS = 60.0
 MOST_BYTES = 64 * 1024 * 1024

@@ -5,6 +5,8 @@ from collections import Counter
 import msgspec
 import pytest
 
+pytestmark = pytest.mark.long
+
 TEN = frozenset(
     ("zerodha", "upstox", "dhan", "angelone", "fyers", "kotakneo", "icicidirect", "fivepaisa", "groww", "shoonya")
 )

@@ -7,6 +7,8 @@ from tests.demo.lives.lives import LIVES, MORNING
 from tests.demo.lives.scenarios import Case, closing_lives, selected
 from tests.demo.lives.table import CLOSING, hold
 
+pytestmark = pytest.mark.long
+
 BEFORE_CLOSE = "2026-11-23T15:26:00+05:30"
 CLOSE = "2026-11-23T15:30:00+05:30"
 INSTRUMENTS = "900"

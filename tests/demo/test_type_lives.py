@@ -10,6 +10,8 @@ from tests.demo.lives.lives import LIVES, options
 from tests.demo.lives.scenarios import START, lives_with_kills, whole_lives
 from tests.demo.lives.table import hold
 
+pytestmark = pytest.mark.long
+
 NAMES = sorted(LIVES)
 LIVED, KILLED = 24, 6
 

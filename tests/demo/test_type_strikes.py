@@ -9,6 +9,8 @@ from tests.demo.lives.scenarios import STRIKES, cases, play_all, selected
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
+pytestmark = pytest.mark.long
+
 OF_EACH = 2
 """Cases of a scenario that a run of the suite plays: cancels, whose end no timing changes."""
 BY_CHANCE = ("cancel",)

@@ -1,5 +1,9 @@
 """A broker that cannot be reached for long: its part of every document turns stale, the other's stays ok, and it heals."""
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 STALE_SECONDS = 80.0
 """A broker's part is stale after 60 s (spec 1 §4.10)."""
 PATHS = ("/api/portfolio/funds", "/api/portfolio/positions", "/api/orders/details", "/api/orders/trades")
