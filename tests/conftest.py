@@ -9,6 +9,7 @@ others has found a race, of ours or its own, and the word brings it back. (Of hy
 report does.)
 """
 
+import gc
 import os
 import random
 import sys
@@ -59,6 +60,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(chosen, key=lambda item: next(FIRST.index(mark) for mark in FIRST if item.get_closest_marker(mark)))
     if others:
         config.hook.pytest_deselected(items=others)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: the garbage collector need not go through all of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 FIRST = ("demo", "sdk", "frame", "day", "unit")

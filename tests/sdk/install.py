@@ -15,41 +15,41 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1] / ".sdk"
 ENVIRONMENTS = ("others", "fyers")
 """Names of `<name>.txt` beside this file and of the folder under `.sdk/`; the ten SDKs do not all resolve together."""
+MADE_FROM = "made-from.txt"
+"""Written last: the pins that an environment holds."""
 
 
-def install(name: str) -> bool:
-    """Make `.sdk/<name>`; return False when it already holds exactly these pins."""
-    pins = (HERE / f"{name}.txt").read_text()
+def is_made(name: str) -> bool:
+    """Return whether `.sdk/<name>` holds exactly these pins."""
+    made_from = ROOT / name / MADE_FROM
+    return made_from.is_file() and made_from.read_text() == _pins(name).read_text()
+
+
+def begin(name: str) -> "subprocess.Popen[bytes]":
+    """Make `.sdk/<name>` anew and return the process that fills it."""
     folder = ROOT / name
-    made_from = folder / "made-from.txt"
-    if made_from.is_file() and made_from.read_text() == pins:
-        return False
     if folder.exists():
         shutil.rmtree(folder)
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    subprocess.run(
-        [
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "-r",
-            HERE / f"{name}.txt",
-        ],
-        check=True,
-    )
-    made_from.write_text(pins)
-    return True
+    quietly = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    return subprocess.Popen([python, *quietly, "-r", _pins(name)])
+
+
+def _pins(name: str) -> Path:
+    return HERE / f"{name}.txt"
 
 
 def main() -> int:
+    """Fill those that are missing side by side: most of a minute is unpacking and compiling."""
+    begun = {name: begin(name) for name in ENVIRONMENTS if not is_made(name)}
+    ended = {name: process.wait() for name, process in begun.items()}
+    for name, code in ended.items():
+        if code == 0:
+            (ROOT / name / MADE_FROM).write_text(_pins(name).read_text())
     for name in ENVIRONMENTS:
-        print(f".sdk/{name}: {'installed' if install(name) else 'present'}")
-    return 0
+        print(f".sdk/{name}: {('failed' if ended[name] else 'installed') if name in ended else 'present'}")
+    return max((abs(code) for code in ended.values()), default=0)
 
 
 if __name__ == "__main__":
