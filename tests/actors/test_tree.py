@@ -21,6 +21,7 @@ from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.simulator.inprocess import InProcessTransport
 from onebroker.config.clock import IST
+from tests.support.further import each_once
 
 
 class Service:
@@ -210,8 +211,7 @@ def epoch_of(row):
     return datetime.fromisoformat(row["as_of"]).replace(tzinfo=IST).timestamp() if row["as_of"] else 0.0
 
 
-@pytest.mark.parametrize("faulty", ["dhan", "shoonya"])
-@pytest.mark.parametrize("kind", list(FaultKind))
+@pytest.mark.parametrize(("kind", "faulty"), each_once(FaultKind, ["dhan", "shoonya"]))
 async def test_a_broker_in_any_trouble_never_delays_or_changes_the_documents_of_the_others(
     day, service, kind, faulty, autojump_clock
 ):

@@ -25,5 +25,14 @@ def split(values: Iterable[Any], is_first: Callable[[int], bool]) -> list[Any]:
     ]
 
 
+def each_once(many: Iterable[Any], few: Iterable[Any]) -> list[Any]:
+    """Return every pair of `many` and `few` as cases; the first command plays each of `many` with one of `few`, each of these in turn."""
+    others = list(few)
+    return split(
+        [(one, other) for one in many for other in others],
+        lambda position: position // len(others) % len(others) == position % len(others),
+    )
+
+
 def long_case() -> pytest.MarkDecorator:
     return getattr(pytest.mark, LONG)

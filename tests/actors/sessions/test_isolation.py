@@ -5,12 +5,12 @@ import trio
 
 from onebroker.actors.sessions.view import LoginState
 from onebroker.brokers.simulator.faults import FaultKind
+from tests.support.further import each_once
 
 OTHER = {"zerodha": "upstox", "upstox": "zerodha"}
 
 
-@pytest.mark.parametrize("code", list(OTHER))
-@pytest.mark.parametrize("kind", list(FaultKind))
+@pytest.mark.parametrize(("kind", "code"), each_once(FaultKind, OTHER))
 async def test_a_faulty_broker_never_delays_or_changes_the_others_slices(
     day, world, slices, code, kind, autojump_clock
 ):
