@@ -1,7 +1,6 @@
 """The list of a mapping, as the listing routes read it: judged on the merged frame itself."""
 
-import gc
-import time
+import math
 
 import msgspec
 import polars as pl
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue import master as reading
-from onebroker.actors.catalogue.master import RECORD_COLUMNS, Master
+from onebroker.actors.catalogue.master import PAGE_ROWS, RECORD_COLUMNS, STEP_NAMES, Master
 from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
 from onebroker.brokers.listings import listing_frame
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, bare_segment
@@ -154,24 +153,12 @@ def many():
     return pl.concat([share, option])
 
 
-def longest(steps):
-    """Return the most CPU seconds of this thread that one step took; what others do on the machine does not count."""
-    most, began = 0.0, time.thread_time()
-    for _ in steps:
-        most = max(most, time.thread_time() - began)
-        began = time.thread_time()
-    return most
-
-
-def test_no_step_over_300_000_instruments_holds_up_others_for_10_ms(many, market):
+def test_no_step_over_300_000_instruments_takes_more_than_its_share(many, market):
+    """So that others run in between; how long a step takes is measured by `bench.bench_listing`."""
     master = Master(many, market.DAY)
-    gc.disable()  # the collector's pauses are those of the whole test run
-    try:
-        assert longest(master.pages(None, None)) < 0.01
-        for segment in ("nse_equities", "nse_equity_options"):
-            search = master.search("nse", segment, "A", 200)
-            assert longest(search) < 0.01
-            assert longest([search.records()]) < 0.01
-            assert search.matched == 150_000
-    finally:
-        gc.enable()
+    pages = [page.count(b'"instrument_id"') for page in master.pages(None, None)]
+    assert (sum(pages), max(pages)) == (300_000, PAGE_ROWS)
+    for segment, names in (("nse_equities", 150_000), ("nse_equity_options", 200)):
+        search = master.search("nse", segment, "A", 200)
+        assert sum(1 for _ in search) == math.ceil(names / STEP_NAMES)
+        assert (search.matched, search.records().count(b'"instrument_id"')) == (150_000, 200)
