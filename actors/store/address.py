@@ -203,7 +203,8 @@ def _durability(client: "redis.Redis", info: Mapping[str, object]) -> Durability
     fsync = _fsync_setting(client)
     if fsync == "always":
         return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=False)
-    if _version(info) >= _WAITAOF_SINCE and _may_wait(client):
+    # Without any sync WAITAOF waits for what never comes: every commit would fail.
+    if fsync != "no" and _version(info) >= _WAITAOF_SINCE and _may_wait(client):
         return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=True)
     return Durability(every_write=False, text=_LOSS_BY_FSYNC.get(fsync, _LOSS_UNKNOWN), wait_for_disk=False)
 

@@ -70,6 +70,7 @@ async def test_the_embedded_server_has_every_write_on_disk(redis_store: RedisSto
     [
         ("appendfsync", "everysec", False, "two seconds"),
         ("appendfsync", "no", False, "about 30 s"),
+        ("appendfsync", "no", True, "about 30 s"),
         ("appendonly", "no", True, "append-only file is off"),
     ],
 )
