@@ -21,6 +21,7 @@ from onebroker.brokers.transport.budget import (
 from onebroker.brokers.transport.ledger import WINDOW_SECONDS, kept_for_exits
 from onebroker.brokers.transport.priorities import Priority, of_reserve
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 MORNING = datetime(2026, 11, 23, 9, 15, tzinfo=IST)
 ORDER, READ, QUOTE, HISTORY = CallKind.ORDER, CallKind.READ, CallKind.QUOTE, CallKind.HISTORY
@@ -185,7 +186,7 @@ def test_messages_a_window_apart_do_not_share_it(minute):
     assert budget.room(ORDER, Priority.CANCEL, at(1.0))
 
 
-@pytest.mark.parametrize(("limit", "kept"), [(1, 0), (2, 1), (5, 1), (9, 2), (10, 2), (11, 3), (200, 40), (1000, 200)])
+@every_case(("limit", "kept"), [(1, 0), (2, 1), (5, 1), (9, 2), (10, 2), (11, 3), (200, 40), (1000, 200)])
 def test_a_fifth_of_each_window_but_at_least_one_and_never_all_is_kept_for_exits(limit, kept):
     budget = Budget(Windows(minute=limit), Windows())
     entries = 0
