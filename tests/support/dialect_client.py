@@ -4,7 +4,8 @@ keep what they were sent, and our codecs as the client. No sockets of the machin
 Imported by name (`pythonpath` in pyproject.toml), because test modules build clients while they are imported.
 """
 
-from datetime import datetime
+import functools
+from datetime import datetime, timedelta
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -80,6 +81,18 @@ class DialectClient:
     @property
     def now(self):
         return self.clock.now()
+
+    def keep_candles(self):
+        """Have the exchange make the candles of a day once: they take seconds, and a test compares what the server made of them with
+        the very same. For tests in which no time passes and no price is set."""
+        made = self.account.candles
+        of_day = functools.cache(lambda instrument_id, interval, day: made(instrument_id, interval, day, day))
+
+        def candles(instrument_id, interval, first, last):
+            days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+            return [row for day in days for row in of_day(instrument_id, interval, day)]
+
+        self.account.candles = candles
 
     # --- requests ---------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import trio_websocket
 from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
+from tests.support.every_case import every_case
 
 SECONDS = 20
 ECHO = Path(__file__).with_name("echo.py")
@@ -118,7 +119,7 @@ async def test_the_market_trades_as_much_of_a_resting_order_as_it_is_told(runnin
     assert (await running.command("POST", "/fill", {**named, "quantity": 1}))[0] == 400
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("method", "target", "body"),
     [
         ("POST", "/price", {"instrument": "nothing", "last_price": 1}),

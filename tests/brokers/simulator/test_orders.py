@@ -6,6 +6,7 @@ import pytest
 
 from onebroker.brokers.simulator.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.vocabulary import OrderType, Validity
+from tests.support.every_case import every_case
 
 
 def refusal(call):
@@ -117,7 +118,7 @@ def test_an_underlyings_move_triggers_stop_orders_of_its_derivatives(floor):
     assert floor.account().order(order.order_id).status is SimStatus.COMPLETE
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("bare", "changes", "reason"),
     [
         ("equities", {"quantity": 0}, RefusalReason.BAD_QUANTITY),

@@ -25,6 +25,7 @@ from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 ADDRESS = StreamAddress(url="ws://feed")
 
@@ -325,7 +326,7 @@ def test_an_order_the_exchange_refuses_has_an_id_and_is_rejected_in_the_book(ang
     assert row.status_message
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "code"),
     [
         ({"variety": "TURBO"}, "AB1008"),
@@ -469,6 +470,7 @@ def test_the_older_calls_for_one_price_and_for_symbols_answer(angel):
 
 @pytest.mark.parametrize(("interval", "days"), [("day", 9), ("5minute", 2), ("60minute", 5)])
 def test_candles_are_oldest_first_and_in_units(angel, interval, days):
+    angel.keep_candles()
     name = angel.listed("commodity_futures", "mcx")
     last = START.date()
     requests = candles.candle_requests(angel.access, angel.listing(name), interval, last - timedelta(days=days), last)
@@ -586,14 +588,14 @@ def test_three_sockets_of_a_kind_are_the_most_and_a_closed_one_makes_room(angel)
     assert hasattr(angel.open()[1], "received")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("header", "fault"),
     [
         ("Authorization", "Auth token"), ("x-client-code", "Client Code"), ("x-api-key", "API Key"),
         ("x-feed-token", "Feed Token"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("codec", [feed, order_feed])
+@every_case("codec", [feed, order_feed])
 def test_a_handshake_with_a_wrong_header_is_refused_and_says_which(angel, codec, header, fault):
     _, answer = angel.open(codec, **{header: "wrong"})
     assert (answer.status, answer.headers["x-error-message"]) == (401, f"Invalid Header - Invalid {fault}")

@@ -30,6 +30,7 @@ from onebroker.brokers.simulator.dialects.dhan import build
 from onebroker.brokers.simulator.dialects.dhan.naming import name_of
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 
 class Dhan(DialectClient):
@@ -287,7 +288,7 @@ def test_refusals_are_in_dhans_words_and_clear(dhan):
     assert orders.parse_order_answer(dhan.dialect.refusal_in_200()).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"orderType": "STOP"}, {"orderType": None}, {"validity": "GTC"}, {"productType": "MTF"}, {"quantity": 0},
@@ -403,6 +404,7 @@ def test_an_instrument_nobody_knows_is_absent_from_the_quotes_and_too_many_are_r
      ("currency_futures", "nse")],
 )  # fmt: skip
 def test_candles_are_the_exchanges_for_every_kind_of_instrument(dhan, bare, exchange):
+    dhan.keep_candles()
     name = dhan.listed(bare, exchange)
     listing = dhan.listing(name)
     last = START.date()

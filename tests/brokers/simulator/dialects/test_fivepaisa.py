@@ -23,6 +23,7 @@ from onebroker.brokers.simulator.dialects.fivepaisa.naming import name_of
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
+from tests.support.every_case import every_case
 
 
 class Fivepaisa(DialectClient):
@@ -242,7 +243,7 @@ def test_refused_orders_are_refused_in_a_200(broker):
     assert (row.status, bool(row.status_message)) == ("REJECTED", True)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "body",
     [
         {}, {"Exchange": "N", "ExchangeType": "C", "ScripCode": "none"},
@@ -392,7 +393,7 @@ def test_a_second_connection_ends_the_first_and_a_dead_token_opens_none(broker):
     assert broker.open()[1].status == 401
 
 
-@pytest.mark.parametrize("message", ["", "{", "[]", "5", b"\xff", '{"Method":"MarketFeedV3"}', '{"Method":5,"MarketFeedData":[5]}', "[" * 3000])  # fmt: skip
+@every_case("message", ["", "{", "[]", "5", b"\xff", '{"Method":"MarketFeedV3"}', '{"Method":5,"MarketFeedData":[5]}', "[" * 3000])  # fmt: skip
 def test_no_message_ends_the_connection(broker, message):
     wire, session = broker.open()
     session.received(message)

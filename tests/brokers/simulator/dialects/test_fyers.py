@@ -51,6 +51,7 @@ from onebroker.brokers.simulator.limits import CallLimits
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 ADDRESS = StreamAddress(url="ws://feed")
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
@@ -213,7 +214,7 @@ def test_an_expired_session_is_refused_in_each_hosts_words_and_its_sockets_are_c
     assert wire.closed is not None
 
 
-@pytest.mark.parametrize("spoil", ["app", "signature", "payload", "bare", "refresh", "empty"])
+@every_case("spoil", ["app", "signature", "payload", "bare", "refresh", "empty"])
 def test_only_the_apps_own_whole_token_is_let_in(fyers, spoil):
     token, app = fyers.session["access_token"], fyers.dialect.credentials["app_id"]
     head, payload, signature = token.split(".")
@@ -393,7 +394,7 @@ def test_refusals_are_in_fyers_words_and_clear(fyers):
     assert orders.parse_order_answer(fyers.dialect.refusal_in_200()).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "code"),
     [
         ({"symbol": "NSE:NOBODY-EQ"}, -300), ({"symbol": 7}, -300), ({"type": 9}, -50), ({"type": None}, -50),
@@ -464,6 +465,7 @@ def test_depth_is_asked_for_one_symbol(fyers):
 
 @pytest.mark.parametrize("interval", sorted(candles.INTERVALS))
 def test_candles_are_the_exchanges_in_units_and_begin_where_every_brokers_do(fyers, interval):
+    fyers.keep_candles()
     name = fyers.listed("commodity_futures", "mcx")
     last = START.date()
     first = last - timedelta(days=3)
@@ -475,7 +477,7 @@ def test_candles_are_the_exchanges_in_units_and_begin_where_every_brokers_do(fye
     assert all(row.oi is not None for row in rows)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "code"),
     [
         ({"resolution": "7"}, -50), ({"range_from": "yesterday"}, -50), ({"range_from": "2026-01-01"}, -50),

@@ -32,6 +32,7 @@ from onebroker.brokers.simulator.dialects.groww.naming import name_of
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 TOTP, APPROVAL = ("totp_key", "totp_secret"), ("api_key", "api_secret")
 
@@ -327,7 +328,7 @@ def test_refusals_are_in_growws_words_and_clear(groww):
     assert (answer.outcome, answer.broker_response["error"]["code"]) == (Outcome.REJECTED, "GA004")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"order_type": "STOP"}, {"order_type": None}, {"validity": "GTX"}, {"quantity": "7"}, {"quantity": 0},
@@ -388,6 +389,7 @@ def test_ltp_and_ohlc_take_a_list_or_a_repeated_name(groww):
 
 @pytest.mark.parametrize("interval", sorted(candles.INTERVALS))
 def test_candles_of_every_interval_are_the_exchanges(groww, interval):
+    groww.keep_candles()
     name = groww.listed("equity_index_futures")
     last = START.date()
     first = last - timedelta(days=20)

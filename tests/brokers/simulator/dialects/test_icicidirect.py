@@ -37,6 +37,7 @@ from onebroker.brokers.simulator.model import SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 
 class Icici(DialectClient):
@@ -358,7 +359,7 @@ def test_refusals_come_in_the_brokers_envelope_and_are_clear(icici):
     assert orders.parse_order_answer(icici.dialect.refusal_in_200()).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "words"),
     [
         ({"order_type": "market"}, "order_type should be either limit, stoploss"),
@@ -402,6 +403,7 @@ def test_a_share_on_both_exchanges_is_quoted_with_both_rows_and_we_take_the_one_
 
 
 def test_candles_are_the_exchanges_of_the_days_asked_for(icici):
+    icici.keep_candles()
     for bare, exchange in (("equities", "nse"), ("equity_index_options", "nse"), ("commodity_futures", "mcx")):
         contract = icici.contract(bare, exchange)
         listing = icici.listing(contract)

@@ -410,6 +410,7 @@ def test_a_quote_of_nobody_is_refused_and_one_of_several_left_out(neo):
 
 @pytest.mark.parametrize("interval", sorted(candles.INTERVALS))
 def test_candles_of_every_interval_are_those_of_the_exchange(neo, interval):
+    neo.keep_candles()
     name = neo.listed("equities")
     first, last = START.date() - timedelta(days=3), START.date()
     requests = candles.candle_requests(neo.bare, neo.listing(name), interval, first, last)

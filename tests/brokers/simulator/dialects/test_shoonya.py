@@ -22,6 +22,7 @@ from onebroker.brokers.simulator.dialects.shoonya.naming import name_of
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 ADDRESS = StreamAddress(url="ws://feed")
@@ -335,7 +336,7 @@ def test_refusals_are_clear(shoonya):
     assert orders.parse_order_answer(shoonya.dialect.refusal_in_200()).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "text"),
     [
         ({"tsym": "NOBODY-EQ"}, "Invalid Trading Symbol"),
@@ -432,6 +433,7 @@ def test_quotes_are_the_market_in_units_and_of_the_instrument_asked_for(wide):
     ("bare", "exchange"), [("equities", "nse"), ("equity_indices", "nse"), ("currency_futures", "nse")]
 )
 def test_candles_are_those_of_the_exchange_oldest_first(shoonya, bare, exchange):
+    shoonya.keep_candles()
     name, today = shoonya.listed(bare, exchange), START.date()
     listing = shoonya.listing(name)
     for interval, first in (("day", today - timedelta(days=40)), ("15minute", today - timedelta(days=2))):

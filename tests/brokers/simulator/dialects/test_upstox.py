@@ -22,6 +22,7 @@ from onebroker.brokers.upstox.wire import ENDPOINTS
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 
@@ -226,7 +227,7 @@ def test_refusals_are_in_upstox_words_and_clear(upstox):
     assert orders.parse_order_answer(upstox.dialect.refusal_in_200()).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "code"),
     [
         ({"order_type": "STOP"}, "UDAPI1056"),

@@ -19,6 +19,7 @@ from onebroker.brokers.simulator.model import Contract
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import future, option
+from tests.support.every_case import every_case
 
 
 class Kite:
@@ -257,7 +258,7 @@ def test_a_stop_waits_for_its_trigger(kite):
     assert (row["status"], row["trigger_price"]) == ("TRIGGER PENDING", float(trigger))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changes", "error_type"),
     [
         ({"quantity": "0"}, "InputException"),
@@ -458,7 +459,7 @@ def test_order_changes_come_as_postbacks_on_the_same_socket(kite):
     assert row["checksum"] == hashlib.sha256(signed.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(
+@every_case(
     "message",
     ["", "x", "[]", '{"a":"subscribe","v":["408065"]}', '{"a":"dance","v":[1]}', '{"a":"mode","v":["deep",[1]]}'],
 )
