@@ -14,6 +14,7 @@ from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.registry import BROKERS as REGISTERED
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 BROKERS = {broker.code: broker for broker in REGISTERED}
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -63,15 +64,15 @@ def told(code, resource, body):
     flow.close()
 
 
-@pytest.mark.parametrize("resource", ["orders", "trades", "positions", "holdings", "funds"])
-@pytest.mark.parametrize("code", NAMED)
+@every_case("resource", ["orders", "trades", "positions", "holdings", "funds"])
+@every_case("code", NAMED)
 def test_an_answer_about_another_account_is_a_failed_read(code, resource):
     with pytest.raises(BadAnswer, match="another account"):
         told(code, resource, NAMED[code]("ZZ999"))
 
 
-@pytest.mark.parametrize("own", ["AB123", "ab123", "", None, "A****"])
-@pytest.mark.parametrize("code", NAMED)
+@every_case("own", ["AB123", "ab123", "", None, "A****"])
+@every_case("code", NAMED)
 def test_ones_own_account_in_any_case_and_none_at_all_are_read(code, own):
     told(code, "orders", NAMED[code](own))
 
@@ -156,7 +157,7 @@ PROFILES = {
 """ICICI Direct's is in its session token (tests/brokers/icicidirect); Kotak Neo has no profile call."""
 
 
-@pytest.mark.parametrize("code", PROFILES)
+@every_case("code", PROFILES)
 def test_a_profile_of_another_account_proves_no_login(code):
     login = access_of(code).login
 

@@ -20,6 +20,7 @@ from onebroker.config.clock import IST
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 REGISTRY = build_registry()
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -155,8 +156,8 @@ WORDS = {
 REPEATS_THE_TAG = ("dhan", "fivepaisa", "groww", "icicidirect")
 STANDING = ("modify", "cancel")
 
-each_broker = pytest.mark.parametrize("code", REGISTRY)
-each_change = pytest.mark.parametrize("verb", STANDING)
+each_broker = every_case("code", REGISTRY)
+each_change = every_case("verb", STANDING)
 
 
 class Asked:
@@ -230,7 +231,7 @@ def test_a_change_answered_without_an_order_is_read_as_ever_and_blamed_for_nothi
     assert answer.outcome is Outcome.UNKNOWN  # no sheet has a yes without its order's id
 
 
-@pytest.mark.parametrize("code", ["angelone", "dhan", "fyers", "upstox"])
+@every_case("code", ["angelone", "dhan", "fyers", "upstox"])
 @each_change
 def test_an_order_id_written_as_a_number_is_the_same(code, verb):
     asked = Asked(code)
@@ -238,7 +239,7 @@ def test_an_order_id_written_as_a_number_is_the_same(code, verb):
     assert (answer.outcome, answer.order_id) == (Outcome.ACCEPTED, asked.words.order_id)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("asked", "told", "same"),
     [
         ("0012345678", "12345678", True), ("12345678", "0012345678", True), ("GMK1ab", " gmk1AB ", True),
@@ -263,8 +264,8 @@ def test_a_placed_order_answered_with_another_tag_is_unknown_and_says_so(code):
     assert answer.status_message == texts.answer_of_another_tag(OTHER_TOKEN, TOKEN)
 
 
-@pytest.mark.parametrize("code", REPEATS_THE_TAG)
-@pytest.mark.parametrize("said", [TOKEN.upper(), "", None, LEFT_OUT])
+@every_case("code", REPEATS_THE_TAG)
+@every_case("said", [TOKEN.upper(), "", None, LEFT_OUT])
 def test_a_tag_in_capitals_or_left_out_contradicts_nothing(code, said):
     asked = Asked(code)
     answer = asked.answer("place", asked.words.placed(asked.words.order_id, said))
@@ -306,8 +307,8 @@ def test_5paisa_is_held_to_its_own_number_where_it_leaves_out_the_exchanges_and_
     assert asked.answer(verb, five("672112770", exchange_id=int(EXCHANGE_ID))).outcome is Outcome.ACCEPTED
 
 
-@each_broker
-@each_change
+@pytest.mark.parametrize("code", REGISTRY)
+@pytest.mark.parametrize("verb", STANDING)
 def test_no_other_order_is_ever_accepted_for_the_one_asked_about(code, verb):
     asked = Asked(code)
     own = {asked.words.order_id.lower(), EXCHANGE_ID}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onebroker.brokers.candle_rows import read_candles, spans
 from onebroker.brokers.fields import epoch
 from onebroker.brokers.requests import BadAnswer
+from tests.support.every_case import every_case
 
 ROW = ["2026-11-20T09:15:00+05:30", 10, "10.5", 9.75, 10.25, 100]
 
@@ -31,7 +32,7 @@ def test_candles_of_all_answers_come_oldest_first_and_in_units():
     assert [candle.volume for candle in read_candles([{"candles": [ROW]}], None, epoch)] == [None]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "answer",
     [{}, {"candles": None}, [], {"candles": [ROW[:5]]}, {"candles": ["x"]}, {"candles": [["soon", *ROW[1:]]]},
      {"candles": [[ROW[0], None, *ROW[2:]]]}, {"candles": [[*ROW[:5], 0.5]]}],

@@ -11,6 +11,7 @@ from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderStatus, is_finished
+from tests.support.every_case import every_case
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -22,7 +23,7 @@ anything = st.recursive(
 # --- numbers and texts -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given_", "expected"),
     [(1, 1.0), ("1,234.5", 1234.5), (" 7 ", 7.0), ("-0.05", -0.05), (0, 0.0), ("", None), ("  ", None), ("NA", None),
      (None, None), (True, None), ("nan", None), ("inf", None), (float("nan"), None), (10**400, None), ([], None), ({}, None)],
@@ -84,7 +85,7 @@ def test_a_word_is_read_in_any_case_and_an_unknown_one_passes_through_upper_case
 # --- times -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("given_", "expected"),
     [
         ("2021-05-31 09:18:57", "2021-05-31T09:18:57+05:30"),
@@ -122,7 +123,7 @@ def test_milliseconds_become_seconds_and_zero_is_no_time(given_, expected):
     assert fields.milliseconds(given_) == expected
 
 
-@pytest.mark.parametrize("seconds", [0, -1, 4_102_444_800, "4102444800", 1e300, "x", True, None])
+@every_case("seconds", [0, -1, 4_102_444_800, "4102444800", 1e300, "x", True, None])
 def test_what_lies_before_1970_or_after_2099_is_no_time_in_any_unit(seconds):
     assert fields.epoch_seconds(seconds) is None
     assert isinstance(seconds, str | bool | None) or fields.milliseconds(seconds * 1000) is None

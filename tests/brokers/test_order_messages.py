@@ -10,6 +10,7 @@ from onebroker.brokers.order_messages import broker_quantity, check_prices, not_
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, NotSendable, RefusalKind, WireResponse
 from onebroker.config.vocabulary import OrderType, Outcome
+from tests.support.every_case import every_case
 
 
 def listing(contract_units):
@@ -40,7 +41,7 @@ def test_a_refusal_rejects_only_where_surely_nothing_went_in(surely, outcome):
     assert not answer.rate_limited
 
 
-@pytest.mark.parametrize("kind", list(RefusalKind))
+@every_case("kind", list(RefusalKind))
 def test_a_dead_session_and_a_full_window_are_told_apart(kind):
     answer = refused(BrokerRefusal(kind, "no"), WireResponse(status=400), surely=True)
     assert answer.session_dead is (kind is RefusalKind.SESSION_DEAD)
@@ -55,7 +56,7 @@ def test_without_an_order_id_the_outcome_is_unknown_and_the_start_of_the_body_is
     assert (accepted.outcome, accepted.order_id) == (Outcome.ACCEPTED, "7")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "words",
     ["Request timed out", "Gateway Timeout", "connection time-out", "Your order is under process", "being processed",
      "Something went wrong, please try after sometime", "No response from OMS", "unable to confirm the order"],

@@ -1,11 +1,11 @@
 """Times with a spelled month."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 
 @given(st.datetimes().filter(lambda moment: moment.year >= 1000))
@@ -17,7 +17,7 @@ def test_every_written_second_reads_back(moment):
     assert spelled_moment(written.replace(":", ": ")) == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     "value",
     ["", "NA", None, 7, "20-Oct-2020", "31-Feb-2020 10:00:00", "01-Foo-2020 10:00:00", "01-Jan-0000 10:00:00",
      "01-Jan-2020 24:00:00", "01-Jan-2020 10:00:00x", "2020-10-20 13:10:59"],

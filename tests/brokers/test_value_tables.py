@@ -2,10 +2,9 @@
 
 from importlib import import_module
 
-import pytest
-
 from onebroker.brokers.registry import build_registry
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+from tests.support.every_case import every_case
 
 CODES = tuple(build_registry())
 VALUES = {code: import_module(f"onebroker.brokers.{code}.values") for code in CODES}
@@ -24,9 +23,7 @@ READ_WITH_MORE = {
 """(code, table) that is read with a second field, or by spellings: each is tested beside its broker."""
 
 
-@pytest.mark.parametrize(
-    ("code", "name"), [(code, name) for code in CODES for name in TABLES if (code, name) not in READ_WITH_MORE]
-)
+@every_case(("code", "name"), [(code, name) for code in CODES for name in TABLES if (code, name) not in READ_WITH_MORE])
 def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupported(code, name):
     words, unsupported_name = TABLES[name]
     to_wire, from_wire = (getattr(VALUES[code], f"{name}_{way}_WIRE") for way in ("TO", "FROM"))
@@ -37,7 +34,7 @@ def test_what_is_sent_is_read_back_and_every_word_is_read_or_listed_as_unsupport
     assert not set(from_wire.values()) & unsupported
 
 
-@pytest.mark.parametrize("code", CODES)
+@every_case("code", CODES)
 def test_every_order_status_of_ours_has_a_word_or_is_listed_as_unsupported(code):
     read, unsupported = set(VALUES[code].STATUSES.values()), getattr(VALUES[code], "STATUSES_UNSUPPORTED", frozenset())
     assert read | unsupported == set(OrderStatus)

@@ -9,6 +9,7 @@ import pytest
 from onebroker.brokers.angelone import candles
 from onebroker.brokers.records import Candle
 from onebroker.brokers.requests import BadAnswer, CallKind
+from tests.support.every_case import every_case
 
 MOST_DAYS = {
     "1minute": 30, "3minute": 60, "5minute": 100, "10minute": 100, "15minute": 200, "30minute": 200, "60minute": 400,
@@ -26,7 +27,7 @@ def test_a_call_names_token_interval_and_both_days(access, listings):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("interval", "days"), MOST_DAYS.items())
+@every_case(("interval", "days"), MOST_DAYS.items())
 def test_a_longer_span_is_cut_oldest_first_without_a_gap(access, listings, interval, days):
     first, last = date(2020, 1, 1), date(2026, 1, 1)
     bodies = [

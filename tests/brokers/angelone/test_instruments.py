@@ -13,6 +13,7 @@ from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+from tests.support.every_case import every_case
 
 FILE = (Path(__file__).resolve().parents[2] / "data" / "angelone" / "instruments.json").read_bytes()
 ROWS = msgspec.json.decode(FILE)
@@ -74,7 +75,7 @@ def test_contracts_are_read_with_their_scales():
     assert (dollar["lot_size"], dollar["contract_units"], dollar["tick_size"]) == (1000, 1000, 0.0025)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("symbol", "segment", "named"),
     [
         ("749RJ35-SG", "fixed_income", "749RJ35"), ("SGBMAR31-GB", "fixed_income", "SGBMAR31"),
@@ -106,7 +107,7 @@ def test_a_share_in_two_series_is_one_symbol_in_two_series_and_a_debenture_anoth
     assert [row["exchange_token"] for row in rows] == ["2885", "2886", "2887"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("place", "changes", "segment"),
     [
         (3, {"instrumenttype": "FUTSTK"}, "equity_futures"),
@@ -131,7 +132,7 @@ def test_kinds_are_segments_where_they_belong_and_what_fits_nothing_is_uncategor
     assert row["segment"] == segment
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changes", "units"),
     [
         ({"exch_seg": "MCX", "lotsize": "1"}, 1), ({"exch_seg": "MCX", "lotsize": "100"}, 100),

@@ -11,6 +11,7 @@ from onebroker.brokers.angelone import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 20, 8, 45, tzinfo=IST)
 FIVE = datetime(2026, 11, 21, 5, 0, tzinfo=IST).timestamp()
@@ -66,7 +67,7 @@ def test_a_token_that_comes_with_its_prefix_is_kept_without(access, yes):
     assert finished(flow, yes({**DATA, "jwtToken": "Bearer x.y.z"})).tokens["jwtToken"] == "x.y.z"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "message", "kind"),
     [
         ("AB1050", "Invalid totp", RefusalKind.BAD_TOTP),

@@ -13,6 +13,7 @@ from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
@@ -129,7 +130,7 @@ YES = {"status": True, "message": "SUCCESS", "errorcode": ""}
 NO = {"status": False, "message": "no", "data": None}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("response", "outcome", "order_id"),
     [
         (

@@ -4,6 +4,7 @@ import pytest
 
 from onebroker.brokers.angelone import values
 from onebroker.config.vocabulary import OrderStatus
+from tests.support.every_case import every_case
 
 
 @pytest.mark.parametrize("table", [values.STATUSES, values.STATUS_CODES])
@@ -67,7 +68,7 @@ def test_lots_of_an_unknown_size_have_no_units_and_the_rest_is_in_units(listings
     assert values.contract_units("NFO|9", listings) == 1
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "iso"),
     [
         ("20-Oct-2020 13:10:59", "2020-10-20T13:10:59+05:30"),

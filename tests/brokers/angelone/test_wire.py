@@ -5,6 +5,7 @@ import pytest
 
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 
 def service(code, message="no", status=False):
@@ -15,7 +16,7 @@ def gateway(code, message="no"):
     return msgspec.json.encode({"success": False, "message": message, "errorCode": code, "data": ""})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (200, gateway("AG8001", "Invalid Token"), RefusalKind.SESSION_DEAD),
@@ -55,7 +56,7 @@ def test_a_refusal_of_either_envelope_is_told_by_code_then_words_then_status(sta
     assert refused.value.kind is kind
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body"),
     [(200, b""), (200, b"<html>"), (502, b"<html>"), (403, b"<html>Forbidden</html>"), (200, b"[]"), (200, b"{}"),
      (200, b'{"data":[]}'), (200, b'{"status":true}'), (404, b"not here"), (204, b'{"status":true,"data":[]}'),

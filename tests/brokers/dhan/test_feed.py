@@ -16,6 +16,7 @@ from onebroker.brokers.events import CorruptFrame, Heartbeat, SessionDead, Strea
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import StreamAddress
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
@@ -199,7 +200,7 @@ def test_true_epochs_are_noticed():
     assert (first.last_trade_time, second.last_trade_time) == (TRADED - 30 - 19_800, TRADED + 10)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("code", "event"),
     [(805, StreamRefused), (806, StreamRefused), (807, SessionDead), (808, SessionDead), (809, SessionDead),
      (810, StreamRefused), (804, StreamRefused), (999, StreamRefused)],
@@ -216,7 +217,7 @@ def test_unknown_kinds_and_segments_are_counted_and_the_rest_is_read():
     assert [type(event) for event in events] == [Ticks, CorruptFrame, CorruptFrame]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "frame",
     [full()[:-1], full() + b"\x00", ticker() + full()[:20], b"\x02", struct.pack("<BHBI", 8, 16, 1, 5) + b"\x00" * 8,
      struct.pack("<BHBI", 2, 0, 1, 5), full()[:81] + b"\xff\xff\xff", "text"],

@@ -12,6 +12,7 @@ from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 DATA = Path(__file__).resolve().parents[2] / "data" / "dhan"
@@ -154,8 +155,8 @@ def test_ids_are_unique_only_inside_a_segment():
     assert set(rows) == {"NSE_EQ:5", "NSE_FNO:5"}
 
 
-@pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize("body", [b"", b"<html>no</html>", b"A,B\n1,2\n", b"\x00\xff\xfe"])
+@every_case("place", [0, 1])
+@every_case("body", [b"", b"<html>no</html>", b"A,B\n1,2\n", b"\x00\xff\xfe"])
 def test_a_body_that_is_not_the_file_is_a_bad_answer(place, body):
     bodies = [COMPACT, DETAILED]
     bodies[place] = body

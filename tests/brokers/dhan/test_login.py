@@ -13,6 +13,7 @@ from onebroker.brokers.dhan import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 8, 30, tzinfo=IST)
 CLIENT = "1100003626"
@@ -88,7 +89,7 @@ def test_a_token_that_says_nothing_of_its_end_lives_a_day(access):
     assert made.expires_at == (NOW + timedelta(hours=24)).timestamp()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (200, {"message": "Invalid TOTP", "status": "error"}, RefusalKind.BAD_TOTP),

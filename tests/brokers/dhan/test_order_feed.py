@@ -14,6 +14,7 @@ from onebroker.brokers.events import BooksMoved, CorruptFrame, Heartbeat, OrderU
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import StreamAddress
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
 ADDRESS = StreamAddress(url="ws://orders")
@@ -63,7 +64,7 @@ def test_the_documents_spelling_of_the_keys_reads_the_same():
         assert order_feed.decoder(ACCESS, ADDRESS, {}).receive(frame) == [OrderUpdate(order())]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "traded", "status", "left"),
     [
         ("TRANSIT", 0, "PENDING", (10, 0)), ("PENDING", 0, "OPEN", (10, 0)), ("Traded", 10, "COMPLETE", (0, 0)),
@@ -81,7 +82,7 @@ def test_only_an_end_without_a_trade_says_why():
     assert order(status="REJECTED", reasonDescription="no funds").status_message == "no funds"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("exchange", "letter", "segment"),
     [("NSE", "E", "NSE_EQ"), ("NSE", "D", "NSE_FNO"), ("NSE", "C", "NSE_CURRENCY"), ("BSE", "E", "BSE_EQ"),
      ("BSE", "D", "BSE_FNO"), ("BSE", "C", "BSE_CURRENCY"), ("MCX", "M", "MCX_COMM"), ("nse", "e", "NSE_EQ")],
@@ -112,7 +113,7 @@ def test_an_alert_that_does_not_say_what_was_traded_moves_the_books(status):
     assert receive(status=status, tradedQty=None) == BooksMoved()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("frame", "event"),
     [
         ('{"errorType":"Invalid_Authentication","errorCode":"DH-901","errorMessage":"expired"}', SessionDead),

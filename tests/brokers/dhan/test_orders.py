@@ -13,6 +13,7 @@ from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SHARE = Listing(broker_token="NSE_EQ:1594", tradingsymbol="INFY", exchange="NSE_EQ")
@@ -137,8 +138,8 @@ def test_a_cancel_names_the_order(access):
     assert request.url == "https://api.dhan.co/v2/orders/112111182198"
 
 
-@pytest.mark.parametrize("status", [200, 202])
-@pytest.mark.parametrize("word", ["TRANSIT", "PENDING", "TRADED", "CANCELLED", "SOMETHING", None])
+@every_case("status", [200, 202])
+@every_case("word", ["TRANSIT", "PENDING", "TRADED", "CANCELLED", "SOMETHING", None])
 def test_an_order_id_in_a_good_answer_is_an_acceptance(status, word):
     answer = answered({"orderId": "112111182198", "orderStatus": word}, status)
     assert (answer.outcome, answer.order_id) == (Outcome.ACCEPTED, "112111182198")
@@ -176,7 +177,7 @@ def test_a_clear_no_is_a_rejection(status, content, dead, limited):
     assert (answer.session_dead, answer.rate_limited) == (dead, limited)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "content"),
     [
         (500, {"errorCode": "DH-908", "errorMessage": "internal"}),

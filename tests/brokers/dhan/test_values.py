@@ -4,9 +4,10 @@ import pytest
 
 from onebroker.brokers.dhan import values
 from onebroker.brokers.records import Listing
+from tests.support.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "ours"),
     [
         ("TRANSIT", "PENDING"), ("PENDING", "OPEN"), ("PART_TRADED", "OPEN"), ("TRADED", "COMPLETE"), ("Traded", "COMPLETE"),
@@ -18,7 +19,7 @@ def test_the_documented_statuses_are_read_and_an_unknown_one_passes_through(word
     assert values.status(word) == ours
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("read", "long", "letter"),
     [
         (values.product, "CNC", "C"), (values.product, "INTRADAY", "I"), (values.product, "MARGIN", "M"),

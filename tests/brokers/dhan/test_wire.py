@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from onebroker.brokers.dhan import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 
 def answer(status, body):
@@ -23,7 +24,7 @@ def data_error(code, message="no", **more):
     return {"data": {code: message}, "status": "failed", **more}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (401, trading("DH-901"), RefusalKind.SESSION_DEAD),
@@ -64,8 +65,8 @@ def test_a_refusal_is_told_by_its_code_then_by_its_status(status, body, kind):
     assert refused.value.message
 
 
-@pytest.mark.parametrize("status", [200, 400, 401, 403])
-@pytest.mark.parametrize("body", [trading("DH-902", "not subscribed"), data_error("806", "Data APIs not subscribed")])
+@every_case("status", [200, 400, 401, 403])
+@every_case("body", [trading("DH-902", "not subscribed"), data_error("806", "Data APIs not subscribed")])
 def test_a_missing_data_plan_is_not_a_dead_session_whatever_its_status(status, body):
     refusal = wire.refusal_of(answer(status, body))
     assert (refusal.kind, refusal.code) == (RefusalKind.REFUSED, body.get("errorCode", "806"))
@@ -76,7 +77,7 @@ def test_words_that_hold_ip_inside_say_nothing_of_an_address():
         assert wire.refusal_of(answer(400, trading("DH-905", message))).kind is RefusalKind.REFUSED
 
 
-@pytest.mark.parametrize(
+@every_case(
     "body",
     [
         [], {}, {"data": {"NSE_EQ": {"1": {"last_price": 1}}}, "status": "success"}, {"data": {}, "status": "success"},

@@ -10,6 +10,7 @@ from onebroker.brokers.fivepaisa import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=IST)
 GRANTED = b'{"head":{"Status":0},"body":{"Status":0,"Message":"Success","RequestToken":"request"}}'
@@ -95,7 +96,7 @@ def test_the_margin_call_proves_a_login_and_the_profile_is_the_login_answers(acc
         login.parse_profile(WireResponse(status=200, body=b"Invalid Token"), access.login)
 
 
-@pytest.mark.parametrize("token", ["", "a", "a.b", "a.!!!.c", "a.bnVsbA.c", "a.e30x.c", "a.__79.c", "....", "ü.ü.ü"])
+@every_case("token", ["", "a", "a.b", "a.!!!.c", "a.bnVsbA.c", "a.e30x.c", "a.__79.c", "....", "ü.ü.ü"])
 def test_a_token_that_is_no_jwt_claims_nothing(token):
     assert login.claims(token) == {}
 

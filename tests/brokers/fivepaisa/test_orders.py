@@ -12,6 +12,7 @@ from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 
@@ -57,7 +58,7 @@ def test_the_rest_of_an_order_is_said_too(access, listings, message_of):
     assert {name: said[name] for name in wanted} == wanted
 
 
-@pytest.mark.parametrize(
+@every_case(
     "more",
     [
         {"order_type": "MARKET", "price": None}, {"order_type": "SL-M", "price": None, "trigger_price": Decimal(5)},
@@ -129,7 +130,7 @@ def test_a_refusal_is_one_though_a_number_stands_beside_it(recorded):
     assert answer.status_message == "Exchange is closed. Cannot place your order."
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "outcome"),
     [
         (200, {"body": {"Status": 0, "BrokerOrderID": 0}, "head": {"status": "0"}}, "unknown"),

@@ -1,7 +1,5 @@
 """The value tables, in both directions and whole."""
 
-import pytest
-
 from onebroker.brokers.fivepaisa import values
 from onebroker.config.vocabulary import (
     SENDABLE_PRODUCTS,
@@ -12,6 +10,7 @@ from onebroker.config.vocabulary import (
     Side,
     Validity,
 )
+from tests.support.every_case import every_case
 
 
 def test_both_directions_agree():
@@ -37,7 +36,7 @@ def test_every_word_of_ours_is_mapped_or_listed_as_unsupported():
     assert set(values.VALIDITY_FROM_WIRE.values()) | values.VALIDITIES_UNSUPPORTED == set(Validity)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "status"),
     [
         ("Fully Executed ", "COMPLETE"), (" pending", "OPEN"), ("Xmitted", "PENDING"), ("AH Placed", "PENDING"),

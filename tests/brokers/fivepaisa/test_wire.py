@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onebroker.brokers.fivepaisa import books, candles, orders, portfolio, wire
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerError, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 LISTING = Listing(broker_token="N:C:1660", tradingsymbol="ITC", exchange="N:C")
 DEAD = [
@@ -55,8 +56,8 @@ def reads(response):
     )
 
 
-@pytest.mark.parametrize("body", DEAD)
-@pytest.mark.parametrize("status", [200, 401])
+@every_case("body", DEAD)
+@every_case("status", [200, 401])
 def test_a_dead_session_is_seen_in_every_form_at_every_call(body, status):
     response = WireResponse(status=status, body=body)
     for read in reads(response):
@@ -76,7 +77,7 @@ def test_a_refusal_is_one_whatever_it_comes_in(body, kind):
         assert refused.value.message
 
 
-@pytest.mark.parametrize("body", UNREADABLE)
+@every_case("body", UNREADABLE)
 def test_what_is_neither_data_nor_a_refusal_is_a_bad_answer(body):
     for read in reads(WireResponse(status=200, body=body)):
         with pytest.raises(BadAnswer):

@@ -13,6 +13,7 @@ from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 DATA = Path(__file__).resolve().parents[2] / "data" / "fyers"
@@ -103,7 +104,7 @@ def test_a_commodity_may_be_quoted_in_single_units():
     assert (row["lot_size"], row["contract_units"]) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "isin", "ticker", "segment"),
     [
         (0, "INE062A01020", "NSE:SBIN-EQ", "equities"), (0, "INE062A01020", "NSE:SBIN-BE", "equities"),

@@ -23,6 +23,7 @@ from onebroker.brokers.fyers.wire import ENDPOINTS
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import StreamAddress
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
 ADDRESS = StreamAddress(url="ws://feed")
@@ -79,7 +80,7 @@ def test_what_later_frames_leave_out_is_known_from_earlier_ones():
     assert (cancel.status, cancel.filled_quantity, cancel.cancelled_quantity) == ("CANCELLED", 4, 6)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "changes",
     [
         {"ord_type": 1}, {"ord_type": 4, "price_limit": 5}, {"ord_type": 3}, {"qty": ...}, {"fy_token": ...},

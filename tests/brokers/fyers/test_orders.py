@@ -13,6 +13,7 @@ from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 URL = "https://api-t1.fyers.in/api/v3/orders/sync"
@@ -131,7 +132,7 @@ def refusal(code, message="no", **more):
     return msgspec.json.encode({"s": "error", "code": code, "message": message, **more})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "content", "outcome"),
     [
         (400, refusal(-50), Outcome.REJECTED),

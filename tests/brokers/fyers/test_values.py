@@ -8,6 +8,7 @@ from onebroker.brokers.fyers import values
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus
+from tests.support.every_case import every_case
 
 
 def test_every_order_status_of_ours_has_a_number_and_every_segment_an_exchange():
@@ -16,7 +17,7 @@ def test_every_order_status_of_ours_has_a_number_and_every_segment_an_exchange()
     assert set(values.EXCHANGES) >= values.LOT_SEGMENTS | values.CASH_SEGMENTS
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "kind", "more", "ours"),
     [
         (1, "LIMIT", {}, "CANCELLED"), (2, "LIMIT", {}, "COMPLETE"), (3, "LIMIT", {}, "3"), (4, "LIMIT", {}, "PENDING"),
@@ -63,7 +64,7 @@ def test_a_row_without_token_and_symbol_is_a_bad_answer(row):
         values.broker_token(row, "fyToken")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "ours"),
     [("1:Ordertag", "Ordertag"), ("2:Untagged", None), ("1:Untagged", None), ("2:internal", None), ("1:", None),
      ("plain", "plain"), ("", None), (None, None)],
@@ -72,7 +73,7 @@ def test_a_tag_is_the_callers_own_or_none(written, ours):
     assert values.tag(written) == ours
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "ours"),
     [
         ("09-Mar-2023 09:34:38", "2023-03-09T09:34:38+05:30"), ("18-DEC-2023 13:51:30", "2023-12-18T13:51:30+05:30"),

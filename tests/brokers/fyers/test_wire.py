@@ -5,13 +5,14 @@ import pytest
 
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 
 def refusal(code, message="no"):
     return msgspec.json.encode({"s": "error", "code": code, "message": message})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (401, refusal(-16, "Could not authenticate the user"), RefusalKind.SESSION_DEAD),
@@ -43,7 +44,7 @@ def test_a_refusal_is_told_by_its_code_then_by_its_status(status, body, kind):
     assert refused.value.kind is kind
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body"),
     [(200, b""), (200, b"<html>"), (502, b"<html>"), (200, b"[]"), (200, b"{}"), (200, b'{"s":"yes"}'),
      (403, b""), (404, b"not here"), (204, b'{"s":"ok"}'), (200, b'{"s":"no_data"}')],

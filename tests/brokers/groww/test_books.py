@@ -10,6 +10,7 @@ import pytest
 from onebroker.brokers.groww import books
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 EMPTY = {"order_list": []}
@@ -66,8 +67,8 @@ def test_every_segment_is_asked_for_but_those_the_account_does_not_have(access):
     assert [query["segment"] for _, query, _ in seen] == ["CASH", "FNO"]
 
 
-@pytest.mark.parametrize("capped", [100, 25])
-@pytest.mark.parametrize("count", [0, 1, 24, 25, 26, 99, 100, 101, 250])
+@every_case("capped", [100, 25])
+@every_case("count", [0, 1, 24, 25, 26, 99, 100, 101, 250])
 def test_pages_are_read_to_the_end_also_where_a_page_is_shorter_than_asked(access, count, capped):
     """Should Groww answer its default page to who asks for more, nothing is lost either."""
     rows = [order(number) for number in range(count)]

@@ -23,6 +23,7 @@ from onebroker.brokers.groww import feed, nats, proto
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BrokerRefusal, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 HANDED = {"jwt": "jwt", "subscription_id": "sub", "seed": "11" * 32}
@@ -293,7 +294,7 @@ def test_frames_cut_anywhere_say_what_the_whole_says(cuts):
     assert others == [Reply, Reply, Ready, Reply, Heartbeat, BooksMoved, StreamRefused]
 
 
-@pytest.mark.parametrize(
+@every_case(
     "broken",
     [
         b"HELLO\r\n", b"MSG a 1\r\n", b"MSG a 1 x\r\n", b"MSG a 1 99999999\r\n", b"MSG a 1 2\r\nabXX", b"INFO {\r\n",

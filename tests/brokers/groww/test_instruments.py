@@ -8,6 +8,7 @@ from onebroker.brokers.groww import instruments
 from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_the_file_needs_no_login(access):
     assert request.url == "https://growwapi-assets.groww.in/instruments/instrument.csv"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("token", "expected"),
     [
         ("NSE:CASH:RELIANCE", {"exchange": "nse", "segment": "equities", "symbol": "RELIANCE", "isin": "INE002A01018"}),

@@ -11,6 +11,7 @@ from onebroker.brokers.broker import Login
 from onebroker.brokers.groww import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 MINTED = WireResponse(
@@ -77,7 +78,7 @@ def test_a_token_dies_at_the_next_six_in_the_morning(access, now, ends):
     assert made.expires_at == datetime(2026, 11, *ends, tzinfo=IST).timestamp()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("response", "kind"),
     [
         (told(400, "Invalid TOTP"), RefusalKind.BAD_TOTP),

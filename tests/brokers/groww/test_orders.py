@@ -13,6 +13,7 @@ from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 LISTING = Listing(broker_token="NSE:CASH:RELIANCE", tradingsymbol="RELIANCE", exchange="NSE")
@@ -47,7 +48,7 @@ def test_a_place_says_all_of_the_order(access):
     assert "order_reference_id" not in placed(access, token="")
 
 
-@pytest.mark.parametrize(
+@every_case(
     "change",
     [
         {"after_market": True}, {"disclosed_quantity": 1}, {"validity": "IOC"}, {"validity": "GTT"}, {"product": "MTF"},
@@ -114,7 +115,7 @@ def failed(code, status=400, **more):
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     "response",
     [
         failed("GA001"), failed("GA001", status=200), failed("GA004", status=404), failed("GA006"), failed("GA005", status=403),
@@ -129,7 +130,7 @@ def test_a_clear_no_is_a_rejection(response):
     assert answer.rate_limited == (response.status == 429)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "response",
     [
         failed("GA000"), failed("GA000", status=500), failed("GA003"), failed("GA007"), failed("GA001", status=503),

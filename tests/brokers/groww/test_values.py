@@ -6,9 +6,10 @@ from onebroker.brokers.groww import values
 from onebroker.brokers.groww.values import Name
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
+from tests.support.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "ours"),
     [
         ("NEW", "PENDING"), ("ACKED", "PENDING"), ("TRIGGER_PENDING", "PENDING"), ("APPROVED", "OPEN"), ("OPEN", "OPEN"),

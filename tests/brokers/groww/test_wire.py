@@ -5,6 +5,7 @@ import pytest
 
 from onebroker.brokers.groww import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 
 def failed(code, message="no", status=400):
@@ -19,7 +20,7 @@ def test_a_call_carries_the_token_and_the_version(access):
     assert wire.request(access, CallKind.ORDER, "POST", "/x", body=b"{}").headers["Content-Type"] == "application/json"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("response", "kind"),
     [
         (failed("GA001"), RefusalKind.REFUSED),
@@ -44,7 +45,7 @@ def test_a_refusal_is_known_by_the_envelope_then_by_the_status(response, kind):
     assert refusal.value.kind is kind
 
 
-@pytest.mark.parametrize(
+@every_case(
     "response",
     [
         WireResponse(status=200),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from onebroker.brokers.icicidirect import books, portfolio
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2025, 2, 5, 23, 30, tzinfo=IST)
 
@@ -59,7 +60,7 @@ def test_a_recorded_order_is_read(answer, recorded, empty):
     assert row.order_timestamp == "2025-02-05T09:26:00+05:30"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "pending", "cancelled", "ours", "filled", "left"),
     [
         ("Requested", "10", "0", "PENDING", 0, (10, 0)),
@@ -81,8 +82,8 @@ def test_a_recorded_order_is_read(answer, recorded, empty):
 def test_filled_is_what_the_status_and_the_rest_leave(
     success, empty, order, status, pending, cancelled, ours, filled, left
 ):
-    order |= {"status": status, "quantity": "10", "pending_quantity": pending, "cancelled_quantity": cancelled}
-    (row,) = books.parse_orders([success([order]), empty, empty, empty], {})
+    told = order | {"status": status, "quantity": "10", "pending_quantity": pending, "cancelled_quantity": cancelled}
+    (row,) = books.parse_orders([success([told]), empty, empty, empty], {})
     assert (row.status, row.filled_quantity) == (ours, filled)
     assert (row.pending_quantity, row.cancelled_quantity) == left
 

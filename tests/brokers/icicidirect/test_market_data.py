@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from onebroker.brokers.icicidirect import candles, instruments, quotes
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2025, 2, 5, 9, 26, tzinfo=IST)
 
@@ -201,7 +202,7 @@ def test_segments_are_told_from_series_and_isin(rows):
     assert {rows["NSE:PAPER1"]["symbol"], rows["NSE:PAPER2"]["symbol"]} == {"ISSUER-N1", "ISSUER-N2"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("token", "segment", "underlying", "expiry", "strike", "kind", "lot", "tick", "room"),
     [
         ("NFO:NIFTY:2026-09-29", "equity_index_futures", "NIFTY", "2026-09-29", None, None, 65, 0.1, "4!68407"),

@@ -14,6 +14,7 @@ from onebroker.brokers.requests import CallKind, NotSendable
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2025, 2, 5, 9, 26, tzinfo=IST)
 
@@ -131,7 +132,7 @@ def test_dead_sessions_and_limits_are_clear_and_said(refusal, answer):
     assert orders.parse_order_answer(answer(b"<html>", 429)).outcome is Outcome.REJECTED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "http"),
     [
         (b"", 200),

@@ -13,6 +13,7 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+from tests.support.every_case import every_case
 
 
 def test_every_word_of_ours_is_mapped_or_listed():
@@ -50,7 +51,7 @@ def test_unknown_words_pass_through_in_capitals():
     assert values.side("NA") == values.FLAT
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "day"),
     [
         ("27-Feb-2025", date(2025, 2, 27)),

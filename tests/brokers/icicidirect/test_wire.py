@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onebroker.brokers.icicidirect import login, portfolio, wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2025, 2, 5, 9, 26, 7, tzinfo=IST)
 
@@ -38,7 +39,7 @@ def test_a_body_is_compact_json_and_what_is_signed(access):
     assert request.sign is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "http", "kind"),
     [
         ({"Success": None, "Status": 500, "Error": "Resource not available."}, 200, RefusalKind.SESSION_DEAD),

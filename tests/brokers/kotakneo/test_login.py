@@ -11,6 +11,7 @@ from onebroker.brokers.kotakneo import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 8, 15, tzinfo=IST)
 
@@ -65,7 +66,7 @@ def test_the_token_says_when_it_ends_or_the_next_morning_does(bare, recorded, sa
     assert made.expires_at == (ends or datetime(2026, 11, 24, 7, 0, tzinfo=IST).timestamp())
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (200, {"status": "error", "message": "Invalid MPIN.", "errorCode": "401"}, RefusalKind.BAD_CREDENTIALS),

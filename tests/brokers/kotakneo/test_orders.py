@@ -14,6 +14,7 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 SHARE = Listing(broker_token="nse_cm|3456", tradingsymbol="M&M-EQ", exchange="nse_cm", lot_size=1, tick_size=0.05)
@@ -64,7 +65,7 @@ def test_commodities_go_in_units(access):
     assert fields(orders.place_request(access, ticket, NOW))["qt"] == "300"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "changes",
     [
         {"product": "ARB"}, {"product": "MTF"}, {"validity": "GTT"}, {"order_type": "XX"}, {"price": None},
@@ -109,7 +110,7 @@ def test_a_cancel_names_the_order_and_an_after_market_one_its_symbol_too(access)
     assert fields(orders.modify_request(access, change, NOW))["am"] == "YES"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "outcome", "order_id"),
     [
         (200, {"nOrdNo": "250720000007242", "stat": "Ok", "stCode": 200}, "accepted", "250720000007242"),

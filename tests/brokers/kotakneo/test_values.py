@@ -4,9 +4,10 @@ import pytest
 
 from onebroker.brokers.kotakneo import values
 from onebroker.brokers.records import Listing
+from tests.support.every_case import every_case
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "ours"),
     [
         ("put order req received", "PENDING"), ("validation pending", "PENDING"), ("open pending", "PENDING"),
@@ -28,7 +29,7 @@ def test_unknown_words_of_every_kind_pass_through_in_capitals():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("nothing", [None, "", " ", "NA", "--", "-", "- ", "na"])
+@every_case("nothing", [None, "", " ", "NA", "--", "-", "- ", "na"])
 def test_every_placeholder_means_none(nothing):
     assert values.said(nothing) is None
     assert values.stamp(nothing) is None

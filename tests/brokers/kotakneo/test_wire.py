@@ -7,11 +7,12 @@ import pytest
 
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
+from tests.support.every_case import every_case
 
 DEAD, REFUSED, RATE = RefusalKind.SESSION_DEAD, RefusalKind.REFUSED, RefusalKind.RATE_LIMITED
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "kind", "code"),
     [
         ({"stCode": 100022, "errMsg": "invalid session token", "stat": "Not_Ok"}, DEAD, "100022"),

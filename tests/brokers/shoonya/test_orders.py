@@ -12,6 +12,7 @@ from onebroker.brokers.shoonya import books, orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 
@@ -106,7 +107,7 @@ def test_a_cancel_names_the_order(access, listings, recorded):
     assert sent(request) == {"uid": "FA12345", "norenordno": "20121300065716", "ordersource": "API"}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "outcome", "order_id"),
     [
         (200, b'{"request_time":"x","stat":"Ok","norenordno":"2012"}', Outcome.ACCEPTED, "2012"),

@@ -5,6 +5,7 @@ import pytest
 
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
 from onebroker.brokers.shoonya import wire
+from tests.support.every_case import every_case
 
 
 def test_a_call_is_the_text_jdata_and_an_object_with_the_users_id(access):
@@ -18,7 +19,7 @@ def test_a_call_is_the_text_jdata_and_an_object_with_the_users_id(access):
     assert keyed.headers["Authorization"] == "Bearer token"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("emsg", "status", "kind"),
     [
         ("Session Expired : Invalid Session Key", 200, RefusalKind.SESSION_DEAD),

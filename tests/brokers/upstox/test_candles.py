@@ -9,6 +9,7 @@ from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.upstox import candles
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 SHARE = Listing(broker_token="NSE_EQ|INE848E01016", tradingsymbol="NHPC", exchange="NSE_EQ")
 CRUDE = Listing(broker_token="MCX_FO|570001", tradingsymbol="CRUDEOIL FUT", exchange="MCX_FO", contract_units=100)
@@ -22,8 +23,8 @@ def test_all_sixteen_intervals_are_offered():
     assert set(candles.INTERVALS) == set(NAMES)
 
 
-@pytest.mark.parametrize(("interval", "most"), [("1minute", 31), ("15minute", 31), ("20minute", 92), ("day", 3660)])
-@pytest.mark.parametrize("days", [1, 28, 29, 90, 91, 400])
+@every_case(("interval", "most"), [("1minute", 31), ("15minute", 31), ("20minute", 92), ("day", 3660)])
+@every_case("days", [1, 28, 29, 90, 91, 400])
 def test_calls_cover_every_day_once_oldest_first_within_the_span(access, interval, most, days):
     first = date(2025, 1, 1)
     last = date.fromordinal(first.toordinal() + days - 1)

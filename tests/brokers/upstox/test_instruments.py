@@ -12,6 +12,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.brokers.upstox import instruments
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
@@ -118,8 +119,8 @@ def test_an_unknown_freeze_quantity_is_null_and_never_one(freeze):
     assert row["freeze_quantity"] is None
 
 
-@pytest.mark.parametrize("name", ["expiry", "underlying_type", "strike_price", "instrument_type", "tick_size", "isin"])
-@pytest.mark.parametrize("cell", [None, "", " ", "NaN", {}, [1], True, -1])
+@every_case("name", ["expiry", "underlying_type", "strike_price", "instrument_type", "tick_size", "isin"])
+@every_case("cell", [None, "", " ", "NaN", {}, [1], True, -1])
 def test_no_cell_can_spoil_the_file(name, cell):
     rows = read({**ROWS[1], name: cell}, ROWS[0])
     assert [row["broker_token"] for row in rows] == ["NSE_FO|50904", "NSE_EQ|INE002A01018"]

@@ -13,6 +13,7 @@ from onebroker.brokers.upstox import orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SHARE = Listing(broker_token="NSE_EQ|INE009A01021", tradingsymbol="INFY", exchange="NSE_EQ")
@@ -146,7 +147,7 @@ def refusal(code, message="no", data=None):
     return msgspec.json.encode({"status": "error", "errors": [{"errorCode": code, "message": message}], "data": data})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "content", "outcome"),
     [
         (400, refusal("UDAPI1052"), Outcome.REJECTED),

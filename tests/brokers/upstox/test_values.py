@@ -5,6 +5,7 @@ import pytest
 from onebroker.brokers.records import Listing
 from onebroker.brokers.upstox import values
 from onebroker.config.vocabulary import Product
+from tests.support.every_case import every_case
 
 
 @pytest.mark.parametrize(("product", "key"), [("CNC", "NSE_EQ|X"), ("NRML", "NSE_FO|1"), ("MIS", "NSE_EQ|X")])
@@ -19,7 +20,7 @@ def test_every_product_is_read_or_listed_as_unsupported():
     assert values.product("xyz", "NSE_EQ|X") == "XYZ"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("word", "ours"),
     [
         ("put order req received", "PENDING"), ("validation pending", "PENDING"), ("open pending", "PENDING"),

@@ -5,13 +5,14 @@ import pytest
 
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.upstox import wire
+from tests.support.every_case import every_case
 
 
 def refusal(code, message="no", *, spelling="errorCode"):
     return msgspec.json.encode({"status": "error", "errors": [{spelling: code, "message": message}]})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "kind"),
     [
         (401, refusal("UDAPI100050"), RefusalKind.SESSION_DEAD),
@@ -50,7 +51,7 @@ def test_errors_without_a_status_word_are_a_refusal_but_a_partial_success_is_not
     assert wire.data(WireResponse(status=200, body=msgspec.json.encode(partial))) == {"a": 1}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body"),
     [(200, b""), (200, b"<html>"), (502, b"<html>"), (200, b"[]"), (200, b"{}"), (200, b'{"status":"success"}'),
      (200, b'{"data":[]}'), (404, b"not here"), (204, b'{"status":"success","data":[]}')],

@@ -6,6 +6,7 @@ import pytest
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
 from onebroker.brokers.zerodha import books
+from tests.support.every_case import every_case
 
 DOLLAR = Listing(broker_token="412675", tradingsymbol="USDINR21JUNFUT", exchange="CDS", contract_units=1000)
 GOLD = Listing(broker_token="58424839", tradingsymbol="GOLDPETAL21JUNFUT", exchange="MCX", contract_units=1)
@@ -96,7 +97,7 @@ def test_an_order_that_lacks_what_names_it_is_a_bad_answer(recorded, field):
         books.parse_orders([WireResponse(status=200, body=body)], {})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "error_type", "message", "kind"),
     [
         (403, "TokenException", "Incorrect `api_key` or `access_token`.", RefusalKind.SESSION_DEAD),

@@ -18,6 +18,7 @@ from onebroker.brokers.requests import StreamAddress
 from onebroker.brokers.zerodha import feed
 from onebroker.brokers.zerodha.wire import ENDPOINTS
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 ACCESS = Access(endpoints=ENDPOINTS, credentials={}, login=None)
 ADDRESS = StreamAddress(url="ws://feed")
@@ -124,7 +125,7 @@ def test_a_byte_is_a_heartbeat_and_an_empty_frame_is_nothing():
 GOOD = frame(struct.pack(">II", INFY, 157315), full(INFY, bytes(120)))
 
 
-@pytest.mark.parametrize("size", range(2, len(GOOD)))
+@every_case("size", range(2, len(GOOD)))
 def test_a_frame_cut_anywhere_is_dropped_whole(size):
     assert [type(event) for event in feed.decoder(ACCESS, ADDRESS, {}).receive(GOOD[:size])] == [CorruptFrame]
 
@@ -175,7 +176,7 @@ def test_an_order_update_in_lots_is_in_units():
     assert (order.status, order.quantity, order.filled_quantity, order.pending_quantity) == ("OPEN", 3000, 2000, 1000)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "kind"),
     [
         ('{"type":"error","data":"Invalid instrument token"}', StreamRefused),

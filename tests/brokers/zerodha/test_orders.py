@@ -14,6 +14,7 @@ from onebroker.brokers.zerodha import orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
 from order_ticket import limit_order
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SHARE = Listing(broker_token="408065", tradingsymbol="INFY", exchange="NSE")
@@ -112,7 +113,7 @@ def refusal(error_type, message="no"):
     return msgspec.json.encode({"status": "error", "message": message, "error_type": error_type, "data": None})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("status", "body", "outcome"),
     [
         (400, refusal("InputException"), Outcome.REJECTED),
