@@ -4,13 +4,13 @@ from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.config.calendars import CALENDARS, Calendar, always_open, calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
+from tests.support.every_case import every_case
 
 REAL = calendar_from_documents(exchange_documents())
 ALWAYS = always_open()
@@ -55,7 +55,7 @@ def document(**changes: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("exchange", "calendar", "expected"),
     [
         ("nse", "equity", ["normal 09:15-15:30"]),
@@ -72,7 +72,7 @@ def test_a_working_day_has_the_sessions_of_the_specification(exchange: str, cale
     assert hours(REAL, exchange, calendar, "2026-11-20") == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("day", "closes"),
     [
         ("2026-03-06", "23:55"),  # Friday before the United States turn to daylight time (8 March)
@@ -181,7 +181,7 @@ def test_a_calendar_whose_holidays_never_end_gives_up_the_search() -> None:
     assert closed.last_close("nse", "equity", at("2026-03-20T12:00")) is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("since", "now", "serves"),
     [
         ("2026-11-20T15:00", "2026-11-20T15:29", False),  # still open

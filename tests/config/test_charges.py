@@ -8,6 +8,7 @@ import pytest
 from onebroker.config.charges.load import built_in_charges, load_charges
 from onebroker.config.charges.rows import Group
 from onebroker.config.settings import SettingsError
+from tests.support.every_case import every_case
 
 BROKERS = ("zerodha", "upstox")
 TODAY = date(2026, 11, 23)
@@ -104,7 +105,7 @@ def test_of_rows_of_one_key_the_newest_in_force_counts(written):
     assert [charges.dp_amount("zerodha", day) for day in days] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("text", "line"),
     [
         ("[[brokrage]]\n", "brokrage is not known; did you mean brokerage?"),

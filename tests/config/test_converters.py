@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.config.converters import Secret, StructureError, WrongFieldError, nearest, structure
+from tests.support.every_case import every_case
 
 
 class Colour(StrEnum):
@@ -106,7 +107,7 @@ def test_values_of_toml_that_are_typed_already_are_taken_as_they_are() -> None:
     assert (outer.window, outer.day, outer.moment) == ((time(9), time(10)), date(2026, 1, 2), moment)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "line"),
     [
         ({"name": 5}, "name must be text"),

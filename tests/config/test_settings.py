@@ -17,6 +17,7 @@ from onebroker.config.settings import (
     build_settings,
     load_settings,
 )
+from tests.support.every_case import every_case
 
 KNOWN = {
     "alpha": frozenset({"api_key", "api_secret"}),
@@ -62,7 +63,7 @@ def test_nothing_given_means_the_documented_defaults() -> None:
     assert settings.brokers == {}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "value"),
     [
         ("engine_wait_seconds", 5.0),
@@ -134,7 +135,7 @@ def test_a_broker_without_addresses_uses_its_own() -> None:
     assert (beta.rest_url, beta.others) == (None, {})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("values", "line"),
     [
         ({"servce": {}}, "servce is not known; did you mean service?"),
@@ -345,8 +346,8 @@ def test_the_data_directory_follows_the_home_of_the_user() -> None:
     assert build({"service": {"data_dir": "~/x"}}).service.data_dir == Path.home() / "x"
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o777])
-@pytest.mark.parametrize(
+@every_case("mode", [0o644, 0o640, 0o604, 0o660, 0o777])
+@every_case(
     ("text", "key"),
     [
         ("[service]\napi_key = 'hunter2'", "service.api_key"),

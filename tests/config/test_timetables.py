@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from onebroker.config.converters import StructureError
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.timetables import read_timetables, us_daylight_time
+from tests.support.every_case import every_case
 
 NSE = exchange_documents()[0]
 MCX = exchange_documents()[2]
@@ -25,7 +26,7 @@ def changed(document: dict[str, Any], path: tuple[str | int, ...], value: object
     return result
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("document", "path", "value", "sentence"),
     [
         (NSE, ("exchange",), "nsx", "nsx.exchange must be one of nse, bse, mcx, ncdex"),
