@@ -20,6 +20,7 @@ from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.instruments import identity_from_fields, option
+from tests.support.every_case import every_case
 
 BROKERS = build_registry()
 LISTING = Listing(
@@ -92,7 +93,7 @@ def test_a_broker_that_can_take_the_order_fails_no_check():
     assert first_failure(candidate()) is None
 
 
-@pytest.mark.parametrize(("reason", "flaw"), FAILING)
+@every_case(("reason", "flaw"), FAILING)
 def test_each_check_passes_a_broker_over_with_its_reason(reason, flaw):
     assert first_failure(candidate(**flaw)).reason == reason
 
@@ -241,7 +242,7 @@ def position(quantity, view="net", product="CNC"):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("first", "changes", "held"),
     [
         ("zerodha", {"transaction_type": "SELL"}, {"holdings": (holding(10),)}),
@@ -261,7 +262,7 @@ def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces
     assert codes(candidate(order=body, view=held), candidate("upstox", order=body))[0] == first
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("whys", "status", "error"),
     [
         ((Why.CAP, Why.CAP), 429, "reason 0"),

@@ -2,7 +2,6 @@
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.contract_size import SizeStatus, contract_size
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import future, security
+from tests.support.every_case import every_case
 
 CRUDE = future("mcx", "commodity_futures", "CRUDEOIL", date(2026, 11, 24))
 DOLLAR = future("nse", "currency_futures", "USDINR", date(2026, 11, 24))
@@ -29,7 +29,7 @@ def of(*sizes, identity=CRUDE):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("sizes", "status", "trusted"),
     [
         ((100, 100), "agreed", 100),

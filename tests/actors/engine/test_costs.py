@@ -15,6 +15,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.charges.rows import BrokerageRow, Charges, DpRow, Group, StatutoryRow, Table
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Shape, future, option, security
+from tests.support.every_case import every_case
 
 TODAY = date(2026, 11, 23)
 CRORE = 10_000_000
@@ -143,7 +144,7 @@ KITE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("row", "brokerage", "order", "expected"), KITE)
+@every_case(("row", "brokerage", "order", "expected"), KITE)
 def test_published_figures_come_out_to_the_paisa(row, brokerage, order, expected):
     side, product, quantity, price, bare = order
     found = cost(
@@ -159,7 +160,7 @@ def test_published_figures_come_out_to_the_paisa(row, brokerage, order, expected
     assert lines(found)[:6] == expected
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("exchange", "bare", "product", "side", "name", "rupees"),
     [
         # ₹ a crore, as brokers' pages put it: upstox.com/brokerage-charges, 5paisa.com/pricing, icicidirect.com/brokerage.
@@ -215,7 +216,7 @@ def test_farm_goods_pay_no_transaction_tax():
 # --- brokers' own ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("broker", "product", "bare", "quantity", "price", "lot", "rupees"),
     [
         ("zerodha", "CNC", "equities", 100, "250", 1, 0.0),
@@ -262,8 +263,8 @@ def test_every_figure_says_where_it_comes_from():
         assert all(row.source for row in table.rows)
 
 
-@pytest.mark.parametrize("bare", sorted(ORDERABLE_SEGMENTS))
-@pytest.mark.parametrize("product", ["CNC", "MIS", "NRML"])
+@every_case("bare", sorted(ORDERABLE_SEGMENTS))
+@every_case("product", ["CNC", "MIS", "NRML"])
 def test_every_segment_has_a_group(bare, product):
     assert group_of(bare, product) in Group
 

@@ -10,6 +10,7 @@ from onebroker.actors.engine.dry_run import shown_request
 from onebroker.actors.engine.reading import stored_parent
 from onebroker.brokers.requests import CallKind, WireRequest
 from tests.actors.conftest import Day
+from tests.support.every_case import every_case
 
 URL = "https://broker.test/orders/regular"
 
@@ -31,9 +32,7 @@ def test_a_form_body_is_shown_as_its_fields():
     assert shown(body=b"quantity=1&tag=a%20b&price=")["body"] == {"quantity": "1", "tag": "a b", "price": ""}
 
 
-@pytest.mark.parametrize(
-    "name", ["access_token", "api_key", "jKey", "Checksum", "app-secret", "totp", "userPin", "password"]
-)
+@every_case("name", ["access_token", "api_key", "jKey", "Checksum", "app-secret", "totp", "userPin", "password"])
 def test_a_secret_is_shown_neither_in_the_url_nor_in_a_body_at_any_depth(name):
     assert shown(url=f"{URL}?{name}=s3cr3t&kind=a")["url"] == f"{URL}?kind=a"
     assert shown(body=f"{name}=s3cr3t&quantity=1".encode())["body"] == {"quantity": "1"}

@@ -4,7 +4,6 @@ from datetime import datetime
 from decimal import Decimal as D
 
 import attrs
-import pytest
 
 from onebroker.actors.engine.fingerprints import Doubt, match
 from onebroker.actors.engine.index import Legs
@@ -12,6 +11,7 @@ from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, P
 from onebroker.actors.engine.tokens import leg_token
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 SENT = datetime(2026, 11, 23, 10, 0, 30, tzinfo=IST)
 NOW = SENT.timestamp() + 40
@@ -50,7 +50,7 @@ def test_the_one_order_that_is_such_is_the_legs():
     assert found() is None
 
 
-@pytest.mark.parametrize(
+@every_case(
     "other",
     [
         {"instrument_token": "2"}, {"transaction_type": "SELL"}, {"product": "MIS"}, {"quantity": 11}, {"price": 100.55},

@@ -13,6 +13,7 @@ from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import IST, latest_boundary
 from onebroker.config.vocabulary import ReadStatus
+from tests.support.every_case import every_case
 
 TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 LIMIT = Decimal(5000)
@@ -204,7 +205,7 @@ def refusal(now=100.0, **state):
     return None if found is None else (found.status, found.body["error"])
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("state", "answer"),
     [
         ({}, None),

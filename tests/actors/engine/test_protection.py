@@ -13,6 +13,7 @@ from onebroker.actors.engine.choice.protection import needs_stand_in, protected_
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import future, option, security
 from onebroker.config.sections import ProtectionBands
+from tests.support.every_case import every_case
 
 SHARE = security("nse", "equities", "A")
 CALL = option("nse", "equity_options", "A", date(2026, 11, 24), 100, "CE")
@@ -40,7 +41,7 @@ def close(side="SELL", order_type="MARKET", identity=SHARE, tick=0.05, own_tick=
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("identity", "side", "start", "price"),
     [
         # Shares and futures: 2 % below 100, 1 % to 500, 0.5 % above.

@@ -19,6 +19,7 @@ from onebroker.actors.engine.transitions import (
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow
 from onebroker.config.vocabulary import Outcome
+from tests.support.every_case import every_case
 
 LEG = LegRecord(
     leg_id="p.0", part="entry", token="ob000000000000", broker="zerodha", segment="nse_equities", instrument_token="1",
@@ -45,8 +46,8 @@ def in_state(state, **more):
     return attrs.evolve(LEG, state=state, **more)
 
 
-@pytest.mark.parametrize("before", OPEN_STATES)
-@pytest.mark.parametrize(("status", "after"), [("OPEN", "open"), ("PENDING", "pending"), ("TRIGGER X", "open")])
+@every_case("before", OPEN_STATES)
+@every_case(("status", "after"), [("OPEN", "open"), ("PENDING", "pending"), ("TRIGGER X", "open")])
 def test_an_order_shown_alive_is_adopted_and_a_cancel_under_way_stays(before, status, after):
     seen = leg_seen(in_state(before), row(status), 1.0, confirmed=False)
     assert seen.state == ("cancelling" if before is LegState.CANCELLING else after)
@@ -59,8 +60,8 @@ def test_a_complete_order_is_complete_at_its_first_sight(before):
     assert (seen.state, seen.filled_quantity, seen.average_price) == ("complete", 10, 100.0)
 
 
-@pytest.mark.parametrize("before", [*OPEN_STATES, LegState.NOT_SENT])
-@pytest.mark.parametrize("status", ENDS)
+@every_case("before", [*OPEN_STATES, LegState.NOT_SENT])
+@every_case("status", ENDS)
 def test_any_other_end_counts_when_a_fresh_book_confirms_it_but_its_fills_count_at_once(before, status):
     heard = leg_seen(in_state(before), row(status, 3), 1.0, confirmed=False)
     assert heard.state == (LegState.OPEN if before.unsettled else before)
@@ -68,8 +69,8 @@ def test_any_other_end_counts_when_a_fresh_book_confirms_it_but_its_fills_count_
     assert leg_seen(heard, row(status, 4), 2.0, confirmed=True).state == ENDS[status]
 
 
-@pytest.mark.parametrize("before", [one for one in LegState if one.final and one is not LegState.NOT_SENT])
-@pytest.mark.parametrize("status", ["OPEN", "PENDING", "COMPLETE", *ENDS])
+@every_case("before", [one for one in LegState if one.final and one is not LegState.NOT_SENT])
+@every_case("status", ["OPEN", "PENDING", "COMPLETE", *ENDS])
 def test_a_final_leg_keeps_its_state_while_its_filled_number_may_grow(before, status):
     seen = leg_seen(in_state(before, order_id="1", filled_quantity=2), row(status, 5), 1.0, confirmed=True)
     assert (seen.state, seen.filled_quantity) == (before, 5)
@@ -103,7 +104,7 @@ def test_the_answer_to_a_place_counts_until_the_stream_has_said_more(outcome, af
     assert (late.state, late.filled_quantity, late.broker_response) == ("complete", 10, {"a": 1})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("leg", "parent"),
     [
         *[(state, "working") for state in OPEN_STATES],

@@ -28,6 +28,7 @@ from onebroker.actors.engine.plan.pricing.touch import crossing_cost_bps, on_tou
 from onebroker.actors.engine.plan.pricing.working import from_fill
 from onebroker.actors.engine.plan.state import Bars, Memory
 from onebroker.config.vocabulary import Side
+from tests.support.every_case import every_case
 
 TERMS = Terms(tick=D("0.05"))
 NOW = 1_795_405_800.0
@@ -69,9 +70,9 @@ def test_the_check_values_of_the_design(forward, strike, volatility, rate, call,
     )
 
 
-@pytest.mark.parametrize("call", [True, False])
-@pytest.mark.parametrize("strike", [22000, 24000, 26000])
-@pytest.mark.parametrize("volatility", [0.08, 0.45])
+@every_case("call", [True, False])
+@every_case("strike", [22000, 24000, 26000])
+@every_case("volatility", [0.08, 0.45])
 def test_a_premium_is_the_mean_of_what_the_option_pays(call, strike, volatility):
     one = option(strike, call=call, days=40)
     years = years_left(one, NOW)

@@ -44,6 +44,7 @@ from onebroker.actors.engine.plan.reading.surroundings import Preset
 from onebroker.actors.engine.plan.reading.tree import read_plan
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, INDEX, OPTION, SHARE, World, body
+from tests.support.every_case import every_case
 
 EXAMPLE = {
     "part": "sequence",
@@ -384,7 +385,7 @@ def test_a_market_preset_in_a_limit_body_takes_no_price_from_it():
     assert seen == [("MARKET", None, None), ("SL", D(100), D(101))]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("part", "sentence"),
     [
         ({"part": "preset"}, "root: type is required"),

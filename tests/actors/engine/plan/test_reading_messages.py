@@ -10,6 +10,7 @@ from onebroker.actors.engine.plan.reading.tree import read_plan
 from onebroker.config.clock import IST
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, INDEX, OPTION, SHARE, UNTICKED, World, body, listed
+from tests.support.every_case import every_case
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 PRICES = (
@@ -374,18 +375,18 @@ def path_of(root):
     return "root.each_fill" if isinstance(root, dict) and "each_fill" in root else "root"
 
 
-@pytest.mark.parametrize(("root", "sentence"), ALL)
+@every_case(("root", "sentence"), ALL)
 def test_a_part_is_refused_with_its_sentence_behind_its_path(root, sentence):
     assert refused(root) == (400, f"{path_of(root)}: {sentence}")
 
 
-@pytest.mark.parametrize(("root", "sentence"), ALL)
+@every_case(("root", "sentence"), ALL)
 def test_the_path_is_that_of_the_part_wherever_it_stands(root, sentence):
     tree = {"part": "sequence", "first": together({}, root), "then": {}}
     assert refused(tree) == (400, f"{path_of(root).replace('root', 'root.first.children.1')}: {sentence}")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("defaults", "root", "sentence"),
     [
         ({"instrument": None}, {}, "instrument_id is required"),

@@ -51,6 +51,7 @@ from onebroker.actors.engine.plan.prices import (
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
 from onebroker.actors.engine.references.forms import PriceKind, PriceReference, QuantityKind, QuantityReference
 from onebroker.config.converters import StructureError
+from tests.support.every_case import every_case
 
 
 def order(path="root", **more):
@@ -112,7 +113,7 @@ DEEP = SequencePart(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("tree", [*ONLY_PRESETS_MAKE, DEEP])
+@every_case("tree", [*ONLY_PRESETS_MAKE, DEEP])
 def test_a_tree_comes_back_from_json_as_it_was(tree):
     assert again(tree) == tree
 
@@ -144,7 +145,7 @@ def spoiled(*steps, value):
     return written
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("written", "line"),
     [
         (5, "plan must be an object"),

@@ -16,6 +16,7 @@ from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.strategies import FUTURE, INDEX, OPTION, SHARE, UNTICKED, World
 from tests.actors.engine.plan.world import World as Market
+from tests.support.every_case import every_case
 from tests.support.typed import accepted, refusal
 
 REAL = calendar_from_documents(exchange_documents())
@@ -164,7 +165,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "settings", "body", "sentence"), REFUSED)
+@every_case(("kind", "settings", "body", "sentence"), REFUSED)
 def test_a_setting_that_does_not_fit_is_refused_in_words(kind, settings, body, sentence):
     assert refusal({"type": kind, **settings}, **body) == (400, sentence)
 
@@ -177,7 +178,7 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_an_unknown_setting_and_what_only_simple_orders_have_are_refused(kind):
     settings = {"type": kind, **GOOD[kind]}
     assert accepted(settings).routed_from == kind
@@ -187,7 +188,7 @@ def test_an_unknown_setting_and_what_only_simple_orders_have_are_refused(kind):
         assert refusal(settings, disclosed_quantity=10) == (400, "disclosed_quantity is only for simple orders")
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_only_orders_that_go_out_whole_may_be_immediate(kind):
     settings = {"type": kind, **GOOD[kind]}
     taken = {
@@ -200,7 +201,7 @@ def test_only_orders_that_go_out_whole_may_be_immediate(kind):
         assert refusal(settings, validity="IOC") == (400, f"validity IOC cannot be used with a {kind} order")
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_limits_are_held_by_default_where_the_table_says_so(kind):
     held = {
         "scheduled", "account_conditional", "limit_if_touched", "indicator_triggered", "cross_instrument", "gtt", "virtual_limit",

@@ -33,6 +33,7 @@ from onebroker.actors.engine.plan.prices import (
     Trail,
 )
 from onebroker.config.refusal import Refusal
+from tests.support.every_case import every_case
 from tests.support.type_bodies import order_of, run
 
 STOPS = {"stop_price": 95, "stop_limit_price": 94.5}
@@ -120,7 +121,7 @@ def test_a_scale_out_shares_what_fills_out_over_its_targets():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", range(2, 11))
+@every_case("count", range(2, 11))
 def test_shares_of_any_number_of_targets_come_to_exactly_one(count):
     prices = [110 + n for n in range(count)]
     for quantity in (count, count + 1, 7 * count + 3, 997):

@@ -11,6 +11,7 @@ from tests.actors.engine.plan.strategies import World
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.plan.world import Runner
 from tests.actors.engine.plan.world import World as Market
+from tests.support.every_case import every_case
 from tests.support.type_bodies import LOTS, I, market_refuses, order_of, refused, with_setting
 
 TRAIL = {"trail_points": 2, "stop_limit_offset": 0.5}
@@ -55,20 +56,20 @@ def says(kind, **changes):
     return refused(settings(kind, **changes), **body(kind))
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_its_own_settings_are_taken(kind):
     order = order_of(settings(kind), **body(kind))
     assert (order.routed_from, order.plan is not None) == (kind, True)
     assert order.parameters["closes_position"] is False
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_a_setting_of_another_type_and_a_working_value_are_refused(kind):
     assert says(kind, slices=3) == f"a {kind} order takes no slices"
     assert says(kind, watermark=3) == "watermark is worked out by the order engine, so it must not be sent"
 
 
-@pytest.mark.parametrize("kind", GOOD)
+@every_case("kind", GOOD)
 def test_an_immediate_order_is_refused(kind):
     assert refused(settings(kind), **body(kind), validity="IOC") == f"validity IOC cannot be used with a {kind} order"
 
@@ -83,7 +84,7 @@ REQUIRED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "field"), [(kind, field) for kind, fields in REQUIRED.items() for field in fields])
+@every_case(("kind", "field"), [(kind, field) for kind, fields in REQUIRED.items() for field in fields])
 def test_a_required_setting_left_out_is_named(kind, field):
     assert says(kind, **{field: None}) == f"{field} is required"
 
@@ -96,7 +97,7 @@ PRICES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "field"), [(kind, field) for kind, fields in PRICES.items() for field in fields])
+@every_case(("kind", "field"), [(kind, field) for kind, fields in PRICES.items() for field in fields])
 def test_a_price_is_a_number_above_zero_on_the_tick(kind, field):
     for odd in (0, -1, True, "95", [95]):
         assert says(kind, **{field: odd}) == f"{field} must be a number above zero"
@@ -110,7 +111,7 @@ DISTANCES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "field"), [(kind, field) for kind, fields in DISTANCES.items() for field in fields])
+@every_case(("kind", "field"), [(kind, field) for kind, fields in DISTANCES.items() for field in fields])
 def test_a_distance_is_above_zero(kind, field):
     for odd in (0, -2, False, "2"):
         assert says(kind, **{field: odd}) == f"{field} must be a number above zero"
@@ -140,7 +141,7 @@ def test_an_average_true_range_is_taken_of_2_to_49_bars_and_never_in_percent():
     assert (shown["bar_minutes"], shown["periods"], shown["atr_multiple"], shown["step_ticks"]) == (5, 14, 2, 1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("rules", "sentence"),
     [
         ([], "rules must be a list of 1 to 20 items"),
@@ -211,7 +212,7 @@ def test_targets_lie_beyond_the_entry():
     assert says("scale_out", target_prices=[100, 112]) == "target_prices.0 must be above price for a BUY order"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("changes", "sentence"),
     [
         ({"target_prices": None}, "target_prices must be a list of 2 to 10 items"),
@@ -343,7 +344,7 @@ def market(last):
 STOP_ENTRY = {"transaction_type": "BUY", "order_type": "SL", "price": 101, "trigger_price": 100.5}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "more", "last", "field"),
     [
         ("oco", {}, 95, "stop_price"),

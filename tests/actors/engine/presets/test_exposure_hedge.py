@@ -1,17 +1,17 @@
 """exposure_hedge: its settings, and a day on which it brings an exposure back into its band (order-engine 3.15)."""
 
-import pytest
 import trio
 
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.strategies import SHARE
+from tests.support.every_case import every_case
 from tests.support.typed import refusal
 
 WATCHED = {"instrument_id": SHARE.instrument_id}
 GOOD = {"type": "exposure_hedge", "exposure_instruments": [WATCHED], "band": 1000}
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("wrong", "sentence"),
     [
         ({"exposure_instruments": None}, "exposure_instruments must be a list of 1 to 50 items"),

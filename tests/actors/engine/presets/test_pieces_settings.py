@@ -51,6 +51,7 @@ from onebroker.config.refusal import Refusal
 from onebroker.http.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, UNTICKED, World
 from tests.support.equity_hours import EQUITY_HOURS
+from tests.support.every_case import every_case
 
 NOT_SLICED = "stop_not_sliced: a resting stop cannot be split into pieces"
 
@@ -120,7 +121,7 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_settings_that_are_right_make_a_plan_that_keeps_its_type_s_name(name):
     order = placed({"type": name, **RIGHT[name]})
     assert order.plan is not None
@@ -133,12 +134,12 @@ def test_parameters_show_the_defaults_filled_in(name):
     assert {key: shown[key] for key in DEFAULTS[name]} == DEFAULTS[name]
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_a_setting_that_the_type_does_not_have_is_refused(name):
     assert sentence({"type": name, **RIGHT[name], "colour": 1}) == f"a {name} order takes no colour"
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_a_value_that_the_engine_works_out_is_refused(name):
     expected = "placed_quantity is worked out by the order engine, so it must not be sent"
     assert sentence({"type": name, **RIGHT[name], "placed_quantity": 1}) == expected
@@ -149,7 +150,7 @@ HELD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_limits_are_held_by_default_where_the_specification_says_so(name):
     assert placed({"type": name, **RIGHT[name]}).parameters["hold_limits"] is (name in HELD)
 
@@ -212,14 +213,14 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "setting"), REFUSED)
+@every_case(("name", "setting"), REFUSED)
 def test_each_setting_is_refused_in_its_own_words(name, setting):
     for words, values in REFUSED[name, setting]:
         for value in values:
             assert sentence({"type": name, **RIGHT[name], setting: value}) == f"{setting} {words}", value
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("name", "setting"),
     [
         (name, setting)
@@ -244,7 +245,7 @@ def test_a_stop_cannot_be_split_into_pieces(name):
     assert sentence({"type": name, **RIGHT[name]}, order_type="SL-M", trigger_price=100) == NOT_SLICED
 
 
-@pytest.mark.parametrize(
+@every_case(
     "name",
     ["ladder", "participation", "liquidity_seeking", "accumulation", "closing_price", "grid",
      "scale_with_profit_taker", "two_sided_quote"],
@@ -253,7 +254,7 @@ def test_another_order_type_is_refused(name):
     assert sentence({"type": name, **RIGHT[name]}, **STOP) == f"a {name} order {MARKET_OR_LIMIT}"
 
 
-@pytest.mark.parametrize("name", sorted(set(RIGHT) - {"basket", "freeze_slicer", "liquidity_seeking"}))
+@every_case("name", sorted(set(RIGHT) - {"basket", "freeze_slicer", "liquidity_seeking"}))
 def test_ioc_is_refused_where_more_than_one_moment_is_needed(name):
     expected = f"validity IOC cannot be used with a {name} order"
     assert sentence({"type": name, **RIGHT[name]}, validity="IOC") in (expected, f"candidates.0: {expected}")
@@ -277,7 +278,7 @@ def test_a_price_reference_is_none_of_a_type_whose_price_the_engine_works_out():
     assert sentence(own, **body) == "a liquidity_seeking order takes no price_reference"
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_disclosed_quantity_and_after_market_are_for_simple_orders(name):
     own = {"type": name, **RIGHT[name]}
     assert sentence(own, disclosed_quantity=5) == "disclosed_quantity is only for simple orders"
@@ -428,7 +429,7 @@ OF_CANDIDATE = [
 ]
 
 
-@pytest.mark.parametrize(("candidate", "words"), OF_CANDIDATE)
+@every_case(("candidate", "words"), OF_CANDIDATE)
 def test_a_candidate_s_own_message_says_which_it_is(candidate, words):
     good = {"order_type": "MARKET"}
     assert sentence({"type": "basket", "candidates": [good, candidate]}) == f"candidates.1: {words}"
@@ -536,7 +537,7 @@ EXECUTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", EXECUTIONS)
+@every_case("name", EXECUTIONS)
 def test_a_type_of_pieces_is_one_order_part_with_its_execution(name):
     plan = part(name)
     assert isinstance(plan, OrderPart)
@@ -714,7 +715,7 @@ def test_candidates_give_real_numbers(name, reference):
 # --- as parts of a plan -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@every_case("name", RIGHT)
 def test_every_type_works_as_a_part_of_a_plan(name):
     first = {"part": "order", "price": {"kind": "fixed", "price": 100}}
     then = {"part": "preset", "type": name, **RIGHT[name]}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onebroker.actors.engine.references.forms import PriceKind, QuantityKind, References
 from onebroker.actors.engine.references.parsing import parse_references
 from onebroker.config.refusal import Refusal
+from tests.support.every_case import every_case
 
 PRICE_KINDS = "price_reference kind must be one of absolute, last, mid, vwap, bid_level, offer_level, marketable"
 QUANTITY_KINDS = "quantity_reference kind must be one of absolute, add_to_position, reduce_position, liquidate_position"
@@ -56,19 +57,19 @@ def test_both_must_be_objects_before_either_is_looked_into():
     assert refusal({"price_reference": {"kind": "x"}, "quantity_reference": {"kind": "x"}}) == PRICE_KINDS
 
 
-@pytest.mark.parametrize("kind", [*PriceKind])
-@pytest.mark.parametrize("spelling", [str, str.upper, str.title, " {} ".format, lambda kind: kind[:2] + " " + kind[2:]])
+@every_case("kind", [*PriceKind])
+@every_case("spelling", [str, str.upper, str.title, " {} ".format, lambda kind: kind[:2] + " " + kind[2:]])
 def test_a_price_kind_is_known_in_any_case_and_with_spaces(kind, spelling):
     assert price(kind=spelling(kind), price=5).kind is kind
 
 
-@pytest.mark.parametrize("kind", [*QuantityKind])
-@pytest.mark.parametrize("spelling", [str, str.upper, " {} ".format, lambda kind: kind[:2] + "\t" + kind[2:]])
+@every_case("kind", [*QuantityKind])
+@every_case("spelling", [str, str.upper, " {} ".format, lambda kind: kind[:2] + "\t" + kind[2:]])
 def test_a_quantity_kind_is_known_in_any_case_and_with_spaces(kind, spelling):
     assert quantity(kind=spelling(kind)).kind is kind
 
 
-@pytest.mark.parametrize("kind", [None, "", "middle", 5, True, [], {}, "mıd", "LAST ", "lastprice"])
+@every_case("kind", [None, "", "middle", 5, True, [], {}, "mıd", "LAST ", "lastprice"])
 def test_any_other_kind_is_refused_with_those_there_are(kind):
     body = {"price_reference": {"kind": kind}}
     if kind != "LAST ":
@@ -78,7 +79,7 @@ def test_any_other_kind_is_refused_with_those_there_are(kind):
     assert refusal({"quantity_reference": {}}) == QUANTITY_KINDS
 
 
-@pytest.mark.parametrize("value", [None, 0, -0.0, -5, *NO_NUMBERS])
+@every_case("value", [None, 0, -0.0, -5, *NO_NUMBERS])
 def test_an_absolute_price_is_above_zero(value):
     assert price_refusal(kind="absolute", price=value) == "an absolute price_reference needs a price above zero"
 
@@ -99,8 +100,8 @@ def test_a_level_is_one_to_five(kind):
         assert price_refusal(kind=kind, level=level) == LEVEL_WHOLE
 
 
-@pytest.mark.parametrize("name", ["buffer_percent", "offset_percent", "offset_ticks"])
-@pytest.mark.parametrize("value", NO_NUMBERS)
+@every_case("name", ["buffer_percent", "offset_percent", "offset_ticks"])
+@every_case("value", NO_NUMBERS)
 def test_an_offset_is_a_number(name, value):
     assert price_refusal(**{name: value}) == f"{name} must be a number"
 

@@ -12,6 +12,7 @@ from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side
+from tests.support.every_case import every_case
 
 TICK = Decimal("0.05")
 BOOK = Tick(
@@ -36,7 +37,7 @@ def refused(kind, side, quote=BOOK, **fields) -> tuple[int, str]:
     return refusal.value.status, refusal.value.sentence
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("kind", "fields", "buy", "sell"),
     [
         # the figure itself, on its nearest tick

@@ -9,6 +9,7 @@ from onebroker.actors.engine.references.sizing import close, net_units
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side
+from tests.support.every_case import every_case
 
 REDUCE, LIQUIDATE = (QuantityReference(kind=kind) for kind in (QuantityKind.REDUCE, QuantityKind.LIQUIDATE))
 
@@ -25,7 +26,7 @@ def row(quantity, *, view="net", product="CNC", token="7"):
     )
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("reference", "quantity", "nets", "expected"),
     [
         (LIQUIDATE, None, {"zerodha": 100}, (Side.SELL, 100, (("zerodha", 100),))),
