@@ -7,7 +7,7 @@ evolve `services` and build their own app from it.
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 
 import attrs
@@ -28,6 +28,7 @@ from onebroker.config.converters import Secret
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import Services
+from onebroker.http.table import ROUTES
 
 REAL_SECONDS = 60
 MOCKED_SECONDS = 30 * 86_400
@@ -35,6 +36,7 @@ MOCKED_SECONDS = 30 * 86_400
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=IST)
 CREDENTIALS = {"api-key": "key-1", "api-secret": "secret-1"}
+CONNECT = tuple(route for route in ROUTES if route.path == "/api/session/connect")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,10 +64,15 @@ class House:
     store: MemoryStore
     durable: MemoryDurable
     supervisor: Supervisor
-    app: QuartTrio
+
+    @cached_property
+    def app(self) -> QuartTrio:
+        """Made when a test asks for it: its forty paths cost more than most tests, and most tests make an application of their own."""
+        return build_app(self.services)
 
     async def connect(self) -> str:
-        response = await self.app.test_client().post("/api/session/connect", headers=CREDENTIALS)
+        client = build_app(self.services, CONNECT).test_client()
+        response = await client.post("/api/session/connect", headers=CREDENTIALS)
         assert response.status_code == 200
         return str((await response.get_json())["access-token"])
 
@@ -106,7 +113,7 @@ async def house() -> AsyncIterator[House]:
             crashes=crashes.records,
             store_reachable=lambda: store.reachable,
         )
-        yield House(services, store, durable, supervisor, build_app(services))
+        yield House(services, store, durable, supervisor)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from onebroker.http.app import MOST_BODY_BYTES, build_app
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
+from tests.support.every_case import every_case
 
 OPEN_API_ROUTES = {("GET", "/api/"), ("POST", "/api/session/connect")}
 SENTENCE = "the request body must be a JSON object"
@@ -50,9 +51,12 @@ def test_every_path_and_method_is_in_the_table_once():
     assert len(named) == len(set(named))
 
 
-@pytest.mark.parametrize(("method", "path"), api_routes(TokenRule.REQUIRED))
-@pytest.mark.parametrize("body", [None, b"", b"{not json", b"[]"])
-@pytest.mark.parametrize("query", ["", "?limit=x&exchange=nowhere&dry_run=perhaps&instrument_id=1"])
+ODD_QUERY = "?limit=x&exchange=nowhere&dry_run=perhaps&instrument_id=1"
+
+
+@every_case(("method", "path"), api_routes(TokenRule.REQUIRED))
+# Every body and query at every route, but not each with each: a view checks the token before a handler, the only one to read them.
+@every_case(("body", "query"), [(None, ""), (None, ODD_QUERY), (b"", ""), (b"{not json", ODD_QUERY), (b"[]", "")])
 async def test_every_other_route_looks_at_the_token_before_anything_else(client, method, path, body, query):
     for headers, sentence in (({}, "Access token is required"), ({"access-token": "x"}, "Invalid access token")):
         response = await client.open(path + query, method=method, headers=headers, data=body)
@@ -60,7 +64,7 @@ async def test_every_other_route_looks_at_the_token_before_anything_else(client,
         assert await response.get_json() == {"error": sentence}
 
 
-@pytest.mark.parametrize("path", sorted({row.path for row in ROUTES if row.path.startswith("/api")}))
+@every_case("path", sorted({row.path for row in ROUTES if row.path.startswith("/api")}))
 async def test_head_and_options_are_the_frameworks(client, path: str):
     methods = {row.method for row in ROUTES if row.path == path}
     options = await client.options(path)
@@ -70,8 +74,8 @@ async def test_head_and_options_are_the_frameworks(client, path: str):
     assert head.status_code == (405 if "GET" not in methods else 200 if path == "/api/" else 401)
 
 
-@pytest.mark.parametrize("path", ["/api/nothing", "/nothing", "/api/session", "/api/session/status/", "/static/x"])
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@every_case("path", ["/api/nothing", "/nothing", "/api/session", "/api/session/status/", "/static/x"])
+@every_case("method", ["GET", "POST", "DELETE"])
 async def test_an_unknown_path_is_the_frameworks_page_and_needs_no_token(client, path: str, method: str):
     response = await client.open(path, method=method)
     await assert_page(response, 404, "Not Found")
@@ -118,7 +122,7 @@ async def test_api_without_the_slash_is_redirected(client):
     assert response.headers["Location"].endswith("/api/")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("error", "status", "body"),
     [
         (Refusal(404, "gone"), 404, {"error": "gone"}),
@@ -183,7 +187,7 @@ BAD_JSON = [
 ]
 
 
-@pytest.mark.parametrize("data", [b"", *BAD_JSON])
+@every_case("data", [b"", *BAD_JSON])
 async def test_a_post_that_is_not_a_json_object_gets_the_sections_sentence(services: Services, data: bytes):
     client = app_with(services, one_route(echo, method="POST"))
     response = await client.post("/api/thing", data=data, headers={"Content-Type": "application/json"})
@@ -269,7 +273,7 @@ async def test_figures_open_with_the_access_token(client, token: str):
     assert (await client.get("/metrics", headers={"access-token": token})).status_code == 200
 
 
-@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic metrics-1", "metrics-1"])
+@every_case("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic metrics-1", "metrics-1"])
 async def test_figures_stay_shut_otherwise(client, header: str | None):
     headers = {} if header is None else {"Authorization": header}
     response = await client.get("/metrics", headers=headers)

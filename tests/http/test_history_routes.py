@@ -23,6 +23,7 @@ from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security
 from onebroker.http.app import build_app
 from onebroker.http.services import HistoryServices
+from tests.support.every_case import every_case
 
 DAY = date(2026, 11, 20)
 SHARE = security("nse", "equities", "INFY")
@@ -137,7 +138,7 @@ RANGE = {"interval": "day", "from_": "2026-11-01", "to": "2026-11-20"}
 # Sentences of candles
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "sentence"),
     [
         ({}, "interval is required"),
@@ -303,7 +304,7 @@ async def test_candles_of_a_store_that_cannot_be_read_are_a_503(history, monkeyp
 MOMENT = "must be a date or date and time, such as 2026-09-11 or 2026-09-11 09:15:00"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "sentence"),
     [
         ({"end": "x"}, "start is required"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse
 from onebroker.http.route import Parameter
+from tests.support.every_case import every_case
 
 LIMIT = Parameter(name="limit", place="query", kind="integer", minimum=1, maximum=200, doc="At most so many.")
 CURSOR = Parameter(name="cursor", place="query", kind="integer", doc="From here.")
@@ -39,7 +40,7 @@ def test_a_whole_number_is_read(raw: str, number: int):
     assert parse.whole_number({"limit": raw}, LIMIT) == number
 
 
-@pytest.mark.parametrize("raw", ["", " ", "x", "1.0", "1e2", "0x1", "1_0", "--1", "+", "١", "1 2", "NaN"])
+@every_case("raw", ["", " ", "x", "1.0", "1e2", "0x1", "1_0", "--1", "+", "١", "1 2", "NaN"])
 def test_what_is_not_a_whole_number_is_refused(raw: str):
     assert refusal(parse.whole_number, {"limit": raw}, LIMIT) == (400, "limit must be a whole number")
 
@@ -70,7 +71,7 @@ def test_a_date_is_read():
     assert parse.day({"known_as_of": "2026-02-28"}, DAY) == date(2026, 2, 28)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "raw", ["", "2026-02-29", "20260228", "2026-2-28", "2026-W01-1", "28-02-2026", "2026-02-28T00:00", "0000-01-01"]
 )
 def test_what_is_not_a_date_is_refused(raw: str):

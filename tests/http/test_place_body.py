@@ -18,6 +18,7 @@ from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Ide
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import EngineSettings
 from onebroker.http.place_body import MOST_DEPTH, check_body, with_instrument
+from tests.support.every_case import every_case
 
 BROKERS = ("upstox", "zerodha")
 SHARE = security("nse", "equities", "INFY")
@@ -140,12 +141,12 @@ def test_a_quantity_is_required(body):
     assert refusal(body) == "quantity is required"
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, 10.0, *NOT_NUMBERS])
+@every_case("wrong", [0, -1, 1.5, 10.0, *NOT_NUMBERS])
 def test_a_quantity_is_a_whole_number_of_at_least_1(wrong):
     assert refusal(changed(quantity=wrong)) == "quantity must be a whole number of at least 1"
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, 0.0, *NOT_NUMBERS])
+@every_case("wrong", [-1, 1.5, 0.0, *NOT_NUMBERS])
 def test_a_disclosed_quantity_is_a_whole_number_of_at_least_0(wrong):
     assert refusal(changed(disclosed_quantity=wrong)) == "disclosed_quantity must be a whole number of at least 0"
 
@@ -170,8 +171,8 @@ def test_a_disclosed_quantity_is_not_above_the_quantity():
 # --- prices ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field", ["price", "trigger_price"])
-@pytest.mark.parametrize("wrong", [-0.05, -1, float("nan"), float("inf"), -float("inf"), 10**400, *NOT_NUMBERS])
+@every_case("field", ["price", "trigger_price"])
+@every_case("wrong", [-0.05, -1, float("nan"), float("inf"), -float("inf"), 10**400, *NOT_NUMBERS])
 def test_a_price_is_a_number_of_at_least_0(field, wrong):
     assert (
         refusal(changed(order_type="SL", trigger_price=1) | {field: wrong}) == f"{field} must be a number of at least 0"
@@ -214,8 +215,8 @@ def test_a_price_is_kept_as_it_was_written():
 # --- flags, tag, broker ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field", ["after_market", "dry_run"])
-@pytest.mark.parametrize("wrong", ["true", "false", 1, 0, "", [], {}])
+@every_case("field", ["after_market", "dry_run"])
+@every_case("wrong", ["true", "false", 1, 0, "", [], {}])
 def test_a_flag_is_true_or_false(field, wrong):
     assert refusal(changed(**{field: wrong})) == f"{field} must be true or false"
 
@@ -226,7 +227,7 @@ def test_flags_are_read_and_false_when_left_out():
         assert checked(changed(dry_run=given_flag)).dry_run is read
 
 
-@pytest.mark.parametrize("wrong", ["", "x" * 21, "a b", "a-b", "é", "a\n", "٣", 5, True, []])
+@every_case("wrong", ["", "x" * 21, "a b", "a-b", "é", "a\n", "٣", 5, True, []])
 def test_a_tag_is_1_to_20_letters_and_digits(wrong):
     assert refusal(changed(tag=wrong)) == "tag must be 1 to 20 letters and digits"
 
@@ -249,15 +250,13 @@ def test_a_broker_is_pinned_in_any_case(pinned, code):
 # --- naming ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "7", "0" * 32, f"{{{SHARE.instrument_id}}}", f"urn:uuid:{SHARE.instrument_id}", 5, True, []]
-)
+@every_case("wrong", ["", "7", "0" * 32, f"{{{SHARE.instrument_id}}}", f"urn:uuid:{SHARE.instrument_id}", 5, True, []])
 def test_an_instrument_id_is_a_uuid_even_when_fields_are_given_too(wrong):
     body = changed(instrument_id=wrong, exchange="nse", segment="equities", symbol="INFY")
     assert refusal(body) == "instrument_id must be a UUID"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "fields",
     [
         {},
@@ -287,8 +286,8 @@ def test_a_security_segment_needs_its_symbol(symbol):
     assert refusal(named(exchange="nse", segment="equities", symbol=symbol)) == "a security segment needs symbol"
 
 
-@pytest.mark.parametrize(("segment", "shape"), [("equity_futures", "future"), ("equity_options", "option")])
-@pytest.mark.parametrize(
+@every_case(("segment", "shape"), [("equity_futures", "future"), ("equity_options", "option")])
+@every_case(
     "fields",
     [{}, {"underlying_symbol": "X"}, {"expiry_date": "2026-11-26"}, {"underlying_symbol": 5, "expiry_date": 5}],
 )
@@ -306,7 +305,7 @@ def test_an_expiry_date_is_a_date(wrong):
 OPTION = {"exchange": "nse", "segment": "equity_options", "underlying_symbol": "X", "expiry_date": "2026-11-26"}
 
 
-@pytest.mark.parametrize("wrong", [None, float("nan"), float("inf"), 10**400, *NOT_NUMBERS])
+@every_case("wrong", [None, float("nan"), float("inf"), 10**400, *NOT_NUMBERS])
 def test_an_option_segment_needs_a_numeric_strike_price(wrong):
     body = named(**OPTION, strike_price=wrong, option_type="XX")
     assert refusal(body) == "an option segment needs a numeric strike_price"
@@ -325,8 +324,8 @@ def test_an_option_is_named_by_its_fields(strike):
     assert name.text == "nse nse_equity_options X 2026-11-26 100 PE"
 
 
-@pytest.mark.parametrize("segment", sorted(ORDERABLE_SEGMENTS))
-@pytest.mark.parametrize("prefix", ["", "nse_", "NSE_"])
+@every_case("segment", sorted(ORDERABLE_SEGMENTS))
+@every_case("prefix", ["", "nse_", "NSE_"])
 def test_every_orderable_segment_can_be_named_bare_or_prefixed_in_any_case(segment, prefix):
     fields = {
         "underlying_symbol": "x",
@@ -486,7 +485,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(STEPS)))
+@every_case("number", range(len(STEPS)))
 def test_the_first_problem_in_the_order_of_the_checks_is_the_one_told(number):
     body = dict(GOOD)
     for wrong, _ in reversed(STEPS[number:]):

@@ -19,6 +19,7 @@ from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http.app import build_app
+from tests.support.every_case import every_case
 
 PATHS = {
     "funds": "/api/portfolio/funds",
@@ -108,8 +109,8 @@ async def test_a_recent_document_is_sent_as_the_very_bytes_published(services, g
     assert await get(PATHS[resource], **{resource: held}) == (200, held.body)
 
 
-@pytest.mark.parametrize("resource", list(PATHS))
-@pytest.mark.parametrize("kept", [True, False])
+@every_case("resource", list(PATHS))
+@every_case("kept", [True, False])
 async def test_a_document_nobody_keeps_or_has_built_is_503(get, resource, kept):
     subject = resource.capitalize()
     sentence = f"{subject} are not available"
@@ -143,7 +144,7 @@ async def test_a_document_without_a_usable_broker_is_502_with_the_brokers(servic
     }
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "sentence"),
     [
         ("limit=ten", "limit must be a whole number, not 'ten'"),
@@ -156,13 +157,13 @@ async def test_a_document_without_a_usable_broker_is_502_with_the_brokers(servic
         ("cursor=-1", "cursor must be at least 0, not -1"),
     ],
 )
-@pytest.mark.parametrize("resource", list(BOOKS))
+@every_case("resource", list(BOOKS))
 async def test_a_bad_limit_or_cursor_is_400(services, get, resource, query, sentence):
     status, body = await get(f"{PATHS[resource]}?{query}", **{resource: state(services, resource)})
     assert (status, json.loads(body)) == (400, {"error": sentence})
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "found"),
     [
         ("order_id=1&order_id=3", ["1", "3"]),

@@ -9,6 +9,7 @@ import trio
 
 from onebroker.config.instruments import SEGMENTS
 from onebroker.config.refusal import Refusal
+from tests.support.every_case import every_case
 
 IDENTITY = [
     "instrument_id", "exchange", "segment", "shape", "symbol", "underlying_symbol", "expiry_date", "strike_price",
@@ -128,7 +129,7 @@ async def test_the_header_says_which_mapping_answered(office):
     assert response.headers["X-Mapping-Date"] == "2026-11-20"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "sentence"),
     [
         ({}, "exchange is required"),
@@ -253,7 +254,7 @@ async def test_a_limit_bounds_the_answer_and_not_the_count(office, limit, answer
     assert body["instruments"] == everything[:answered]
 
 
-@pytest.mark.parametrize("query", ["none", ".", "%", "[", "\\", '"', "\x00", "₹", "INFYY"])
+@every_case("query", ["none", ".", "%", "[", "\\", '"', "\x00", "₹", "INFYY"])
 async def test_a_term_is_taken_literally(office, query):
     body = await found(office, **NSE, query=query)
     assert (body["matched"], body["instruments"]) == (0, [])
@@ -264,7 +265,7 @@ async def test_an_empty_segment_has_no_matches(office):
     assert (await found(office, exchange="bse", segment="equity_options", query="INFY"))["matched"] == 0
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("query", "sentence"),
     [
         ({}, "exchange is required"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onebroker.config.instruments import option, security
 from onebroker.config.refusal import Refusal
 from onebroker.http import batch, long_list
+from tests.support.every_case import every_case
 
 BOTH = ["details", "additional_details"]
 INFY = security("nse", "equities", "INFY").instrument_id
@@ -139,8 +140,8 @@ async def test_the_same_instrument_may_be_asked_for_twice(office):
 # The whole response
 
 
-@pytest.mark.parametrize("path", BOTH)
-@pytest.mark.parametrize(
+@every_case("path", BOTH)
+@every_case(
     ("body", "sentence"),
     [
         (b"", BODY_FORM), (b"{", BODY_FORM), (b"null", BODY_FORM), (b"[]", BODY_FORM), (b'"x"', BODY_FORM), (b"{}", BODY_FORM),
@@ -308,7 +309,7 @@ async def pieced(raw):
         return "malformed"
 
 
-@pytest.mark.parametrize(
+@every_case(
     "raw",
     [
         b'{"instruments":[{"a":1},]}', b'{"instruments":[,{"a":1}]}', b'{"instruments":[{"a":1},,{}]}',

@@ -12,6 +12,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import DurableError
 from onebroker.actors.store.interface import StoreError
 from onebroker.http.app import build_app
+from tests.support.every_case import every_case
 
 DAY = 86_400
 CREDENTIALS = {"api-key": "key-1", "api-secret": "secret-1"}
@@ -54,8 +55,8 @@ async def test_connect_takes_no_notice_of_a_body_or_a_token(client):
     assert response.status_code == 200
 
 
-@pytest.mark.parametrize("name", ["api-key", "api-secret"])
-@pytest.mark.parametrize("value", [None, "", "wrong", "KEY-1", "key-1 x", "schlüssel"])
+@every_case("name", ["api-key", "api-secret"])
+@every_case("value", [None, "", "wrong", "KEY-1", "key-1 x", "schlüssel"])
 async def test_a_missing_empty_or_wrong_credential_is_refused(client, name: str, value: str | None):
     headers = {key: text for key, text in {**CREDENTIALS, name: value}.items() if text is not None}
     response = await client.post("/api/session/connect", headers=headers)
@@ -67,8 +68,8 @@ async def test_connect_without_any_header_is_refused(client):
     assert await answer_of(response) == (401, {"error": "Invalid API key or secret"})
 
 
-@pytest.mark.parametrize("missing", [("api_key",), ("api_secret",), ("api_key", "api_secret")])
-@pytest.mark.parametrize("headers", [{}, CREDENTIALS, {"api-key": "", "api-secret": ""}])
+@every_case("missing", [("api_key",), ("api_secret",), ("api_key", "api_secret")])
+@every_case("headers", [{}, CREDENTIALS, {"api-key": "", "api-secret": ""}])
 async def test_connect_is_500_while_the_service_has_no_credentials(house, missing, headers):
     settings = attrs.evolve(house.services.settings, **dict.fromkeys(missing))
     client = build_app(attrs.evolve(house.services, settings=settings)).test_client()
