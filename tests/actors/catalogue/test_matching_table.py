@@ -17,6 +17,7 @@ import pytest
 from onebroker.actors.catalogue.merge import merge
 from onebroker.brokers.registry import build_registry
 from onebroker.config.instruments import future, option, security
+from tests.support.every_case import every_case
 
 WEEK, MONTH, SENSEX_DAY = date(2026, 12, 1), date(2026, 11, 24), date(2026, 11, 26)
 PAIR, CRUDE, CRUDE_OPTION, GOLD = date(2026, 11, 26), date(2026, 12, 18), date(2026, 12, 16), date(2026, 12, 4)
@@ -579,7 +580,7 @@ def catalogue(frames):
     return merge(frames)
 
 
-@pytest.mark.parametrize("thing", THINGS)
+@every_case("thing", THINGS)
 def test_all_brokers_that_list_a_thing_have_it_in_one_row_under_one_id(catalogue, thing):
     merged, _ = catalogue
     found = merged.filter(pl.col("instrument_id") == THINGS[thing].instrument_id)

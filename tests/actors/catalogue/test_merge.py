@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue.merge import merge
 from onebroker.brokers.listings import listing_frame
 from onebroker.config.instruments import identity_from_fields
+from tests.support.every_case import every_case
 
 FUTURE = {"segment": "equity_futures", "symbol": None, "underlying_symbol": "INFY", "expiry_date": "2026-11-26"}
 OPTION = FUTURE | {"segment": "equity_options", "strike_price": 1500.0, "option_type": "CE"}
@@ -102,7 +103,7 @@ def test_the_freeze_quantity_is_what_most_give_else_the_smallest_and_never_one(m
     assert freeze(74, 1800) == 1800
 
 
-@pytest.mark.parametrize(
+@every_case(
     "row",
     [
         {"symbol": None},
@@ -124,7 +125,7 @@ def test_a_row_without_a_complete_identity_or_token_is_refused_and_counted(row, 
     assert (reports["a"].rows, reports["a"].refused) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@every_case(
     "row",
     [
         {"exchange": "nasdaq"}, {"segment": "stocks"}, {"exchange": "mcx"}, {"exchange": "unknown"}, {"exchange": None},

@@ -16,6 +16,7 @@ from onebroker.actors.catalogue.state import (
 )
 from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 MONDAY = date(2026, 11, 23)
 OPEN = always_open()
@@ -35,7 +36,7 @@ def mapped(day, clock="08:31"):
 YESTERDAY = mapped(date(2026, 11, 22))
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("newest", "now", "calendar", "due"),
     [
         (None, "00:10", SHUT, True),
@@ -103,7 +104,7 @@ def gave(segments=None, **missing):
 NOTHING = BrokerReport(error="no answer")
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("built", "mapped", "lost"),
     [
         (report(a=gave()), report(a=gave()), {}),
@@ -122,7 +123,7 @@ def test_a_build_loses_what_the_mapping_holds_and_it_does_not(built, mapped, los
     assert losses(built, mapped) == lost
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("now", "before", "shrunk"),
     [
         ({"s": 100}, [{"s": 100}], {}),

@@ -1,6 +1,7 @@
 """What happens to the brokers' files, to the disk and to the process must cost what it hits, and never the service."""
 
 import errno
+import functools
 import gzip
 import io
 import logging
@@ -73,10 +74,17 @@ def built(ten, tmp_path, codes, change=None):
     return build_catalogue(bodies, {}, path, registry, DAY), path
 
 
+@pytest.fixture(scope="module")
+def whole_of(ten, tmp_path_factory):
+    """Return `whole_of(code)`: the report of a build of the undamaged dumps of a broker and its neighbour, built once."""
+    folder = tmp_path_factory.mktemp("whole")
+    return functools.cache(lambda code: built(ten, folder, [code, NEIGHBOUR[code]])[0])
+
+
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("code", CODES)
-def test_a_damaged_dump_costs_its_broker_alone(ten, tmp_path, code, kind):
-    whole, _ = built(ten, tmp_path, [code, NEIGHBOUR[code]])
+def test_a_damaged_dump_costs_its_broker_alone(ten, whole_of, tmp_path, code, kind):
+    whole = whole_of(code)
     report, _ = built(ten, tmp_path, [code, NEIGHBOUR[code]], DAMAGE[kind])
     assert whole.brokers[code].rows > 50
     assert whole.brokers[code].error is None

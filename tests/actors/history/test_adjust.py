@@ -13,6 +13,7 @@ from onebroker.actors.history.interface import CANDLE_VALUES, TICK_VALUES
 from onebroker.actors.store.durable_history import Factor
 from onebroker.config.clock import IST
 from onebroker.config.money import round_half_up
+from tests.support.every_case import every_case
 
 
 def factor(ex_date, price, volume=1, kind="split"):
@@ -70,7 +71,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "events", "day", "traded", "now", "volume"), CASES, ids=[case[0] for case in CASES])
+@every_case(("name", "events", "day", "traded", "now", "volume"), CASES, ids=[case[0] for case in CASES])
 def test_what_a_share_was_is_shown_in_shares_of_now(name, events, day, traded, now, volume):
     factors = [factor(ex_date, price, units, kind) for ex_date, price, units, kind in events]
     ex_date = max(one.ex_date for one in factors)

@@ -11,6 +11,7 @@ from onebroker.actors.history.reading import check_candles, check_ticks, moment
 from onebroker.config.clock import IST
 from onebroker.config.intervals import INTERVALS
 from onebroker.http.moments import microseconds, read_moment
+from tests.support.every_case import every_case
 
 GOOD = {"instrument_id": "x", "interval": "day", "time": "2026-11-19", "open": "10", "high": "12", "low": "9.5",
         "close": "11", "volume": "100", "oi": ""}  # fmt: skip
@@ -42,7 +43,7 @@ def test_an_intraday_candle_keeps_its_time_and_needs_neither_volume_nor_oi():
     assert checked.good["volume"].to_list() == [None]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("change", "reason"),
     [
         ({"interval": "week"}, f"interval must be one of {', '.join(INTERVALS)}"),

@@ -10,6 +10,7 @@ from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.filters import BookFilter, Page, select
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from tests.support.every_case import every_case
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def ids(rows: tuple, **wanted: object) -> list[str]:
     return [row.order_id for row in select(rows, BookFilter(**wanted))[0]]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("wanted", "found"),
     [
         ({}, ["1", "2", "3", "4", "5"]),

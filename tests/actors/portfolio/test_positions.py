@@ -14,6 +14,7 @@ from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
 from onebroker.config.money import paise
+from tests.support.every_case import every_case
 
 INFY = security("nse", "equities", "INFY")
 USDINR = future("nse", "currency_futures", "USDINR", date(2026, 11, 26))
@@ -85,7 +86,7 @@ def test_the_document_by_hand(world: SimpleNamespace, snapshot: object) -> None:
     assert list(shown) == ["net", "day", "summary"]
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("product", "word"),
     [
         ("CNC", "delivery"), ("MIS", "intraday"), ("NRML", "carry"), ("CO", "cover"), ("BO", "bracket"),

@@ -3,7 +3,6 @@
 from datetime import date, datetime, time
 
 import msgspec
-import pytest
 
 from onebroker.actors.quotes.usable import may_act, may_serve, open_markets
 from onebroker.config.calendars import Calendar, calendar_from_documents
@@ -11,6 +10,7 @@ from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.instruments import future, security
 from onebroker.config.timetables import Hours, Timetable
+from tests.support.every_case import every_case
 
 WEEK = Calendar(
     {
@@ -26,7 +26,7 @@ def epoch(text):
     return datetime.fromisoformat(f"2026-11-{text}:00").replace(tzinfo=IST).timestamp()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("received", "now", "served", "acted"),
     [
         ("23T10:00", "23T10:05", True, True),
@@ -72,7 +72,7 @@ def instant(text):
     return datetime.fromisoformat(f"{text}:00").replace(tzinfo=IST).timestamp()
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("identity", "received", "now", "served"),
     [
         (SHARE, "2026-11-20T15:29", "2026-11-23T08:59", True),  # over a weekend

@@ -14,6 +14,7 @@ from onebroker.config.calendars import DocumentCalendar
 from onebroker.config.clock import IST
 from onebroker.config.converters import StructureError
 from onebroker.config.exchange_documents import exchange_documents
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 22, 9, 30, 1, 5, tzinfo=IST)
 NSE, BSE, MCX, NCDEX = range(4)
@@ -33,7 +34,7 @@ def refused(collection, documents):
 # Files
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("body", "says"),
     [
         (b"", "the file is not JSON"),
@@ -85,8 +86,8 @@ def test_internal_ids_are_left_out_at_every_depth():
 # Brokers
 
 
-@pytest.mark.parametrize(("name", "code"), CODES_BY_DISPLAY_NAME.items())
-@pytest.mark.parametrize("written", [str, str.lower, str.upper])
+@every_case(("name", "code"), CODES_BY_DISPLAY_NAME.items())
+@every_case("written", [str, str.lower, str.upper])
 def test_a_display_name_gives_the_code_whatever_its_case(name, code, written):
     assert taken("brokers", [{"name": written(name), "sebi": "INZ1"}]) == (
         {"broker_name": code, "name": written(name), "sebi": "INZ1"},
@@ -223,7 +224,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("mistake", "line"), MISTAKES.values(), ids=MISTAKES)
+@every_case(("mistake", "line"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_in_an_exchange_document_is_told_by_document_and_field(mistake, line):
     documents = exchange_documents()
     documents[0], documents[1] = documents[1], documents[0]  # so that nse is document 2

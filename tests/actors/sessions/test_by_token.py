@@ -12,6 +12,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerError, WireResponse
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.test_unknown_orders import ticket_price
+from tests.support.every_case import every_case
 
 REGISTRY = build_registry()
 ASKED = [code for code, broker in REGISTRY.items() if broker.by_token is not None]
@@ -98,8 +99,8 @@ def test_an_empty_list_is_a_clear_no(code, body):
     assert REGISTRY[code].by_token.parse_token(response, QUESTION) is None
 
 
-@pytest.mark.parametrize("code", ASKED)
-@pytest.mark.parametrize(("status", "body"), [(401, b""), (429, b""), (502, b"<html>"), (200, b"null"), (200, b"{}")])
+@every_case("code", ASKED)
+@every_case(("status", "body"), [(401, b""), (429, b""), (502, b"<html>"), (200, b"null"), (200, b"{}")])
 def test_what_is_about_the_moment_or_cannot_be_read_says_nothing(code, status, body):
     with pytest.raises(BrokerError):
         REGISTRY[code].by_token.parse_token(WireResponse(status=status, body=body), QUESTION)

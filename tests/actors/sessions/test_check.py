@@ -21,6 +21,7 @@ from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.transport.budget import Budget
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.config.clock import Clock
+from tests.support.every_case import every_case
 
 CODES = tuple(build_registry())
 BOOKS = ["orders", "trades", "positions", "holdings", "funds"]
@@ -109,8 +110,8 @@ def access_to(broker):
     return Access(endpoints=broker.endpoints, credentials=credentials, login=login)
 
 
-@pytest.mark.parametrize("body", GARBAGE.values(), ids=GARBAGE)
 @pytest.mark.parametrize("code", CODES)
+@every_case("body", GARBAGE.values(), ids=GARBAGE)
 async def test_an_instrument_file_that_cannot_be_read_fails_its_step_and_nothing_else(code, body):
     broker = build_registry()[code]
     with trio.fail_after(30):

@@ -13,6 +13,7 @@ from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import IST
 from onebroker.config.sections import BrokerSettings, CadenceOverrides, Credentials, RateOverrides, RateRow
 from onebroker.config.settings import SettingsError
+from tests.support.every_case import every_case
 
 REGISTRY = build_registry()
 
@@ -28,7 +29,7 @@ def test_only_enabled_brokers_of_the_settings_are_in_service_in_the_registrys_or
     assert service({}) == {}
 
 
-@pytest.mark.parametrize("code", list(REGISTRY))
+@every_case("code", list(REGISTRY))
 def test_without_overrides_a_broker_is_as_its_own_table_says(code):
     one = service({code: BrokerSettings()})[code]
     assert one.broker == REGISTRY[code]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.token.state import NO_TOKEN, connected, disconnected, hold, refuse_reason
 from onebroker.config.clock import IST, latest_boundary
+from tests.support.every_case import every_case
 
 DAY = 86_400
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=IST)
@@ -53,8 +54,8 @@ def test_connect_replaces_an_expired_token_at_the_very_moment_of_its_expiry():
     assert connected(row, NINE + timedelta(seconds=60), 60, minted("t-2")).token == "t-2"
 
 
-@pytest.mark.parametrize("field", ["last_login", "expires_at"])
-@pytest.mark.parametrize("text", [None, "", "2026-11-20T09:00:00", "soon"])
+@every_case("field", ["last_login", "expires_at"])
+@every_case("text", [None, "", "2026-11-20T09:00:00", "soon"])
 def test_connect_replaces_a_token_whose_times_cannot_be_read(field: str, text: str | None):
     stored = {"token": "t-1", "last_login": "2026-11-20 09:00:00.000000", "expires_at": "2026-11-21 09:00:00.000000"}
     row = AccessToken(**{**stored, field: text})
@@ -67,7 +68,7 @@ def test_disconnect_leaves_token_and_expiry_null():
     assert connected(disconnected(row), NINE, DAY, minted("t-2")).token == "t-2"
 
 
-@pytest.mark.parametrize(
+@every_case(
     ("presented", "seconds", "sentence"),
     [
         (None, 0, "Access token is required"),
@@ -93,8 +94,8 @@ def test_an_expiry_that_cannot_be_read_has_passed(text: str | None):
     assert refuse_reason(held, b"t-1", NINE) == "Access token has expired"
 
 
-@pytest.mark.parametrize("presented", [b"t-1", b"", b"None", b"null"])
-@pytest.mark.parametrize("row", [NO_TOKEN, disconnected(live())])
+@every_case("presented", [b"t-1", b"", b"None", b"null"])
+@every_case("row", [NO_TOKEN, disconnected(live())])
 def test_without_a_stored_token_every_token_is_invalid_and_none_is_expired(row: AccessToken, presented: bytes):
     assert refuse_reason(hold(row), presented, NINE + timedelta(days=9)) == "Invalid access token"
 
