@@ -1,8 +1,7 @@
 """docs/order-types.md and the pages beside it say of each type what the code has."""
 
-import pytest
-
 from onebroker.actors.engine.presets.registry import PRESETS
+from tests.support.every_case import every_case
 from tests.support.order_type_pages import BEGIN, DOCS, END, page, table
 
 WRITE = "run `PYTHONPATH=. python tests/support/order_type_pages.py`"
@@ -13,7 +12,7 @@ def test_the_table_of_order_types_is_the_registry_s():
     assert written == table(), WRITE
 
 
-@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+@every_case("preset", PRESETS.values(), ids=PRESETS)
 def test_the_page_of_a_type_is_what_its_code_does(preset):
     assert (DOCS / "order-types" / f"{preset.name}.md").read_text() == page(preset), WRITE
 
