@@ -6,6 +6,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -120,11 +121,15 @@ class Live:
     store: MemoryStore
     clock: Clock
     token: str
-    app: QuartTrio
     shares: Mapping[str, Instrument]
     book: QuoteBook
     supervisor: Supervisor
     order: Callable[..., OrderView] = order
+
+    @cached_property
+    def app(self) -> QuartTrio:
+        """Made for those who serve it; a talk needs none."""
+        return build_app(self.services)
 
     async def stop_feeds(self) -> None:
         await self.supervisor.stop_child("streams")
@@ -224,4 +229,4 @@ async def live(house, token: str) -> Live:
         quote_book=address,
     )
     services = attrs.evolve(house.services, live=served, instruments=instruments)
-    return Live(services, sources, store, clock, token, build_app(services), shares, book, house.supervisor)
+    return Live(services, sources, store, clock, token, shares, book, house.supervisor)
