@@ -3,8 +3,12 @@
     python -m bench.stalled_run --seed 1 -- .venv/bin/pytest -n 2
 
 A virtual machine whose host takes its cores away stops its processes in the same way. The command and all that it starts are
-candidates, each stop takes one of them, and all are let go at the end. The exit code is the command's; the seed, the number of stops
-and how many seconds processes were stopped are printed. Linux only: it reads /proc.
+candidates, orphans too; most stops take one of them, some take all at once, and all are let go at the end, also when this run itself
+is ended by a signal. The exit code is the command's; the seed, the number of stops and how many seconds processes were stopped are
+printed. Linux only: it reads /proc.
+
+A process that is stopped already is left alone: a test holds it, and to let it go would be to change the test. (A test that stops a
+process while this run has it stopped loses its stop all the same: signals are not counted. Such a test is run again.)
 """
 
 import argparse
@@ -20,10 +24,14 @@ from pathlib import Path
 STOPPED_SECONDS = (3.0, 5.0)
 PAUSE_SECONDS = (0.2, 1.0)
 STEP_SECONDS = 0.05
+ALL_AT_ONCE = 0.15
+"""How many of the stops take all processes, as a machine that stands still does."""
+_NOT_TO_STOP = frozenset("TtZX")
+"""States of processes that are stopped, traced or dead."""
 
 
-def parents() -> dict[int, int]:
-    """Return the parent of each process of the machine, by process id."""
+def processes() -> dict[int, tuple[int, str]]:
+    """Return the parent and the state of each process of the machine, by process id."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -31,28 +39,26 @@ def parents() -> dict[int, int]:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            found[int(entry.name)] = int(fields[1])
+            found[int(entry.name)] = (int(fields[1]), fields[0])
     return found
 
 
-def session_of(pid: int) -> str:
-    """Return the word that this run put into the environment of its processes, or nothing."""
+def is_marked(pid: int, word: bytes) -> bool:
+    """Tell whether a process has in its environment what this run put into that of its command."""
     try:
-        return next(
-            (
-                part.decode(errors="replace")
-                for part in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-                if part.startswith(b"STALLED_RUN=")
-            ),
-            "",
-        )
+        return word in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return ""
+        return False
 
 
-def members(word: str) -> list[int]:
-    """Return the processes of this run, orphans among them, zombies not: a server that outlives its service has no parent of ours."""
-    return [pid for pid in parents() if session_of(pid) == word]
+def members(root: int, word: bytes) -> list[int]:
+    """Return the processes of this run that can be stopped: the descendants of the command, and whoever has the word in its
+    environment: a server that outlives its service has no parent of ours."""
+    known = processes()
+    ours = {pid for pid in known if is_marked(pid, word)} | ({root} & known.keys())
+    while more := {pid for pid, (parent, _) in known.items() if parent in ours} - ours:
+        ours |= more
+    return sorted(pid for pid in ours if known[pid][1] not in _NOT_TO_STOP)
 
 
 def command_of(pid: int) -> str:
@@ -64,22 +70,32 @@ def command_of(pid: int) -> str:
     return " ".join(Path(part).name for part in parts[:4] if part)[:60]
 
 
-def stop(pid: int, seconds: float, child: "subprocess.Popen[bytes]") -> bool:
-    """Stop a process for so long, or until the command has ended; return whether it was there."""
+def send(pid: int, number: int) -> bool:
+    """Send a signal; return whether the process was there."""
     try:
-        os.kill(pid, signal.SIGSTOP)
+        os.kill(pid, number)
     except ProcessLookupError:
         return False
+    return True
+
+
+def stop(pids: list[int], seconds: float, child: "subprocess.Popen[bytes]") -> list[int]:
+    """Stop processes for so long, or until the command has ended; return those that were there."""
+    stopped: list[int] = []
     try:
+        stopped.extend(pid for pid in pids if send(pid, signal.SIGSTOP))
         until = time.monotonic() + seconds
         while time.monotonic() < until and child.poll() is None:
             time.sleep(STEP_SECONDS)
     finally:
-        try:
-            os.kill(pid, signal.SIGCONT)
-        except ProcessLookupError:
-            return True
-    return True
+        for pid in stopped:
+            send(pid, signal.SIGCONT)
+    return stopped
+
+
+def end(number: int, frame: object) -> None:
+    """End this run in order, so that whoever is stopped is let go."""
+    raise SystemExit(128 + number)
 
 
 def main() -> int:
@@ -87,20 +103,29 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGHUP, end)
     chance, word = random.Random(given.seed), f"STALLED_RUN={os.getpid()}"
     stopped: Counter[str] = Counter()
-    seconds = 0.0
+    stops, seconds = 0, 0.0
     child = subprocess.Popen(given.command, env={**os.environ, "STALLED_RUN": str(os.getpid())})
-    while child.poll() is None:
-        time.sleep(chance.uniform(*PAUSE_SECONDS))
-        candidates = members(word)
-        if candidates:
-            pid, length = chance.choice(candidates), chance.uniform(*STOPPED_SECONDS)
-            name = command_of(pid)
-            if stop(pid, length, child):
-                stopped[name] += 1
-                seconds += length
-    print(f"seed {given.seed}: {sum(stopped.values())} stops, {seconds:.0f} s; exit code {child.returncode}")
+    try:
+        while child.poll() is None:
+            time.sleep(chance.uniform(*PAUSE_SECONDS))
+            candidates = members(child.pid, word.encode())
+            if candidates:
+                chosen = candidates if chance.random() < ALL_AT_ONCE else [chance.choice(candidates)]
+                length = chance.uniform(*STOPPED_SECONDS)
+                names = {pid: command_of(pid) for pid in chosen}
+                gone_through = stop(chosen, length, child)
+                stopped.update(names[pid] for pid in gone_through)
+                stops += bool(gone_through)
+                seconds += length if gone_through else 0.0
+    finally:
+        if child.poll() is None:
+            child.terminate()
+            child.wait()
+    print(f"seed {given.seed}: {stops} stops, {seconds:.0f} s; exit code {child.returncode}")
     for name, count in stopped.most_common(20):
         print(f"{count:5} {name}")
     return child.returncode

@@ -10,6 +10,7 @@ report does.)
 """
 
 import gc
+import inspect
 import os
 import random
 import sys
@@ -17,6 +18,7 @@ import sys
 import pytest
 import trio
 from hypothesis import settings
+from steady_clock import steady_run
 
 from tests.support.durations import Durations
 from tests.support.kinds import LONG, MARKS, mark_of
@@ -26,6 +28,12 @@ DICE = os.environ.get("TEST_DICE", "")
 # No timing is asserted in tests, so hypothesis may not either.
 settings.register_profile("suite", deadline=None, derandomize=not DICE)
 settings.load_profile("suite")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let async tests without a clock of their own run on one that does not count the time in which the process was stopped."""
+    if inspect.iscoroutinefunction(getattr(item, "obj", None)):
+        item.add_marker(pytest.mark.trio(run=steady_run))  # before pytest-trio's own mark: the first one counts
 
 
 @pytest.hookimpl(tryfirst=True)
