@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 from quart_trio import QuartTrio
 
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
@@ -30,7 +31,7 @@ from onebroker.http.app import build_app
 from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
 
-REAL_SECONDS = 60
+REAL_SECONDS = PATIENCE_SECONDS
 MOCKED_SECONDS = 30 * 86_400
 """Of the mocked clock, which takes no time."""
 
@@ -128,5 +129,5 @@ def client(house: House):
 
 @pytest.fixture
 async def token(house: House) -> str:
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE_SECONDS):
         return await house.connect()

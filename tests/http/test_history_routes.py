@@ -10,6 +10,7 @@ import attrs
 import polars as pl
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState, Found, Instrument
 from onebroker.actors.history.actor import HistoryActor
@@ -484,7 +485,7 @@ async def test_a_client_that_leaves_stops_the_query(history):
             await client.receive()
             assert history.store.answers == 1
             await client.disconnect()
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE_SECONDS):
                 while history.store.answers:
                     await trio.sleep(0.01)
             left.cancel()  # the test client itself would wait for the rest

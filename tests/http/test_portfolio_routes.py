@@ -6,6 +6,7 @@ import attrs
 import msgspec
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.legs import LegOwner
@@ -86,7 +87,7 @@ def state(services, resource, *, age=0.0, error=None):
 
 @pytest.fixture(autouse=True)
 async def in_time():
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         yield
 
 

@@ -6,6 +6,7 @@ import attrs
 import pytest
 import trio
 import trio.testing
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.catalogue.messages import GetSnapshot
@@ -62,12 +63,12 @@ class Market:
     catalogue: object = None
 
     async def get(self, path, query=QUERY):
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_SECONDS):
             response = await self.client.get(f"/api/instruments/{path}?{query}", headers=self.headers)
         return response.status_code, await response.get_json()
 
     async def post(self, path, body):
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_SECONDS):
             response = await self.client.post(f"/api/instruments/{path}", json=body, headers=self.headers)
         return response.status_code, await response.get_json()
 
@@ -158,7 +159,7 @@ async def test_a_quote_book_that_is_not_there_is_a_503_and_never_an_unknown_outc
     market.mailbox.running = True
 
     async def die():
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE_SECONDS):
             while not any(isinstance(one, FetchQuote) for one in market.heard):
                 await trio.sleep(0.01)
         market.mailbox.stopped()

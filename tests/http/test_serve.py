@@ -22,6 +22,8 @@ from onebroker.http.stream import array_answer
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
 BIG = 64 * 1024 * 1024
+SOON = serve.WRITE_SECONDS / 2
+"""Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
 
 
 def route(path: str, handler, method="GET") -> Route:
@@ -203,7 +205,7 @@ async def test_a_client_that_reads_slowly_gets_everything(services):
         b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n",  # an answer nobody reads
     ],
 )
-async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes):
+async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes, autojump_clock):
     async def wait(request: Request, services) -> Response:
         await trio.sleep_forever()
 
@@ -214,9 +216,9 @@ async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_by
     app = build_app(services, (route("/wait", wait), route("/body", body, "POST"), route("/big", big)))
     async with serving(app, graceful_seconds=0.2) as served, await served.open() as stream:
         await stream.send_all(request_bytes or b"\r\n")
-        await trio.sleep(0.1)  # into the request; the bound holds wherever it has got to
+        await trio.testing.wait_all_tasks_blocked(0.05)  # into the request; the bound holds wherever it has got to
         served.shutdown.set()
-        with trio.fail_after(15):  # half of what a write may take
+        with trio.fail_after(SOON):
             await served.stopped.wait()
 
 
@@ -230,14 +232,14 @@ async def done(request: Request, services) -> Response:
     return render.json_answer({"done": True})
 
 
-async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services):
+async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services, autojump_clock):
     app = build_app(services, (route("/done", done),))
     async with serving(app, graceful_seconds=60) as served, await served.open() as stream:
         for _ in range(2):
             assert await fetched(stream, "/done")
         await trio.testing.wait_all_tasks_blocked(0.05)
         served.shutdown.set()
-        with trio.fail_after(15):
+        with trio.fail_after(SOON):
             await served.stopped.wait()
 
 
@@ -254,9 +256,9 @@ async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(
             pass
 
 
-async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services):
+async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services, autojump_clock):
     app = build_app(services, (route("/big", big),))
-    with trio.fail_after(15):  # half of what a write may take
+    with trio.fail_after(SOON):
         async with trio.open_nursery() as nursery:
             run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=trio.Event())
             addresses = await nursery.start(run)
@@ -294,7 +296,9 @@ async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one
 
 
 @pytest.mark.parametrize("asks_first", [True, False])
-async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(services, asks_first: bool):
+async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(
+    services, asks_first: bool, mock_clock
+):
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -304,9 +308,8 @@ async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(servic
             async with await served.open() as stream:
                 if asks_first:
                     assert await fetched(stream, "/done")
-        with trio.fail_after(15):
-            while open_files() > before:
-                await trio.sleep(0.01)  # a closed file sets no event
+        while open_files() > before:  # a closed file sets no event; and no time passes until it is closed
+            await trio.testing.wait_all_tasks_blocked(0.01)
 
 
 async def test_requests_leave_no_file_open(house):

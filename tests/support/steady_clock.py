@@ -5,7 +5,7 @@ service under test, of its peers in the same trio run) would be over when the pr
 is looked at many times a second, so a long pause between two looks was no waiting: the process was stopped, or was at work without a
 pause. Of such a pause it counts `MOST_SECONDS`.
 
-What another process does is not covered: whoever waits for one gives it `PATIENCE_SECONDS`.
+What another process does is not covered: whoever waits for one gives it `patience.PATIENCE_SECONDS`.
 """
 
 import time
@@ -13,10 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import trio
-
-PATIENCE_SECONDS = 120.0
-"""How long a test waits for what must come from another process, which may be stopped for seconds, more than once. It is an end for
-tests that fail: no test that passes waits for it."""
 
 LOOK_SECONDS = 0.1
 """How often trio looks at the clock while it waits."""

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import msgspec
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.build import build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, Downloads, Fetched, ProcessBuilder
@@ -90,7 +91,7 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
     folder = tmp_path / "catalogue"
     folder.mkdir()
     builder = ProcessBuilder(folder)
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_SECONDS):
         files = await kept(builder, market.bodies)
         report = await builder.build(Downloads(files=files, lost={}, day=market.DAY), folder / "x.arrow")
         snapshot = await builder.load(folder / "x.arrow", market.DAY)
@@ -102,7 +103,7 @@ async def test_the_worker_process_writes_the_same_file_and_leaves_nothing_behind
 
 async def test_a_kept_file_that_is_gone_when_the_worker_reads_it_is_said(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_SECONDS):
         files = await kept(builder, market.bodies)
         (gone,) = files["upstox"].bodies
         gone.unlink()
@@ -113,7 +114,7 @@ async def test_a_kept_file_that_is_gone_when_the_worker_reads_it_is_said(market,
 
 async def test_a_worker_that_fails_is_a_failed_build(market, tmp_path):
     builder = ProcessBuilder(tmp_path)
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_SECONDS):
         files = await kept(builder, {"zerodha": market.bodies["zerodha"]})
         with pytest.raises(BuildFailed, match="the build ended with 1"):
             await builder.build(Downloads(files=files, lost={}, day=market.DAY), tmp_path / "missing" / "x.arrow")

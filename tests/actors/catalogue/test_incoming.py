@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import attrs
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.catalogue.download import download
@@ -127,7 +128,7 @@ def only(market, flow=None):
 
 async def fetched(sources, transport, folder):
     progress = Published(BuildProgress())
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE_SECONDS):
         downloads = await download(sources, transport, Clock(), ProgressKeeper(progress), ProcessBuilder(folder))
     return downloads, progress.value.brokers["zerodha"]
 

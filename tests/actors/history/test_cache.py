@@ -8,6 +8,7 @@ import attrs
 import polars as pl
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.history.actor import HistoryActor
@@ -124,10 +125,10 @@ class House:
 
     async def get(self, first, last, **given):
         given = {"instrument_id": given.pop("instrument_id", self.share), **given}
-        return await self.address.ask(lambda reply: GetCandles(query(first, last, **given), reply), 10)
+        return await self.address.ask(lambda reply: GetCandles(query(first, last, **given), reply), PATIENCE_SECONDS)
 
     async def take(self, file):
-        return await self.address.ask(lambda reply: TakeFile("candles", file, reply), 10)
+        return await self.address.ask(lambda reply: TakeFile("candles", file, reply), PATIENCE_SECONDS)
 
     share: str = ""
 
@@ -223,7 +224,7 @@ async def test_factors_apply_to_adjusted_series_at_once_and_by_known_as_of(house
     assert closes(await house.get(0, 2, basis="adjusted")) == [100.0, 101.0, 102.0]
     split = Factor(instrument_id=rows.SHARE, ex_date=days(2), kind="split", price_factor=Decimal("0.5"),
                    volume_factor=Decimal(2), source="test")  # fmt: skip
-    merged = await house.address.ask(lambda reply: TakeFactors([split], reply), 10)
+    merged = await house.address.ask(lambda reply: TakeFactors([split], reply), PATIENCE_SECONDS)
     assert merged.added == 1
     answer = await house.get(0, 2, basis="adjusted")
     assert json.loads(b"[" + answer.rows + b"]")[0][1:] == [50.0, 50.0, 50.0, 50.0, 20, None, 0.5]

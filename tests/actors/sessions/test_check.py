@@ -8,6 +8,7 @@ import zipfile
 import attrs
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.sessions.check import Doors, check_instruments, check_reads, check_stream
 from onebroker.actors.sessions.flows import Caller
@@ -114,7 +115,7 @@ def access_to(broker):
 @every_case("body", GARBAGE.values(), ids=GARBAGE)
 async def test_an_instrument_file_that_cannot_be_read_fails_its_step_and_nothing_else(code, body):
     broker = build_registry()[code]
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         step, share = await check_instruments(doors_of(broker, Answers(body), Clock()), access_to(broker))
     assert (step.name, step.ok, share) == ("instruments", False, {})
     assert step.detail
@@ -130,7 +131,7 @@ async def test_an_instrument_file_that_cannot_be_read_fails_its_step_and_nothing
 )
 async def test_the_first_tick_is_told_whatever_instrument_it_is_of(event, ok, detail):
     broker = attrs.evolve(build_registry()["zerodha"], feed=FeedOf(event))
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         step = await check_stream(
             doors_of(broker, Answers(), Clock()), access_to(broker), {"1": SHARE}, market_open=True
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import Store
@@ -16,7 +17,21 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import Clock
 
-_TEST_SECONDS = 90
+_TEST_SECONDS = 2 * PATIENCE_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the store wait for its server as long as a test does. A test that is about one of these limits sets it."""
+    for name in (
+        "address.CONNECT_SECONDS",
+        "address.ANSWER_SECONDS",
+        "redis._FIRST_CONTACT_SECONDS",
+        "redis._FLUSH_SECONDS",
+        "embedded._READY_SECONDS",
+        "embedded._END_SECONDS",
+    ):
+        monkeypatch.setattr(f"onebroker.actors.store.{name}", PATIENCE_SECONDS)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -86,11 +101,11 @@ async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
     server = EmbeddedServer(folder, find_server_binary(None))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(server.keep)
-        with trio.fail_after(30):
+        with trio.fail_after(PATIENCE_SECONDS):
             await _eventually(lambda: _answers(server))
         yield server
         nursery.cancel_scope.cancel()
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         await server.end()
 
 
@@ -98,7 +113,7 @@ async def _running_server(folder: Path) -> AsyncIterator[EmbeddedServer]:
 async def _running_store(server: EmbeddedServer) -> AsyncIterator[RedisStore]:
     store = RedisStore(server.address)
     async with trio.open_nursery() as nursery:
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_SECONDS):
             await nursery.start(RedisStoreActor(store).run)
         yield store
         nursery.cancel_scope.cancel()

@@ -11,6 +11,7 @@ import pytest
 import redis
 import trio
 from held_port import held_port
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.address import CLUSTER_REFUSED, StoreRefused, read_address
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
@@ -51,7 +52,7 @@ def tcp_server(folder: Path, port: int, settings: str, *arguments: str) -> Itera
 
 
 def wait_for_port(port: int, server: "subprocess.Popen[bytes]") -> None:
-    ends = time.monotonic() + 30
+    ends = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < ends and server.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -69,7 +70,7 @@ def ping(url: str) -> bool:
 
 
 async def test_a_unix_url_reaches_the_server(server: EmbeddedServer, tmp_path: Path) -> None:
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_SECONDS):
         assert (await RedisStore(read_address(f"unix://{tmp_path}/redis/redis.sock")).check()).every_write
 
 
@@ -98,7 +99,7 @@ def test_a_sentinel_url_finds_the_present_master(tmp_path: Path, free_port: Free
 
 async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
-    with ExitStack() as stack, trio.fail_after(60):
+    with ExitStack() as stack, trio.fail_after(PATIENCE_SECONDS):
         stack.enter_context(
             tcp_server(tmp_path / "server", port, f"cluster-enabled yes\ncluster-config-file {port}.conf")
         )
@@ -110,11 +111,11 @@ async def test_a_cluster_is_refused_with_a_sentence(tmp_path: Path, free_port: F
 
 async def test_a_replica_and_a_server_that_is_not_there_cannot_be_used_now(tmp_path: Path, free_port: FreePort) -> None:
     port = free_port()
-    with ExitStack() as stack, trio.fail_after(60):
+    with ExitStack() as stack, trio.fail_after(PATIENCE_SECONDS):
         stack.enter_context(tcp_server(tmp_path / "server", port, f"replicaof 127.0.0.1 {free_port()}"))
         with pytest.raises(StoreError, match="read-only replica"):
             await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
-    with trio.fail_after(60), pytest.raises(StoreError):
+    with trio.fail_after(PATIENCE_SECONDS), pytest.raises(StoreError):
         await RedisStore(read_address(f"redis://127.0.0.1:{port}")).check()
 
 

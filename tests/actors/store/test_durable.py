@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.durable import (
     MIGRATIONS,
@@ -95,7 +96,7 @@ async def test_a_replacement_that_fails_half_way_changes_nothing(path: Path) -> 
 async def test_a_write_waits_for_the_command_line_to_finish_its_own(path: Path) -> None:
     durable = SqliteDurable(path)
     await durable.put_access_token(TOKEN)
-    with closing(sqlite3.connect(path, isolation_level=None)) as command_line, trio.fail_after(10):
+    with closing(sqlite3.connect(path, isolation_level=None)) as command_line, trio.fail_after(PATIENCE_SECONDS):
         command_line.execute("BEGIN IMMEDIATE")
         command_line.execute("DELETE FROM access_token")
         async with trio.open_nursery() as nursery:

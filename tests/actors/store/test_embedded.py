@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import redis
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store import embedded
 from onebroker.actors.store.embedded import (
@@ -33,7 +34,10 @@ _SERVICE = textwrap.dedent(
     from pathlib import Path
     from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
     from onebroker.actors.store.interface import Set
+    from onebroker.actors.store import address, embedded, redis
     from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+
+    address.ANSWER_SECONDS = embedded._READY_SECONDS = redis._FIRST_CONTACT_SECONDS = float(sys.argv[2])
 
     async def main():
         server = EmbeddedServer(Path(sys.argv[1]), find_server_binary(None))
@@ -61,7 +65,7 @@ def client_of(server: EmbeddedServer) -> "redis.Redis":
 
 def run_and_kill_a_service(folder: Path) -> int:
     """Run a service over `folder` until it has committed, kill it, and return the pid of its embedded server."""
-    with subprocess.Popen([sys.executable, "-c", _SERVICE, str(folder)], stdout=subprocess.PIPE) as service:
+    with subprocess.Popen([sys.executable, "-c", _SERVICE, str(folder), str(PATIENCE_SECONDS)], stdout=subprocess.PIPE) as service:
         assert service.stdout is not None
         pid = int(service.stdout.readline())
         service.kill()
@@ -70,7 +74,7 @@ def run_and_kill_a_service(folder: Path) -> int:
 
 async def wait_for(server: EmbeddedServer, *, other_than: int | None = None) -> int:
     """Return the pid of the answering server once there is one."""
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         while True:
             if server.pid not in (None, other_than) and server.reason == "":
                 try:
@@ -220,7 +224,7 @@ async def test_a_very_deep_data_directory_works_too(tmp_path: Path, runtime: Pat
         nursery.start_soon(server.keep)
         await wait_for(server)
         nursery.cancel_scope.cancel()
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         await server.end()
     assert modes_inside(runtime) == [0o700]
 
@@ -247,7 +251,7 @@ async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
                 refused += 1
                 await trio.sleep(0.01)
 
-    with trio.fail_after(80):
+    with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             await nursery.start(RedisStoreActor(store, server).run)
             first = server.pid
@@ -269,7 +273,7 @@ async def test_a_killed_server_comes_back_with_everything_that_was_acknowledged(
 async def test_the_server_of_a_killed_service_is_adopted_with_its_data_and_ended_at_an_orderly_stop(
     tmp_path: Path,
 ) -> None:
-    with trio.fail_after(80):
+    with trio.fail_after(PATIENCE_SECONDS):
         pid = await trio.to_thread.run_sync(run_and_kill_a_service, tmp_path)
         server = EmbeddedServer(tmp_path, find_server_binary(None))
         store = RedisStore(server.address)
@@ -302,7 +306,7 @@ async def test_a_directory_held_by_a_server_that_does_not_answer_gets_no_second_
     hidden = socket.with_suffix(".hidden")
     socket.rename(hidden)
     second = EmbeddedServer(tmp_path, find_server_binary(None))
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(second.keep)
             await eventually(lambda: bool(second.reason))
@@ -319,7 +323,7 @@ async def test_a_server_that_cannot_start_is_tried_again_and_the_reason_can_be_r
     program.write_text("#!/bin/sh\necho the disk is full >&2\nexit 1\n")
     program.chmod(0o700)
     server = EmbeddedServer(tmp_path / "data", program)
-    with trio.fail_after(30):
+    with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.keep)
             await eventually(lambda: server.starts >= 3)

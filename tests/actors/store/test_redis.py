@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store import keys
 from onebroker.actors.store.address import EVERY_WRITE, Durability, StoreRefused
@@ -141,7 +142,7 @@ async def test_while_the_server_is_away_all_fails_at_once_and_what_was_posted_is
     assert not redis_store.reachable
     assert redis_store.reason
     for call in (redis_store.get("k"), redis_store.commit(Set("k", b"2")), redis_store.write(Set("k", b"3"))):
-        with trio.fail_after(5), pytest.raises(StoreError, match="not sent"):
+        with trio.fail_after(PATIENCE_SECONDS), pytest.raises(StoreError, match="not sent"):
             await call
     for number in range(1000):
         redis_store.post(HashSet("quotes", {"one": b"%d" % number}), Set("newest", b"%d" % number))

@@ -4,6 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -34,15 +35,15 @@ async def connect_once(path: Path, *, end: bool = False) -> AccessToken:
 
     async with open_supervisor(CrashLog(clock)) as supervisor:
         await supervisor.start(Child(name="token", build=build, policy=NEVER, mailbox=mailbox))
-        row: AccessToken = await mailbox.address.ask(lambda reply: Connect(reply=reply), 5)
+        row: AccessToken = await mailbox.address.ask(lambda reply: Connect(reply=reply), PATIENCE_SECONDS)
         if end:
             token = str(row.token).encode()
-            await mailbox.address.ask(lambda reply: Disconnect(token=token, reply=reply), 5)
+            await mailbox.address.ask(lambda reply: Disconnect(token=token, reply=reply), PATIENCE_SECONDS)
     return row
 
 
 async def test_over_the_real_durable_store_the_token_outlives_the_process_and_a_revoked_one_does_not(tmp_path: Path):
-    with trio.fail_after(20):
+    with trio.fail_after(PATIENCE_SECONDS):
         first = await connect_once(tmp_path / "durable.sqlite")
         assert await connect_once(tmp_path / "durable.sqlite", end=True) == first
         assert (await connect_once(tmp_path / "durable.sqlite")).token != first.token

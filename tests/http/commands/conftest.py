@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from held_port import held_port
+from patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 CODES = ("zerodha", "upstox")
@@ -31,7 +32,7 @@ def simulator(tmp_path, codes):
             said.update({one["broker"]: one} if "broker" in one else {"control": one["control_url"]})
         yield said
         process.stdin.close()
-        process.wait(60)
+        process.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -65,5 +66,5 @@ def service(config):
     assert "is running" in process.stdout.readline()
     yield port
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     process.stdout.close()

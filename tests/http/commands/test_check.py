@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 STEPS = ["login", "profile", "orders", "trades", "positions", "holdings", "funds", "instruments", "stream"]
@@ -19,7 +20,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def run(path, command, *more):
     return subprocess.run(
-        [*ONEBROKER, command, *more, "--config", str(path)], input="\n", capture_output=True, text=True, timeout=120
+        [*ONEBROKER, command, *more, "--config", str(path)], input="\n", capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
 
 
@@ -34,7 +35,7 @@ def log_in(path, code):
     """Do what a person does: open the page, bring back where it sends us."""
     page = next(word for word in run(path, "login", code).stderr.split() if word.startswith("http"))
     try:
-        urllib.request.build_opener(_Stay).open(page, timeout=10)
+        urllib.request.build_opener(_Stay).open(page, timeout=PATIENCE_SECONDS)
     except urllib.error.HTTPError as answer:
         with answer:
             done = run(path, "login", code, "--redirect", answer.headers["location"])
@@ -43,12 +44,12 @@ def log_in(path, code):
 
 def fault(simulator, **body):
     request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 
 
 def orders_sent(simulator):
-    with urllib.request.urlopen(f"{simulator['control']}/ledger", timeout=30) as answer:
+    with urllib.request.urlopen(f"{simulator['control']}/ledger", timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["orders"]
 
 
@@ -107,7 +108,7 @@ def test_a_simulator_that_is_gone_is_nothing_reachable(config, simulator):
     path, _ = config
     log_in(path, "zerodha")
     simulator["process"].stdin.close()
-    simulator["process"].wait(15)
+    simulator["process"].wait(PATIENCE_SECONDS)
     status, brokers = check(path, "zerodha")
     assert not brokers["zerodha"]["profile"]["ok"]
     assert not brokers["zerodha"]["stream"]["ok"]
@@ -118,7 +119,7 @@ def test_a_simulator_that_is_gone_is_nothing_reachable(config, simulator):
 def test_wrong_use_is_said_in_a_sentence(config, words):
     done = subprocess.run(
         [*ONEBROKER, "check", *words, *(["--config", str(config[0])] if words == ["nosuch"] else [])],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ import json
 import socket
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 WRONG = {
     "no JSON": b"hello",
@@ -24,7 +25,7 @@ WRONG = {
 def ask(config, line):
     """Send a line and return the last line of the answer."""
     with socket.socket(socket.AF_UNIX) as door:
-        door.settimeout(60)
+        door.settimeout(PATIENCE_SECONDS)
         door.connect(str(config[0].parent / "data" / "control.sock"))
         door.sendall(line + b"\n")
         return json.loads(door.makefile("rb").read().splitlines()[-1])

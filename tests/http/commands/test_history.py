@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.duck import DuckHistory
@@ -252,7 +253,7 @@ def service(data_dir):
         yield said.split()[-1]
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         process.stdout.close()
 
 
@@ -266,7 +267,7 @@ def test_a_running_service_takes_files_in_also_of_two_loaders_at_once(data_dir, 
         loaders = [start("history", "load", "--data-dir", data_dir, one, "--create", "--json") for one in (path, path, other)]
         said = []
         for loader in loaders:
-            out, error = loader.communicate(timeout=120)
+            out, error = loader.communicate(timeout=PATIENCE_SECONDS)
             assert loader.returncode == 0, error
             said += json.loads(out)
     assert sum(one["added"] for one in said) == rows + 100

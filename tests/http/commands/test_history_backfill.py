@@ -15,13 +15,13 @@ from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 from onebroker.http.__main__ import main
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 TODAY = date.today()  # noqa: DTZ011  # the service's own day: its market never closes
 FIRST, LAST = TODAY - timedelta(days=40), TODAY - timedelta(days=3)
-WAIT_SECONDS = 90.0
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def backfill(path, *more):
 
 def control(simulator, what, **body):
     request = urllib.request.Request(f"{simulator['control']}/{what}", data=json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 
 
 def until(condition):
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -71,7 +71,7 @@ class Api:
         return self._ask(urllib.request.Request(f"{self._base}{path}{query}", headers={"access-token": self._token}))
 
     def _ask(self, request):
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             return json.load(answer)
 
     def closes(self, instrument_id):
@@ -99,7 +99,7 @@ def serving(config):
     yield serve
     if processes[-1].poll() is None:
         processes[-1].send_signal(signal.SIGTERM)
-        assert processes[-1].wait(60) == 0
+        assert processes[-1].wait(PATIENCE_SECONDS) == 0
     for process in processes:
         process.stdout.close()
 
@@ -166,14 +166,14 @@ def test_a_service_killed_in_the_middle_and_the_same_command_again_leave_what_on
     with filling() as interrupted:
         until(lambda: api.get("/api/health")["history"]["backfill"] is not None)
         interrupted.send_signal(signal.SIGINT)
-        assert interrupted.wait(60) == 130
+        assert interrupted.wait(PATIENCE_SECONDS) == 130
         assert "stopped; run the same command again" in interrupted.stderr.read()
     until(lambda: api.get("/api/health")["history"]["backfill"] is None)  # it ended with who asked for it
     with filling() as cut_off:
         assert f"of {len(ids)} instruments" in cut_off.stderr.readline()  # a tenth is on disk
         process.kill()
         process.wait()
-        assert cut_off.wait(60) == 4
+        assert cut_off.wait(PATIENCE_SECONDS) == 4
         assert "run the same command again" in cut_off.stderr.read()
     control(simulator, "heal")
     _, api = serving()

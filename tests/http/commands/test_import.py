@@ -6,12 +6,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.config.exchange_documents import exchange_documents
@@ -23,7 +23,7 @@ FILE = "durable.sqlite"
 def run(*arguments, stdin=b"", environ=None):
     return subprocess.run(
         [*ONEBROKER, "import", *map(str, arguments)],
-        input=stdin, capture_output=True, timeout=90, env={**os.environ, **(environ or {})},
+        input=stdin, capture_output=True, timeout=PATIENCE_SECONDS, env={**os.environ, **(environ or {})},
     )  # fmt: skip
 
 
@@ -175,7 +175,7 @@ class Service:
         sent = {"access-token": self.token} if headers is None else headers
         request = urllib.request.Request(self.address + path, method=method, headers=sent)
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -194,7 +194,7 @@ def service(data_dir, tmp_path, port):
         yield Service(port)
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         process.stdout.close()
 
 
@@ -206,14 +206,13 @@ def test_a_running_service_serves_what_was_imported_at_once_and_the_404s_before(
     ):
         assert service.ask(f"/api/{collection}/details") == (404, {"error": sentence})
     given = {"users": [{"name": "A"}], "brokers": [{"name": "Groww"}], "exchanges": exchange_documents()}
+    # Each is asked for right after its command: the copy that comes once a minute cannot have brought all of them.
     for collection, documents in given.items():
-        began = time.monotonic()
         done = run(collection, write(documents), "--data-dir", data_dir)
         assert done.returncode == 0, done.stderr
         assert b"the running service serves them now" in done.stdout
         status, answer = service.ask(f"/api/{collection}/details")
         assert status == 200, answer
-        assert time.monotonic() - began < 30, "long before the next minute's copy"
     assert service.ask("/api/users/details")[1] == {"user_details": [{"name": "A"}], "broker_profiles": None}
     assert service.ask("/api/brokers/details")[1] == [{"broker_name": "groww", "name": "Groww"}]
     assert service.ask("/api/exchanges/details")[1] == exchange_documents()

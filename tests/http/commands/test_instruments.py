@@ -11,11 +11,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=PATIENCE_SECONDS):
     ends = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < ends, what
@@ -25,25 +26,25 @@ def wait_for(condition, what, seconds=60):
 
 def sync(path, *more):
     command = [*ONEBROKER, "instruments", "sync", "--config", str(path), *more]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
 
 def fault(simulator, **body):
     request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 
 
 def connect(port):
     url = f"http://127.0.0.1:{port}/api/session/connect"
     request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "s"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["access-token"]
 
 
 def catalogue(port, token):
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/health", headers={"access-token": token})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["catalogue"]
 
 
@@ -87,7 +88,7 @@ def asked_and_held(command, service):
         worker = worker_of(process, service)
         if worker is not None and hold(worker):
             return process, worker
-        said = process.communicate(timeout=60)
+        said = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0, said
 
 
@@ -132,7 +133,7 @@ def test_on_a_terminal_the_lines_are_rewritten_in_place(config, simulator, runni
             if not piece:
                 break
             shown += piece
-        assert process.wait(60) == 0, process.stderr.read()
+        assert process.wait(PATIENCE_SECONDS) == 0, process.stderr.read()
     os.close(ours)
     assert b"\x1b[1A\x1b[2K" in shown
     assert b"instruments are mapped" in shown
@@ -155,7 +156,7 @@ def test_a_lost_broker_is_named_and_todays_mapping_is_not_replaced(config, simul
 def test_without_a_service_it_says_so(config, tmp_path):
     for words in (["--config", str(config[0])], ["--data-dir", str(tmp_path / "nowhere")]):
         command = [*ONEBROKER, "instruments", "sync", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         assert done.returncode == 4
         assert done.stderr.startswith("no service runs on ")
         assert done.stderr.count("\n") == 1
@@ -163,14 +164,14 @@ def test_without_a_service_it_says_so(config, tmp_path):
 
 def test_the_data_directory_alone_says_which_service(config, service):
     command = [*ONEBROKER, "instruments", "sync", "--data-dir", str(config[0].parent / "data")]
-    assert subprocess.run(command, capture_output=True, timeout=120).returncode == 0
+    assert subprocess.run(command, capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
 
 
 def test_without_an_action_the_help_is_shown():
-    done = subprocess.run([*ONEBROKER, "instruments"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*ONEBROKER, "instruments"], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 2
     assert "sync" in done.stderr
-    done = subprocess.run([*ONEBROKER, "instruments", "--help"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*ONEBROKER, "instruments", "--help"], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0
     assert "build" in done.stdout
 
@@ -185,7 +186,7 @@ def running(config):
         wait_for(lambda: catalogue(port, token)["published_today"], "the first build is done")
         yield path, port, token, process
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_leaving_with_ctrl_c_harms_neither_build_nor_service(running):
@@ -194,7 +195,7 @@ def test_leaving_with_ctrl_c_harms_neither_build_nor_service(running):
     with process:
         try:
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
             os.kill(worker, signal.SIGCONT)
         assert process.returncode == 130
@@ -210,7 +211,7 @@ def test_a_killed_worker_is_a_failed_build_and_the_old_mapping_serves(running):
     process, worker = asked_and_held([*ONEBROKER, "instruments", "sync", "--config", str(path)], service)
     with process:
         os.kill(worker, signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 4
         assert "the build ended with -9" in said
     after = catalogue(port, token)

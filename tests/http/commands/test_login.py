@@ -14,11 +14,12 @@ import urllib.request
 
 import pytest
 from held_port import held_port
+from patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=PATIENCE_SECONDS):
     ends = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < ends, what
@@ -34,7 +35,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 def redirect_of(page):
     """Log in at the simulator's page and return where it sends us back to."""
     try:
-        urllib.request.build_opener(_Stay).open(page, timeout=10)
+        urllib.request.build_opener(_Stay).open(page, timeout=PATIENCE_SECONDS)
     except urllib.error.HTTPError as answer:
         with answer:
             return answer.headers["location"]
@@ -44,7 +45,7 @@ def redirect_of(page):
 def login(path, *more, stdin=""):
     return subprocess.run(
         [*ONEBROKER, "login", "zerodha", "--config", str(path), *more],
-        input=stdin, capture_output=True, text=True, timeout=60,
+        input=stdin, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
 
 
@@ -54,14 +55,14 @@ def page_of(result):
 
 def broker_login(port, token):
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/health", headers={"access-token": token})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["brokers"]["zerodha"]["login"]
 
 
 def connect(port):
     url = f"http://127.0.0.1:{port}/api/session/connect"
     request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "s"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["access-token"]
 
 
@@ -97,7 +98,7 @@ def test_without_a_service_the_login_is_stored_for_its_next_start(config):
         wait_for(lambda: broker_login(port, token) == "live", "the stored login is used")
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         process.stdout.close()
 
 
@@ -120,13 +121,13 @@ def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
 
         def browser_came():
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=30) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=PATIENCE_SECONDS) as answer:
                     return answer.status == 200
             except OSError:
                 return False
 
         wait_for(browser_came, "the command listens")
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0
         assert "logged in as" in out
 
@@ -155,9 +156,9 @@ def test_only_this_machine_may_bring_the_redirect_and_a_browser_that_breaks_off_
         for said in (b"", b"GET", b"GET /favicon.ico HTTP/1.1\r\n\r\n", b"GET http://[?a=b HTTP/1.1\r\n\r\n"):
             send_and_reset(port, said)
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS)
         send_and_reset(port, f"GET /?{query} HTTP/1.1\r\n\r\n".encode())
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0
         assert "logged in as" in out
 
@@ -176,7 +177,7 @@ def test_the_control_socket_is_for_its_owner_only(config, service):
 
 def test_a_broker_that_is_not_configured_is_wrong_use(config):
     done = subprocess.run(
-        [*ONEBROKER, "login", "nosuch", "--config", str(config[0])], capture_output=True, text=True, timeout=60
+        [*ONEBROKER, "login", "nosuch", "--config", str(config[0])], capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
     assert done.returncode == 2
     assert "zerodha" in done.stderr

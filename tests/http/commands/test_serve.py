@@ -6,6 +6,8 @@ import subprocess
 import sys
 from urllib.request import Request, urlopen
 
+from patience import PATIENCE_SECONDS
+
 KEYS = {"api-key": "k", "api-secret": "s"}
 
 
@@ -21,7 +23,7 @@ def test_a_redis_that_is_not_there_is_said_in_a_sentence(tmp_path):
         path.chmod(0o600)
         done = subprocess.run(
             [sys.executable, "-m", "onebroker.http", "serve", "--config", str(path)],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=PATIENCE_SECONDS,
         )  # fmt: skip
     assert done.returncode == 4
     assert done.stderr.startswith("Redis could not be reached: ")
@@ -35,15 +37,15 @@ def test_a_charges_file_that_cannot_be_used_is_refused_at_the_start_with_its_key
     path.write_text(f'[service]\ndata_dir = "{tmp_path / "data"}"\n[charges]\nfile = "{charges}"\n')
     done = subprocess.run(
         [sys.executable, "-m", "onebroker.http", "serve", "--config", str(path)],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, f"{charges}: dp[0].amount must be a number\n")
 
 
 def test_what_stands_when_the_service_has_started_is_no_longer_looked_through_by_the_collector(service):
-    with urlopen(Request(f"http://127.0.0.1:{service}/api/session/connect", method="POST", headers=KEYS)) as answer:
+    with urlopen(Request(f"http://127.0.0.1:{service}/api/session/connect", method="POST", headers=KEYS), timeout=PATIENCE_SECONDS) as answer:
         token = json.load(answer)["access-token"]
-    with urlopen(Request(f"http://127.0.0.1:{service}/metrics", headers={"access-token": token})) as answer:
+    with urlopen(Request(f"http://127.0.0.1:{service}/metrics", headers={"access-token": token}), timeout=PATIENCE_SECONDS) as answer:
         figures = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
     assert float(figures["onebroker_objects_put_aside"]) > 100_000
     assert 'onebroker_collections_total{generation="2"}' in figures

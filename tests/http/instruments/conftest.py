@@ -4,6 +4,7 @@
 """
 
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -11,6 +12,8 @@ import polars as pl
 import pytest
 import trio
 import trio.testing
+from patience import PATIENCE_SECONDS
+from steady_clock import steady_run
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED, CatalogueState
 from onebroker.actors.catalogue.merge import merge
@@ -139,7 +142,7 @@ def visit():
     """Return `visit(call)`: runs `await call(office)` in an office and a run of its own, for a test that is not async."""
 
     def visit(call):
-        return trio.run(_visit, call)
+        return steady_run(partial(_visit, call))
 
     return visit
 
@@ -157,7 +160,7 @@ async def _visit(call):
     async with trio.open_nursery() as nursery:
         nursery.start_soon(office.serve, actor)
         await trio.testing.wait_all_tasks_blocked()
-        with trio.fail_after(20):
+        with trio.fail_after(PATIENCE_SECONDS):
             answer = await call(office)
         nursery.cancel_scope.cancel()
     return answer

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from patience import PATIENCE_SECONDS
 from trio_websocket import (
     ConnectionClosed,
     WebSocketConnection,
@@ -23,8 +24,8 @@ from onebroker.actors.token.messages import Disconnect
 from onebroker.http import serve, websockets
 
 MORE = 64 * 1024 * 1024
-SOON = 15
-"""Seconds, real ones: half of what a write may take, and a machine that does other things meanwhile."""
+SOON = serve.WRITE_SECONDS / 2
+"""Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
 
 
 class Served:
@@ -111,7 +112,7 @@ async def test_close_codes_and_reasons_reach_the_client(live):
             assert await how_closed(socket) == (4401, "Invalid access token")
 
 
-async def test_the_shutdown_closes_with_1001_and_ends_soon(live):
+async def test_the_shutdown_closes_with_1001_and_ends_soon(live, autojump_clock):
     async with (
         serving(live, graceful_seconds=60) as served,
         connected(served.url, extra_headers=headers(live)) as socket,
@@ -123,11 +124,11 @@ async def test_the_shutdown_closes_with_1001_and_ends_soon(live):
             await served.stopped.wait()
 
 
-async def test_the_shutdown_does_not_wait_for_a_client_that_reads_nothing(live):
+async def test_the_shutdown_does_not_wait_for_a_client_that_reads_nothing(live, autojump_clock):
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
-        await trio.sleep(0.5)
+        await trio.testing.wait_all_tasks_blocked(0.05)
         served.shutdown.set()
         with trio.fail_after(SOON):
             await served.stopped.wait()
@@ -179,7 +180,7 @@ async def test_a_cut_connection_is_resumed_without_a_gap(live):
             assert (moved["seq"], moved["quotes"][0]["last_price"]) == (last["seq"] + 2, 107.0)
 
 
-async def test_a_client_that_reads_nothing_holds_up_nobody(live):
+async def test_a_client_that_reads_nothing_holds_up_nobody(live, autojump_clock):
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
@@ -202,7 +203,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(live, monkeypatch):
         assert live.services.live.streams.figures().waiting == 1
 
 
-async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live):
+async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live, autojump_clock):
     async with serving(live) as served, raw(served, live) as stream:
         name = [{"instrument_id": live.shares["INFY"].instrument_id}]
         await stream.send_all(frame({"subscribe": "quotes", "mode": "depth", "instruments": name}))
@@ -244,7 +245,7 @@ async def test_a_client_that_answers_no_ping_is_let_go(live, mock_clock):
 async def test_a_flood_after_the_close_ends_with_the_connection(live):
     async with serving(live) as served, raw(served, live) as stream:
         flood = frame({"subscribe": "orders"}) * 200
-        with trio.move_on_after(SOON):
+        with trio.move_on_after(PATIENCE_SECONDS / 2):  # of real time: who floods lets no mocked clock go on
             await live.services.token_actor.ask(lambda reply: Disconnect(token=live.token.encode(), reply=reply), 5)
             while True:
                 try:
@@ -253,12 +254,11 @@ async def test_a_flood_after_the_close_ends_with_the_connection(live):
                     break
         await until(lambda: live.services.live.streams.figures().connections == 0)
         served.shutdown.set()
-        with trio.fail_after(SOON):
-            await served.stopped.wait()
+        await served.stopped.wait()
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 64, b"\x81\x05hello", b"\xc1\x80\x00\x00\x00\x00"])
-async def test_frames_that_are_none_cost_their_connection_and_no_other(live, garbage):
+async def test_frames_that_are_none_cost_their_connection_and_no_other(live, garbage, autojump_clock):
     async with serving(live) as served:
         async with connected(served.url, extra_headers=headers(live)) as socket:
             await hear(socket)
@@ -280,7 +280,7 @@ async def test_a_quiet_stream_outlives_the_time_that_an_idle_connection_has(live
         assert (await hear(socket))["type"] == "error"
 
 
-async def test_another_path_is_no_socket(live):
+async def test_another_path_is_no_socket(live, autojump_clock):
     async with serving(live) as served:
         async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
             await stream.send_all(upgrade(live).replace(b"/stream", b"/streams"))
@@ -334,6 +334,5 @@ def frame(message: object) -> bytes:
 
 
 async def until(condition) -> None:
-    with trio.fail_after(2 * SOON):
-        while not condition():
-            await trio.sleep(0.01)
+    while not condition():  # the test's deadline ends a vain wait
+        await trio.sleep(0.01)
