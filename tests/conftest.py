@@ -19,6 +19,7 @@ import pytest
 import trio
 from hypothesis import settings
 from steady_clock import steady_run
+from trio.testing import MockClock
 
 from tests.support.durations import Durations
 from tests.support.kinds import LONG, MARKS, mark_of
@@ -34,6 +35,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Let async tests without a clock of their own run on one that does not count the time in which the process was stopped."""
     if inspect.iscoroutinefunction(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.trio(run=steady_run))  # before pytest-trio's own mark: the first one counts
+
+
+@pytest.fixture
+def quiet_clock() -> MockClock:
+    """A mocked clock for tests with sockets: it goes on to the next deadline when nothing has happened for a moment. What is on its way
+    over loopback takes no time of it."""
+    return MockClock(autojump_threshold=0.05)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
             continue
         if inspect.iscoroutinefunction(item.obj):
-            mocked = {"autojump_clock", "mock_clock"} & set(item.fixturenames)
+            mocked = {"autojump_clock", "mock_clock", "quiet_clock"} & set(item.fixturenames)
             item.obj = _bounded(item.obj, MOCKED_SECONDS if mocked else REAL_SECONDS)
 
 

@@ -205,7 +205,7 @@ async def test_a_client_that_reads_slowly_gets_everything(services):
         b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n",  # an answer nobody reads
     ],
 )
-async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes, autojump_clock):
+async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes, quiet_clock):
     async def wait(request: Request, services) -> Response:
         await trio.sleep_forever()
 
@@ -232,7 +232,7 @@ async def done(request: Request, services) -> Response:
     return render.json_answer({"done": True})
 
 
-async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services, autojump_clock):
+async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services, quiet_clock):
     app = build_app(services, (route("/done", done),))
     async with serving(app, graceful_seconds=60) as served, await served.open() as stream:
         for _ in range(2):
@@ -256,7 +256,7 @@ async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(
             pass
 
 
-async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services, autojump_clock):
+async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothing(services, quiet_clock):
     app = build_app(services, (route("/big", big),))
     with trio.fail_after(SOON):
         async with trio.open_nursery() as nursery:

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+from patience import PATIENCE_SECONDS
 
 CERTIFICATE = Path(__file__).parents[2] / "data" / "transport" / "loopback.pem"
 
@@ -118,7 +119,7 @@ async def answer_always(peer: Peer) -> None:
 
 @asynccontextmanager
 async def serving(*scripts: Script, tls: bool = False) -> AsyncIterator[Server]:
-    """Serve connection n by script n; the last script serves all further ones. The block must end within 20 s."""
+    """Serve connection n by script n; the last script serves all further ones. The block must end in time."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     server = Server(port=listeners[0].socket.getsockname()[1], scheme="https" if tls else "http")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -143,7 +144,7 @@ async def serving(*scripts: Script, tls: bool = False) -> AsyncIterator[Server]:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, serve, listeners)
         try:
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE_SECONDS):
                 yield server
         finally:
             nursery.cancel_scope.cancel()

@@ -10,24 +10,26 @@ from contextlib import asynccontextmanager
 import attrs
 import pytest
 import trio
+import trio.testing
+from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.requests import BrokerError, CallKind, NotSent, OutcomeUnknown, WireRequest
 from onebroker.brokers.transport.answers import PIECE_BYTES
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from onebroker.config.clock import Clock
 
-SECONDS = 5.0
+SECONDS = PATIENCE_SECONDS / 2
 
 
 class MovableClock(Clock):
-    """Real time, plus what the test adds."""
+    """Stands still but for what the test adds: no connection is idle for long because the machine was slow."""
 
     def __init__(self):
         super().__init__()
         self.ahead = 0.0
 
     def monotonic(self):
-        return super().monotonic() + self.ahead
+        return self.ahead
 
 
 @pytest.fixture
@@ -280,7 +282,7 @@ async def test_a_well_packed_body_comes_out_in_small_pieces(serving, transport, 
     assert max(map(len, sink.pieces)) <= PIECE_BYTES
 
 
-async def test_the_next_piece_is_read_only_when_the_last_one_was_taken(serving, transport):
+async def test_the_next_piece_is_read_only_when_the_last_one_was_taken(serving, transport, quiet_clock):
     sent = 0
 
     async def script(peer):
@@ -403,14 +405,14 @@ async def test_odd_cookies_and_headers_do_not_spoil_an_answer_and_are_not_sent_b
 
 
 async def test_a_refused_port_is_not_sent(transport):
-    with trio.fail_after(10), trio.socket.socket() as unused:
+    with trio.fail_after(PATIENCE_SECONDS), trio.socket.socket() as unused:
         await unused.bind(("127.0.0.1", 0))
         with pytest.raises(NotSent, match="no connection"):
             await transport.send(order(f"http://127.0.0.1:{unused.getsockname()[1]}/"), SECONDS)
 
 
 async def test_a_name_of_several_addresses_that_all_refuse_is_not_sent(transport):
-    with trio.fail_after(10), trio.socket.socket() as unused:
+    with trio.fail_after(PATIENCE_SECONDS), trio.socket.socket() as unused:
         await unused.bind(("127.0.0.1", 0))
         with pytest.raises(NotSent, match="no connection"):
             await transport.send(order(f"http://localhost:{unused.getsockname()[1]}/"), SECONDS)
@@ -418,7 +420,7 @@ async def test_a_name_of_several_addresses_that_all_refuse_is_not_sent(transport
 
 async def test_a_full_backlog_is_not_sent(transport):
     async with backlog_full() as port:
-        with trio.fail_after(10), pytest.raises(NotSent, match=re.escape("no answer within 0.3 s")):
+        with trio.fail_after(PATIENCE_SECONDS), pytest.raises(NotSent, match=re.escape("no answer within 0.3 s")):
             await transport.send(order(f"http://127.0.0.1:{port}/"), 0.3)
 
 
@@ -432,7 +434,7 @@ async def test_a_cut_tls_handshake_is_not_sent(serving, transport):
         assert (len(server.requests), server.connections) == (0, 1)
 
 
-async def test_a_tls_handshake_that_never_ends_is_not_sent(serving, transport):
+async def test_a_tls_handshake_that_never_ends_is_not_sent(serving, transport, quiet_clock):
     async with serving(lambda peer: peer.wait_hang_up()) as server:
         with pytest.raises(NotSent):
             await transport.send(order(server.url().replace("http", "https")), 0.3)
@@ -461,7 +463,7 @@ async def test_a_certificate_nobody_vouches_for_is_not_sent(serving, ordinary, c
     ],
 )
 async def test_what_cannot_be_written_as_http_is_not_sent_and_not_quoted(transport, request_):
-    with trio.fail_after(10), pytest.raises(NotSent) as caught:
+    with trio.fail_after(PATIENCE_SECONDS), pytest.raises(NotSent) as caught:
         await transport.send(request_, SECONDS)
     assert "s3cret" not in str(caught.value)
 
@@ -550,7 +552,7 @@ async def _stops_in_mid_answer(peer):
     ],
 )
 async def test_a_failure_after_the_connection_stood_is_unknown_and_never_repeated(
-    serving, ordinary, transport, script, tls, kind
+    serving, ordinary, transport, script, tls, kind, quiet_clock
 ):
     async with serving(script, ordinary, tls=tls) as server:
         request = WireRequest(kind=kind, method="POST", url=server.url("/?token=s3cret"), body=b"a=1")
@@ -570,7 +572,7 @@ async def test_a_peer_that_closes_as_soon_as_it_accepts_leaves_the_outcome_unkno
         assert (len(server.requests), server.connections) == (0, 1)
 
 
-async def test_no_failure_names_more_than_the_server(serving, transport):
+async def test_no_failure_names_more_than_the_server(serving, transport, quiet_clock):
     async with serving(_never_answers) as server:
         with pytest.raises(OutcomeUnknown) as caught:
             await transport.send(order(server.url("/path?api_key=s3cret")), 0.2)
@@ -739,11 +741,13 @@ async def test_slow_reads_do_not_hold_up_an_order(serving, transport):
             reads.start_soon(slow_read)
         while len(server.requests) < 2:
             await trio.testing.wait_all_tasks_blocked(0.01)
-        assert (await transport.send(order(server.url()), 1.0)).status == 200
+        assert (await transport.send(order(server.url()), SECONDS)).status == 200
         reads.cancel_scope.cancel()
 
 
-async def test_waiting_for_a_connection_is_bounded_and_a_request_refused_there_is_not_sent(serving, clock, client_tls):
+async def test_waiting_for_a_connection_is_bounded_and_a_request_refused_there_is_not_sent(
+    serving, clock, client_tls, quiet_clock
+):
     narrow = RestTransport(clock, client_tls, RestLimits(connections=2, order_connections=1, waiting=1))
 
     async def unanswered():

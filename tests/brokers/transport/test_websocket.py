@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
+from patience import PATIENCE_SECONDS
 from trio_websocket import ConnectionClosed, serve_websocket
 
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, StreamAddress, WireRequest
@@ -17,7 +19,7 @@ from onebroker.brokers.transport.interface import StreamClosed, StreamRefusedHan
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 
-SECONDS = 5.0
+SECONDS = PATIENCE_SECONDS / 2
 CERTIFICATE = Path(__file__).parents[2] / "data" / "transport" / "loopback.pem"
 
 
@@ -40,7 +42,7 @@ async def websocket_server(handler, *, tls=False):
         serve = partial(serve_websocket, handler, "127.0.0.1", 0, context, max_message_size=2**26)
         server = await nursery.start(serve)
         try:
-            with trio.fail_after(20):
+            with trio.fail_after(PATIENCE_SECONDS):
                 yield f"{'wss' if tls else 'ws'}://127.0.0.1:{server.port}"
         finally:
             nursery.cancel_scope.cancel()
@@ -228,7 +230,7 @@ async def test_closing_twice_is_allowed_and_says_goodbye_to_the_broker(transport
     assert codes == [1000]
 
 
-async def test_a_broker_that_ignores_our_goodbye_holds_nobody_up(serving, transport):
+async def test_a_broker_that_ignores_our_goodbye_holds_nobody_up(serving, transport, quiet_clock):
     async def script(peer):
         await accept(peer)
         await trio.sleep_forever()
@@ -241,6 +243,12 @@ async def test_a_broker_that_ignores_our_goodbye_holds_nobody_up(serving, transp
         await closed(stream)
 
 
+async def cancel_when_stuck(scope):
+    """Cancel when nobody can do anything more."""
+    await trio.testing.wait_all_tasks_blocked(0.05)
+    scope.cancel()
+
+
 async def test_a_send_cancelled_half_way_closes_the_stream(serving, transport):
     async def script(peer):
         await accept(peer)
@@ -248,8 +256,10 @@ async def test_a_send_cancelled_half_way_closes_the_stream(serving, transport):
 
     async with serving(script) as server:
         stream = await transport.connect(address(server.url()), SECONDS)
-        with trio.move_on_after(0.2) as scope:
-            await stream.send(b"x" * 50_000_000)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(cancel_when_stuck, scope)
+                await stream.send(b"x" * 50_000_000)
         assert scope.cancelled_caught
         await closed(stream)
 
@@ -383,7 +393,7 @@ async def _never_answers(peer):
         _never_answers,
     ],
 )
-async def test_a_broken_handshake_is_no_connection(serving, transport, script, tls):
+async def test_a_broken_handshake_is_no_connection(serving, transport, script, tls, quiet_clock):
     async with serving(script, tls=tls) as server:
         with pytest.raises(NotSent):
             await transport.connect(address(server.url("/?token=s3cret")), 0.5)
@@ -392,7 +402,7 @@ async def test_a_broken_handshake_is_no_connection(serving, transport, script, t
 
 
 async def test_a_refused_port_and_a_bad_address_are_no_connection(transport):
-    with trio.fail_after(10), trio.socket.socket() as unused:
+    with trio.fail_after(PATIENCE_SECONDS), trio.socket.socket() as unused:
         await unused.bind(("127.0.0.1", 0))
         for url in (f"ws://127.0.0.1:{unused.getsockname()[1]}/", "ftp://127.0.0.1/", "ws:///", "ws://127.0.0.1:x/"):
             with pytest.raises(NotSent):
@@ -407,8 +417,10 @@ async def test_a_certificate_nobody_vouches_for_is_no_connection():
 
 async def test_a_cancelled_opening_closes_its_connection(serving, transport):
     async with serving(_never_answers) as server:
-        with trio.move_on_after(0.2) as scope:
-            await transport.connect(address(server.url()), SECONDS)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(cancel_when_stuck, scope)
+                await transport.connect(address(server.url()), SECONDS)
         assert scope.cancelled_caught
         await server.until(lambda: server.finished == 1)
 

@@ -112,7 +112,7 @@ async def test_close_codes_and_reasons_reach_the_client(live):
             assert await how_closed(socket) == (4401, "Invalid access token")
 
 
-async def test_the_shutdown_closes_with_1001_and_ends_soon(live, autojump_clock):
+async def test_the_shutdown_closes_with_1001_and_ends_soon(live, quiet_clock):
     async with (
         serving(live, graceful_seconds=60) as served,
         connected(served.url, extra_headers=headers(live)) as socket,
@@ -124,7 +124,7 @@ async def test_the_shutdown_closes_with_1001_and_ends_soon(live, autojump_clock)
             await served.stopped.wait()
 
 
-async def test_the_shutdown_does_not_wait_for_a_client_that_reads_nothing(live, autojump_clock):
+async def test_the_shutdown_does_not_wait_for_a_client_that_reads_nothing(live, quiet_clock):
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
@@ -180,7 +180,7 @@ async def test_a_cut_connection_is_resumed_without_a_gap(live):
             assert (moved["seq"], moved["quotes"][0]["last_price"]) == (last["seq"] + 2, 107.0)
 
 
-async def test_a_client_that_reads_nothing_holds_up_nobody(live, autojump_clock):
+async def test_a_client_that_reads_nothing_holds_up_nobody(live, quiet_clock):
     async with serving(live) as served, raw(served, live) as stream:
         live.publish("funds", {"summary": "x" * MORE})
         await stream.send_all(frame({"subscribe": "documents", "documents": ["funds"]}))
@@ -203,7 +203,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(live, monkeypatch):
         assert live.services.live.streams.figures().waiting == 1
 
 
-async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live, autojump_clock):
+async def test_a_slow_client_gets_the_newest_not_a_queue_of_what_was(live, quiet_clock):
     async with serving(live) as served, raw(served, live) as stream:
         name = [{"instrument_id": live.shares["INFY"].instrument_id}]
         await stream.send_all(frame({"subscribe": "quotes", "mode": "depth", "instruments": name}))
@@ -258,7 +258,7 @@ async def test_a_flood_after_the_close_ends_with_the_connection(live):
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 64, b"\x81\x05hello", b"\xc1\x80\x00\x00\x00\x00"])
-async def test_frames_that_are_none_cost_their_connection_and_no_other(live, garbage, autojump_clock):
+async def test_frames_that_are_none_cost_their_connection_and_no_other(live, garbage, quiet_clock):
     async with serving(live) as served:
         async with connected(served.url, extra_headers=headers(live)) as socket:
             await hear(socket)
@@ -280,7 +280,7 @@ async def test_a_quiet_stream_outlives_the_time_that_an_idle_connection_has(live
         assert (await hear(socket))["type"] == "error"
 
 
-async def test_another_path_is_no_socket(live, autojump_clock):
+async def test_another_path_is_no_socket(live, quiet_clock):
     async with serving(live) as served:
         async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
             await stream.send_all(upgrade(live).replace(b"/stream", b"/streams"))
