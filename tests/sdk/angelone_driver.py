@@ -18,7 +18,7 @@ from SmartApi.smartConnect import SmartConnect
 from SmartApi.smartWebSocketOrderUpdate import SmartWebSocketOrderUpdate
 from SmartApi.smartWebSocketV2 import SmartWebSocketV2
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 TYPES = {"NSE": 1, "NFO": 2, "BSE": 3, "BFO": 4, "MCX": 5, "NCDEX": 7, "CDS": 13}
 
@@ -30,7 +30,7 @@ def step(name, value):
 def login(line):
     credentials = line["credentials"]
     SmartConnect._rootUrl = line["rest_url"]  # one call of the SDK's looks here and not at the root it was given
-    smart = SmartConnect(credentials["api_key"], root=line["rest_url"])
+    smart = SmartConnect(credentials["api_key"], root=line["rest_url"], timeout=WAIT_SECONDS)
     code = pyotp.TOTP(credentials["totp_secret"])
     wrong = f"{(int(code.now()) + 1) % 10**6:06d}"
     if wrong in (code.now(), code.at(time.time() - 30)):
@@ -65,7 +65,7 @@ def pick(rows):
 
 
 def market_data(smart, line):
-    rows = requests.get(line["instruments_url"], timeout=20).json()
+    rows = requests.get(line["instruments_url"], timeout=WAIT_SECONDS).json()
     chosen = pick(rows)
     step("chosen", chosen)
     wanted = {}

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.simulator.lookup import DIALECTS
 
@@ -25,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BROKERS = ",".join(DIALECTS)
 """Every broker with a dialect; the simulator is started once for all of them."""
-START_SECONDS = 120.0
+START_SECONDS = PATIENCE_SECONDS
 
 Steps = dict[str, object]
 RunDriver = Callable[..., Steps]
@@ -40,14 +41,14 @@ def sdk_wanted(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def run_driver(sdk_wanted: None, tmp_path_factory: pytest.TempPathFactory) -> RunDriver:
-    """Return `run(driver, line, environment="others", timeout_seconds=200.0)`.
+    """Return `run(driver, line, environment="others", timeout_seconds=280.0)`.
 
     It hands `line` (any JSON value) to the driver file beside this one and returns its steps by name: the driver writes
     `{"step": NAME, "value": ...}` per line. Standard error is shown when it fails; host times are Indian; each driver has
     a folder of its own as working directory and home, where SDKs put their logs and caches.
     """
 
-    def run(driver: str, line: object, environment: str = "others", timeout_seconds: float = 200.0) -> Steps:
+    def run(driver: str, line: object, environment: str = "others", timeout_seconds: float = 280.0) -> Steps:
         python = ROOT / ".sdk" / environment / "bin" / "python"
         if not python.exists():
             pytest.fail(f".sdk/{environment} is missing: run `python tests/sdk/install.py`, or give --without-sdk")
@@ -89,7 +90,7 @@ def simulator(sdk_wanted: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
             yield _lines(process, folder / "stderr.txt")
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(PATIENCE_SECONDS)
             if process.stdout is not None:
                 process.stdout.close()
 

@@ -19,7 +19,7 @@ from dhanhq.marketfeed import MarketFeed
 
 OUT = sys.stdout
 sys.stdout = sys.stderr  # the SDK prints as it goes
-WAIT_SECONDS = 20
+WAIT_SECONDS, TRIES = 120, 24
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 
 
@@ -199,11 +199,11 @@ def order_stream(context, dhan, line, chosen):
     stream.on_update = heard
     threading.Thread(target=lambda: asyncio.run(stream.connect_order_update()), daemon=True).start()
     share = chosen["share"]
-    for _ in range(WAIT_SECONDS):
+    for _ in range(TRIES):
         # The stream says nothing of its own to tell that it listens: orders until one is heard of.
         answer = dhan.place_order(share["id"], dhan.NSE, dhan.BUY, 1, dhan.MARKET, dhan.INTRA, 0)
         placed[:] = [answer["data"]["orderId"]]
-        if done.wait(1):
+        if done.wait(WAIT_SECONDS / TRIES):
             break
     step("update in time", done.is_set())
     step("updates", [each for each in updates if each["Data"]["orderNo"] == placed[0]])

@@ -21,7 +21,7 @@ sys.stdout = sys.stderr  # the SDK's log keeps the stream it finds at import
 import py5paisa.py5paisa as sdk  # noqa: E402
 from py5paisa import FivePaisaClient  # noqa: E402
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 PAUSE_SECONDS = 0.3
 """Between order messages: five a second are allowed."""

@@ -16,7 +16,7 @@ import requests
 from fyers_apiv3 import fyersModel
 from fyers_apiv3.FyersWebsocket import data_ws, defines, order_ws
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 PAUSE_SECONDS = 0.12
 """Between two calls: the broker takes ten a second."""
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
@@ -27,6 +27,12 @@ LOGS = os.getcwd()
 
 def step(name, value):
     print(json.dumps({"step": name, "value": value}, default=str), file=OUT, flush=True)
+
+
+def until(condition):
+    ends = time.monotonic() + WAIT_SECONDS
+    while not condition() and time.monotonic() < ends:
+        time.sleep(0.05)
 
 
 def slow(call, *arguments, **options):
@@ -158,7 +164,7 @@ class Heard:
 
     def __init__(self, enough):
         self.messages, self.errors = [], []
-        self.opened, self.done = threading.Event(), threading.Event()
+        self.done = threading.Event()
         self._enough = enough
 
     def message(self, message):
@@ -168,9 +174,6 @@ class Heard:
 
     def error(self, error):
         self.errors.append(error)
-
-    def open(self):
-        self.opened.set()
 
     def seen(self):
         self.done.wait(WAIT_SECONDS)
@@ -188,11 +191,11 @@ def data_socket(line, token, symbols, kind, *, lite=False, moves=3):
     heard = Heard(enough)
     socket = data_ws.FyersDataSocket(
         access_token=f"{line['credentials']['app_id']}:{token}", log_path=LOGS, litemode=lite, reconnect=False,
-        on_message=heard.message, on_error=heard.error, on_connect=heard.open, on_close=lambda _: None,
+        on_message=heard.message, on_error=heard.error, on_close=lambda _: None,
     )  # fmt: skip
     socket._FyersDataSocket__url = line["stream_url"]
     socket.connect()
-    heard.opened.wait(WAIT_SECONDS)
+    until(socket.is_connected)  # it says that it is open two seconds later, whether it is or not
     socket.subscribe(symbols=symbols, data_type=kind)
     seen = heard.seen()
     threading.Thread(target=socket.close_connection, daemon=True).start()
@@ -207,15 +210,13 @@ def order_socket(line, fyers, token, chosen):
     socket = order_ws.FyersOrderSocket(
         access_token=f"{line['credentials']['app_id']}:{token}", log_path=LOGS, reconnect=False,
         on_orders=heard.message, on_trades=heard.message, on_positions=heard.message, on_general=general.append,
-        on_error=heard.error, on_connect=heard.open,
+        on_error=heard.error,
     )  # fmt: skip
     socket._FyersOrderSocket__url = line["order_stream_url"]
     socket.connect()
-    heard.opened.wait(WAIT_SECONDS)
+    until(socket.is_connected)
     socket.subscribe("OnOrders,OnTrades,OnPositions,OnGeneral")
-    ends = time.monotonic() + WAIT_SECONDS
-    while not general and time.monotonic() < ends:  # the subscription's acknowledgement
-        time.sleep(0.05)
+    until(lambda: general)  # the subscription's acknowledgement
     slow(fyers.place_order, order(chosen["commodity"], type=2, productType="MARGIN", orderTag="sdk3"))
     return {**heard.seen(), "general": general}
 
@@ -226,10 +227,11 @@ def refused_order_socket(line):
     heard = Heard(len)
     socket = order_ws.FyersOrderSocket(
         access_token=f"{line['credentials']['app_id']}:dead", log_path=LOGS, reconnect=False, on_error=heard.error,
-        on_connect=heard.open, on_close=lambda _: None,
+        on_close=lambda _: None,
     )  # fmt: skip
     socket._FyersOrderSocket__url = line["order_stream_url"]
     socket.connect()
+    until(lambda: heard.errors)
     return [str(error) for error in heard.errors]
 
 

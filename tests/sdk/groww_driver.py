@@ -23,7 +23,7 @@ from growwapi import GrowwAPI, GrowwFeed
 from growwapi.common import files
 from growwapi.groww.exceptions import GrowwAPIException
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 OUT = sys.stdout
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import socketio
 
-WAIT_SECONDS = 20
+WAIT_SECONDS, TRIES = 120, 12
 PAUSE_SECONDS = 1.1
 """Order messages are limited by the second."""
 
@@ -46,6 +46,7 @@ def use_simulator(line):
     def connect_under_path(self, url, socketio_path="socket.io", **options):
         """The client drops a path of the host's address: the simulator's hosts are told apart by theirs."""
         prefix = urlsplit(url).path.strip("/")
+        options["wait_timeout"] = WAIT_SECONDS  # the SDK waits for three seconds
         return connect(self, url, socketio_path=f"{prefix}/{socketio_path}", **options)
 
     socketio.Client.connect = connect_under_path
@@ -193,9 +194,9 @@ class Heard:
             self.messages.append(message)
             self._changed.notify_all()
 
-    def wait(self, enough):
+    def wait(self, enough, seconds=WAIT_SECONDS):
         with self._changed:
-            self._changed.wait_for(lambda: enough(self.messages), WAIT_SECONDS)
+            self._changed.wait_for(lambda: enough(self.messages), seconds)
             return list(self.messages)
 
 
@@ -214,9 +215,17 @@ def streams(breeze, names, quote_row):
     ])  # fmt: skip
     step("ticks", heard.wait(lambda messages: len(kinds(messages)) >= 7))
     step("order stream", breeze.subscribe_feeds(get_order_notification=True))
-    time.sleep(1)
-    step("placed for the stream", place(breeze, names["share"], round(quote_row["lower_circuit"] + 2, 2), quantity="1"))
-    messages = heard.wait(lambda messages: any("orderReference" in message for message in messages))
+    for _ in range(TRIES):
+        # The stream says nothing of its own to tell that it listens: orders until one is heard of.
+        placed = place(breeze, names["share"], round(quote_row["lower_circuit"] + 2, 2), quantity="1")
+        order_id = placed["Success"]["order_id"]
+        messages = heard.wait(
+            lambda messages, order_id=order_id: any(message.get("orderReference") == order_id for message in messages),
+            WAIT_SECONDS / TRIES,
+        )
+        if any(message.get("orderReference") == order_id for message in messages):
+            break
+    step("placed for the stream", placed)
     step("order messages", [message for message in messages if "orderReference" in message])
     step("candle stream", breeze.subscribe_feeds(exchange_code="NSE", stock_code=names["share"], interval="1minute"))
     messages = heard.wait(lambda messages: any("interval" in message for message in messages))
@@ -233,7 +242,6 @@ def refused_stream(breeze):
     with contextlib.suppress(socketio.exceptions.ConnectionError):
         client.connect(
             sys.modules["config"].LIVE_STREAM_URL, auth={"user": breeze.user_id, "token": "dead"}, transports="websocket",
-            wait_timeout=5,
         )  # fmt: skip
     breeze.session_key = good
     step("refused stream", refusals)

@@ -16,7 +16,7 @@ import zipfile
 
 from NorenRestApiPy.NorenApi import FeedType, NorenApi
 
-WAIT_SECONDS = 20
+WAIT_SECONDS, TRIES = 120, 12
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
 
@@ -167,10 +167,11 @@ def streams(line, api, chosen):
     wanted = {"tk", "dk", "tf", "df"}
     until(lambda: wanted <= {frame["t"] for frame in frames})
     time.sleep(1.1)  # as above
-    placed = place(api, chosen["commodity"], price=limits_of(api, chosen["commodity"])[1], remarks="sdk3")
-    until(
-        lambda: any(order["norenordno"] == placed["norenordno"] and order["status"] == "COMPLETE" for order in orders)
-    )
+    for _ in range(TRIES):
+        # The SDK keeps the acknowledgement to itself: orders until all of one is heard of.
+        placed = place(api, chosen["commodity"], price=limits_of(api, chosen["commodity"])[1], remarks="sdk3")
+        if until(lambda order_id=placed["norenordno"]: is_told(orders, order_id), WAIT_SECONDS / TRIES):
+            break
     api.unsubscribe(scrips, FeedType.SNAPQUOTE)
     api.close_websocket()
     step("frames", frames)
@@ -187,10 +188,15 @@ def refused_stream(line):
     step("refused stream", errors[:1])
 
 
-def until(condition):
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition() and time.monotonic() < deadline:
+def is_told(orders, order_id):
+    return {"PENDING", "COMPLETE"} <= {order["status"] for order in orders if order["norenordno"] == order_id}
+
+
+def until(condition, seconds=WAIT_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not (done := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)
+    return done
 
 
 def main():

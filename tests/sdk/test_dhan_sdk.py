@@ -8,6 +8,7 @@ import urllib.request
 
 import msgspec
 import pytest
+from patience import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def steps(simulator, run_driver):
 
 @pytest.fixture(scope="module")
 def ledger(steps, simulator):
-    with urllib.request.urlopen(f"{simulator['dhan']['control_url']}/ledger?since=0", timeout=20) as answer:
+    with urllib.request.urlopen(f"{simulator['dhan']['control_url']}/ledger?since=0", timeout=PATIENCE_SECONDS) as answer:
         return msgspec.json.decode(answer.read())
 
 

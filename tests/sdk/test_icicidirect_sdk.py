@@ -8,7 +8,7 @@ ORDER_FIELDS = 33
 
 @pytest.fixture(scope="module")
 def steps(simulator, run_driver):
-    return run_driver("icicidirect_driver.py", simulator["icicidirect"], timeout_seconds=180.0)
+    return run_driver("icicidirect_driver.py", simulator["icicidirect"])
 
 
 def content(step):

@@ -23,7 +23,7 @@ def line(simulator):
 
 @pytest.fixture(scope="module")
 def steps(line, run_driver):
-    return run_driver("kotakneo_driver.py", line, timeout_seconds=180.0)
+    return run_driver("kotakneo_driver.py", line)
 
 
 def rows(step):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 HERE = Path(__file__).resolve().parent
 
@@ -33,7 +34,7 @@ def test_each_driver_has_an_empty_folder_of_its_own_to_leave_files_in(run_guard)
 
 
 def test_installing_again_finds_everything_present(sdk_wanted):
-    done = subprocess.run([sys.executable, HERE / "install.py"], capture_output=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, HERE / "install.py"], capture_output=True, timeout=PATIENCE_SECONDS, check=True)
     assert done.stdout.decode().splitlines() == [".sdk/others: present", ".sdk/fyers: present"]
 
 

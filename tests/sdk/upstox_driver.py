@@ -14,7 +14,7 @@ import upstox_client
 import websocket
 from upstox_client.rest import ApiException
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 VERSION = "2.0"
 

@@ -9,9 +9,10 @@ import sys
 import threading
 
 from kiteconnect import KiteConnect, KiteTicker, exceptions
+from kiteconnect.ticker import KiteTickerClientProtocol
 from twisted.internet import reactor
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 120
 IST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
 
 
@@ -30,9 +31,9 @@ def refused(call, *arguments, **options):
 
 def login(line):
     credentials, session = line["credentials"], line["session"]
-    kite = KiteConnect(credentials["api_key"], root=line["rest_url"])
+    kite = KiteConnect(credentials["api_key"], root=line["rest_url"], timeout=WAIT_SECONDS)
     step("session", kite.generate_session(session["request_token"], credentials["api_secret"]))
-    again = KiteConnect(credentials["api_key"], root=line["rest_url"])
+    again = KiteConnect(credentials["api_key"], root=line["rest_url"], timeout=WAIT_SECONDS)
     step("code used twice", refused(again.generate_session, session["request_token"], credentials["api_secret"]))
     step("renewed", again.renew_access_token(session["refresh_token"], credentials["api_secret"]))
     return kite
@@ -137,6 +138,7 @@ def ticker(kite, line, chosen, order):
 
     socket.on_connect, socket.on_ticks, socket.on_order_update = on_connect, on_ticks, on_order_update
     socket.on_error = lambda ws, code, reason: errors.append([code, str(reason)])
+    KiteTickerClientProtocol.PING_INTERVAL = WAIT_SECONDS  # it drops a connection without a pong for twice as long
     socket.connect(threaded=True)
     step("ticks in time", seen.wait(WAIT_SECONDS))
     placed.append(kite.place_order(**order))
