@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("config", "brokers", "actors", "http")
@@ -61,7 +62,7 @@ def lint(folder: Path) -> tuple[int, dict[str, str]]:
         env={**os.environ, "PYTHONPATH": ".typing", "COLUMNS": "200"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     verdicts = {

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("config", "brokers", "actors", "http")
@@ -90,7 +91,7 @@ def _pip(*arguments: str) -> None:
         env={**os.environ, "PIP_NO_INDEX": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * PATIENCE_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -122,7 +123,7 @@ def test_the_installed_package_runs_by_its_module_and_leaves_the_standard_http_a
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

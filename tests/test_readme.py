@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from held_port import held_port
+from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.registry import build_registry
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-START_SECONDS = 120.0
-"""Slower machines and a busy one; the demo needs about two."""
-SESSION_SECONDS = 180.0
+SESSION_SECONDS = 2 * PATIENCE_SECONDS
 
 SHOWS = """shows() {
   for _ in $(seq 300); do
@@ -98,7 +97,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]
             yield port, folder / "data"
         finally:
             process.send_signal(signal.SIGINT)
-            code = process.wait(60)
+            code = process.wait(PATIENCE_SECONDS)
             if process.stdout is not None:
                 process.stdout.close()
         assert code == 0, (folder / "stderr.txt").read_text()
@@ -106,7 +105,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]
 
 def _until_said(process: "subprocess.Popen[bytes]", word: bytes, errors: Path) -> None:
     assert process.stdout is not None
-    said, deadline = b"", time.monotonic() + START_SECONDS
+    said, deadline = b"", time.monotonic() + PATIENCE_SECONDS
     while word not in said:
         readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
         piece = os.read(process.stdout.fileno(), 65536) if readable else b""
