@@ -103,6 +103,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
+    # A shell ignores SIGINT in what it starts in the background, and so would every process of the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGHUP, end)
     chance, word = random.Random(given.seed), f"STALLED_RUN={os.getpid()}"

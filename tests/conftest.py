@@ -13,6 +13,7 @@ import gc
 import inspect
 import os
 import random
+import signal
 import sys
 
 import pytest
@@ -55,6 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give workers and all processes that tests start the same order of sets; and let all of them share what they compile, also where
     Python is told to write none beside its sources: each of hundreds of starts compiled the whole service."""
     os.environ.setdefault("PYTHONHASHSEED", "0")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell that starts the suite in the background ignores it, and so would every process that a test ends with it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
     if sys.dont_write_bytecode:

@@ -146,7 +146,7 @@ def test_a_service_killed_in_the_middle_and_the_same_command_again_leave_what_on
     path, _ = config
     process, api = serving()
     ids, chosen = some(api, 20)
-    control(simulator, "fault", broker="all", kind="latency", delay_seconds=4)  # it runs for forty seconds
+    control(simulator, "fault", broker="all", kind="latency", delay_seconds=2)  # it runs for twenty seconds
     command = [
         *ONEBROKER,
         "history",
