@@ -33,7 +33,8 @@ settings.load_profile("suite")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let async tests without a clock of their own run on one that does not count the time in which the process was stopped."""
+    """Give each test its mark. Let async tests without a clock of their own run on one that does not count the time in which the process was stopped."""
+    item.add_marker(mark_of(item, item.config.rootpath / "tests"))
     if inspect.iscoroutinefunction(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.trio(run=steady_run))  # before pytest-trio's own mark: the first one counts
 
@@ -70,10 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its mark; leave out what the command does not play; begin with the files that wait most, so that none of them
-    keeps one worker busy when the other has nothing left."""
-    for item in items:
-        item.add_marker(mark_of(item, config.rootpath / "tests"))
+    """Leave out what the command does not play; begin with the files that wait most, so that none of them keeps one worker busy when the
+    other has nothing left."""
     chosen, others = [], []
     for item in items:
         (chosen if _is_played(item, config) else others).append(item)
