@@ -53,6 +53,7 @@ def orders_sent(simulator):
         return json.load(answer)["orders"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("running", [True, False])
 def test_every_step_of_every_broker_is_tried_and_no_order_is_sent(config, simulator, running, request):
     path, _ = config
@@ -71,6 +72,7 @@ def test_every_step_of_every_broker_is_tried_and_no_order_is_sent(config, simula
     assert orders_sent(simulator) == before
 
 
+@pytest.mark.long
 def test_the_reason_of_each_failure_is_said_and_the_other_broker_is_not_touched(config, simulator):
     path, _ = config
     log_in(path, "zerodha")
@@ -94,6 +96,7 @@ def test_a_broker_that_needs_a_person_says_so(config):
     assert list(brokers["zerodha"]) == ["login"]
 
 
+@pytest.mark.long
 def test_a_dead_login_is_found_out_by_the_profile(config, simulator):
     path, _ = config
     log_in(path, "zerodha")
@@ -104,6 +107,7 @@ def test_a_dead_login_is_found_out_by_the_profile(config, simulator):
     assert status == 1
 
 
+@pytest.mark.long
 def test_a_simulator_that_is_gone_is_nothing_reachable(config, simulator):
     path, _ = config
     log_in(path, "zerodha")

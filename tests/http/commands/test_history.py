@@ -224,6 +224,7 @@ def kill_in_the_middle(data_dir, path):
         shutil.rmtree(data_dir)
 
 
+@pytest.mark.long
 def test_a_load_that_was_killed_goes_on_where_it_stopped(data_dir, tmp_path):
     path, rows = tmp_path / "big.csv", 5 * CHUNK_ROWS
     table = minutes(rows).with_columns(pl.when(pl.int_range(0, rows) % 25_000 == 3).then(pl.lit("x")).otherwise("close").alias("close"))
@@ -257,6 +258,7 @@ def service(data_dir):
         process.stdout.close()
 
 
+@pytest.mark.long
 def test_a_running_service_takes_files_in_also_of_two_loaders_at_once(data_dir, tmp_path):
     path = tmp_path / "big.csv"
     rows = CHUNK_ROWS + 5_000

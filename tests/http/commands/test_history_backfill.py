@@ -111,6 +111,7 @@ def some(api, count):
     return [one["instrument_id"] for one in listed], ["--exchange", "nse", "--segment", "equities", *symbols]
 
 
+@pytest.mark.long
 def test_what_the_brokers_give_is_what_the_prices_route_answers_and_one_that_fails_is_stood_in_for(
     config, simulator, serving
 ):
@@ -140,6 +141,7 @@ def test_what_the_brokers_give_is_what_the_prices_route_answers_and_one_that_fai
     assert health["crashes"] == []
 
 
+@pytest.mark.long
 def test_a_service_killed_in_the_middle_and_the_same_command_again_leave_what_one_clean_run_leaves(
     config, simulator, serving
 ):

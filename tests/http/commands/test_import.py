@@ -83,6 +83,7 @@ def test_an_exchange_that_is_left_out_is_told(data_dir, write):
     assert b"there is no document of ncdex: it counts as closed" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("collection", "content", "sentence"),
     [
@@ -151,6 +152,7 @@ trio.run(SqliteDurable(sys.argv[1]).replace_documents, "users", Documents())
 """
 
 
+@pytest.mark.long
 def test_a_kill_in_the_middle_of_an_import_leaves_the_old_collection_whole(data_dir, write):
     assert run("users", write([{"a": 1}, {"a": 2}]), "--data-dir", data_dir).returncode == 0
     code = KILLED.replace("SqliteDurable(sys.argv[1])", "SqliteDurable(__import__('pathlib').Path(sys.argv[1]))")

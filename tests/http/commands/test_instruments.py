@@ -110,6 +110,7 @@ def test_the_catalogue_is_built_now_and_shown_in_plain_lines(config, service):
     assert int(count.split()[0]) > 50
 
 
+@pytest.mark.long
 def test_the_report_comes_as_json_too(config, service):
     done = sync(config[0], "--json")
     assert done.returncode == 0
@@ -118,6 +119,7 @@ def test_the_report_comes_as_json_too(config, service):
     assert report["brokers"]["zerodha"]["rows"] > 0
 
 
+@pytest.mark.long
 def test_on_a_terminal_the_lines_are_rewritten_in_place(config, simulator, running):
     fault(simulator, broker="upstox", kind="latency", delay_seconds=2)  # so that there is something to watch
     ours, theirs = pty.openpty()
@@ -139,6 +141,7 @@ def test_on_a_terminal_the_lines_are_rewritten_in_place(config, simulator, runni
     assert b"instruments are mapped" in shown
 
 
+@pytest.mark.long
 def test_a_lost_broker_is_named_and_todays_mapping_is_not_replaced(config, simulator, service):
     assert sync(config[0]).returncode == 0
     fault(simulator, broker="upstox", kind="http_500")
@@ -162,6 +165,7 @@ def test_without_a_service_it_says_so(config, tmp_path):
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_data_directory_alone_says_which_service(config, service):
     command = [*ONEBROKER, "instruments", "sync", "--data-dir", str(config[0].parent / "data")]
     assert subprocess.run(command, capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
@@ -189,6 +193,7 @@ def running(config):
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
+@pytest.mark.long
 def test_leaving_with_ctrl_c_harms_neither_build_nor_service(running):
     path, port, token, service = running
     process, worker = asked_and_held([*ONEBROKER, "instruments", "sync", "--config", str(path)], service)
@@ -205,6 +210,7 @@ def test_leaving_with_ctrl_c_harms_neither_build_nor_service(running):
     assert sync(path).returncode == 0
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_a_failed_build_and_the_old_mapping_serves(running):
     path, port, token, service = running
     before = catalogue(port, token)
@@ -223,6 +229,7 @@ def test_a_killed_worker_is_a_failed_build_and_the_old_mapping_serves(running):
     assert catalogue(port, token)["trouble"] is None
 
 
+@pytest.mark.long
 def test_two_who_ask_at_once_share_one_build(running):
     path, _, _, service = running
     command = [*ONEBROKER, "instruments", "sync", "--config", str(path)]

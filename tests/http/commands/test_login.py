@@ -145,6 +145,7 @@ def send_and_reset(port, said):
         browser.sendall(said)
 
 
+@pytest.mark.long
 def test_only_this_machine_may_bring_the_redirect_and_a_browser_that_breaks_off_ends_nothing(config, service):
     path, _ = config
     with held_port() as port, caught(path, port) as process:
