@@ -12,7 +12,7 @@ import trio
 from onebroker.actors.history.backfill import BackfillOrder, Summary
 from onebroker.actors.history.backfiller import Backfiller, BackfillRefused
 from onebroker.actors.history.daily_loader import DailyLoader
-from onebroker.actors.history.gathering import BROKEN
+from onebroker.actors.history.gathering import BROKEN, remove_left_behind
 from onebroker.actors.history.selection import TooMany
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 
@@ -47,6 +47,7 @@ class CandleCollector:
         self._running: tuple[BackfillOrder, trio.CancelScope] | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        remove_left_behind(self._backfiller.doors.staging)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._loader.run)
             task_status.started()

@@ -45,6 +45,8 @@ PART_SECONDS = 5.0
 READ_SECONDS = 1800.0
 """For one read, which stands behind everything else in the broker's budget, call by call."""
 TAKE_SECONDS = 120.0
+_STAGED = "brokers-"
+"""How the names of staged files begin."""
 MOST_READ_DAYS, MOST_INTRADAY_READ_DAYS = 1400, 30
 """Days of one read: who stops the run does not wait for more than these."""
 
@@ -225,12 +227,18 @@ class Gathering:
         if not frames:
             return Merged()
         self._doors.staging.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self._doors.staging / f"brokers-{id(self):x}.parquet"
+        file = self._doors.staging / f"{_STAGED}{id(self):x}.parquet"
         try:
             pl.concat(frames).write_parquet(file)
             return await self._doors.history.ask(lambda reply: TakeFile("candles", file, reply), TAKE_SECONDS)
         finally:
             file.unlink(missing_ok=True)
+
+
+def remove_left_behind(staging: Path) -> None:
+    """Remove what a killed service had staged; to be called while no run is under way."""
+    for file in staging.glob(f"{_STAGED}*"):
+        file.unlink(missing_ok=True)
 
 
 def can_read(session: Session) -> bool:

@@ -86,6 +86,8 @@ class Load:
             for folder in (incoming_folder(self.data_dir), loads_folder(self.data_dir), refused_folder(self.data_dir)):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._alone() as alone:
+                if alone:
+                    self._remove_left_behind()
                 kept = loads_folder(self.data_dir) / f"{self.name}.json" if alone else None
                 report = self.report if alone else self.report.with_suffix(f".{os.getpid()}.csv")
                 return await self._run(kept, report)
@@ -102,6 +104,12 @@ class Load:
             self.tell(progress, chunk.share)
         _done(kept, None if progress.refused else report)
         return progress
+
+    def _remove_left_behind(self) -> None:
+        """Remove chunks of this file that a kill has left: their process is gone."""
+        for file in incoming_folder(self.data_dir).glob(f"{self.name}-*"):
+            if not _lives(int(file.name.rpartition("-")[2])):
+                file.unlink(missing_ok=True)
 
     async def _chunk(self, chunk: Chunk, progress: Progress, report: Path) -> None:
         staged = await self.check(chunk.rows)
@@ -130,6 +138,16 @@ class Load:
                 yield True
         finally:
             os.close(lock)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _note(progress: Progress, refused: pl.DataFrame, report: Path) -> None:

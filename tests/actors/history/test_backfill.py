@@ -58,6 +58,16 @@ async def test_candles_of_all_that_was_named_are_in_the_store_and_brokers_share_
     assert not list((here.folder / "incoming").iterdir())
 
 
+async def test_what_a_killed_service_had_staged_is_gone_with_the_next_start(world, autojump_clock):
+    here = world()
+    (here.folder / "incoming").mkdir(parents=True)
+    left, other = here.folder / "incoming" / "brokers-7f0c.parquet", here.folder / "incoming" / "somebodys"
+    for file in (left, other):
+        file.write_bytes(b"half")
+    async with here.service():
+        assert (left.exists(), other.exists()) == (False, True)
+
+
 async def test_what_is_chosen_when_nothing_is_named_has_candles_or_is_held(world, autojump_clock):
     here = world()
     shares = here.lists(*SHARES)

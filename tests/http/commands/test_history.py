@@ -239,6 +239,20 @@ def test_a_load_that_was_killed_goes_on_where_it_stopped(data_dir, tmp_path):
     assert not list((data_dir / "history" / "incoming").iterdir())
 
 
+def test_the_chunk_that_a_killed_load_left_behind_goes_with_the_next_load_of_its_file(data_dir, tmp_path):
+    path = tmp_path / "small.csv"
+    minutes(3).write_csv(path)
+    load(data_dir, path, "--create")
+    (lock,) = (data_dir / "history" / "loads").glob("*.lock")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    incoming = data_dir / "history" / "incoming"
+    for name in (f"{lock.stem}-{ended.pid}", f"{lock.stem}-{os.getppid()}", "anothers-1"):
+        (incoming / name).write_bytes(b"half")
+    load(data_dir, path, "--create")
+    assert {file.name for file in incoming.iterdir()} == {f"{lock.stem}-{os.getppid()}", "anothers-1"}
+
+
 # Through a running service
 
 
