@@ -4,7 +4,6 @@ Both follow from where a test stands and which fixtures it takes; a module that 
 `pytestmark = pytest.mark.day`.
 """
 
-import inspect
 import sys
 from pathlib import Path
 
@@ -64,7 +63,7 @@ def kind_of(item: pytest.Item, mark: str, *, started: int) -> str:
         return PROPERTY
     if _CLOCKS & set(getattr(item, "fixturenames", ())):
         return CLOCK
-    return ASYNC if inspect.iscoroutinefunction(function) else PLAIN
+    return ASYNC if item.get_closest_marker("trio") is not None else PLAIN
 
 
 def _is_day(item: pytest.Item) -> bool:

@@ -16,7 +16,7 @@ from plan_shapes import plans
 
 from tests.support.further import split
 
-FIRST, DAYS = 8, int(os.environ.get("MODEL_DAYS", "40"))
+FEW, DAYS = 8, int(os.environ.get("MODEL_DAYS", "40"))
 """So many days the first command plays, and so many the further one: more to search longer."""
 PHASES = (Phase.generate, Phase.shrink) if "MODEL_DAYS" in os.environ else (Phase.generate,)  # shrinking takes its time
 PERCENTS = st.sampled_from([-6, -4.5, -3, -1.5, -0.5, 0, 0.5, 1.5, 3, 4.5, 6])
@@ -76,7 +76,7 @@ LIVES = st.builds(
 CLOSES = st.sampled_from([None, None, None, 2, 5])
 
 
-@pytest.mark.parametrize("days", split((FIRST, DAYS), lambda position: position == 0))
+@pytest.mark.parametrize("days", split((FEW, DAYS), lambda position: position == 0))
 def test_whatever_happens_to_plans_the_ledger_and_the_parents_agree(days, day_kind):
     @settings(
         max_examples=days,
