@@ -23,7 +23,8 @@ from steady_clock import steady_run
 from trio.testing import MockClock
 
 from tests.support.durations import Durations
-from tests.support.kinds import LONG, MARKS, mark_of
+from tests.support.further import FURTHER
+from tests.support.kinds import LONG, MARKS, SEARCHED, mark_of
 
 DICE = os.environ.get("TEST_DICE", "")
 
@@ -64,7 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(config.rootpath / ".pytest_cache" / "bytecode")
     if sys.dont_write_bytecode:
         sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ.get("PYTHONPYCACHEPREFIX")
-    for name, meaning in (*MARKS.items(), (LONG, "needs real seconds or chance: run by `pytest --further`")):
+    if config.getoption("--further") or config.getoption("--all"):
+        os.environ[FURTHER] = "1"
+    own = {
+        LONG: "needs real seconds or chance: run by `pytest --further`",
+        SEARCHED: "run by both commands, by `pytest --further` with more examples",
+    }
+    for name, meaning in (MARKS | own).items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     config.pluginmanager.register(Durations(config), "durations")
 
@@ -92,9 +99,15 @@ FIRST = ("demo", "sdk", "frame", "day", "unit")
 
 
 def _is_played(item: pytest.Item, config: pytest.Config) -> bool:
-    if config.getoption("--all"):
+    if config.getoption("--all") or item.get_closest_marker(SEARCHED) is not None:
         return True
     return (item.get_closest_marker(LONG) is not None) == config.getoption("--further")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two workers for folders and for everything (`-n auto` in pyproject.toml), none where files or single tests are named."""
+    named = [argument for argument in config.args if ".py" in argument]
+    return 0 if named else 2
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,12 +8,11 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Generator
-from pathlib import Path
 
 import attrs
 import pytest
 
-from tests.support.kinds import KINDS, Starts, kind_of, mark_of
+from tests.support.kinds import KINDS, Starts, kind_of
 
 SLOWEST = 30
 KEPT_SECONDS = 0.5
@@ -81,8 +80,7 @@ class Durations:
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        mark = mark_of(item, self._tests)
-        report.kind = kind_of(item, mark, started=self._starts.count - self._began_count)
+        report.kind = kind_of(item, self._tests, started=self._starts.count - self._began_count)
         report.processor_seconds = time.process_time() - self._phase_processor
         return report
 
@@ -134,7 +132,3 @@ class Durations:
         }
         self._file.parent.mkdir(exist_ok=True)
         self._file.write_text(json.dumps(kept, indent=1) + "\n")
-
-
-def tests_folder(config: pytest.Config) -> Path:
-    return config.rootpath / "tests"

@@ -1,11 +1,16 @@
 """Which cases of a long table the first command plays, and which only the further one (`pytest --further`)."""
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
-from tests.support.kinds import LONG
+from tests.support.kinds import LONG, SEARCHED
+
+FURTHER = "ONEBROKER_TESTS_FURTHER"
+"""In the environment of a run that plays the further command's tests."""
 
 
 def spread(values: Iterable[Any], number: int) -> list[Any]:
@@ -32,6 +37,18 @@ def each_once(many: Iterable[Any], few: Iterable[Any]) -> list[Any]:
         [(one, other) for one in many for other in others],
         lambda position: position // len(others) % len(others) == position % len(others),
     )
+
+
+def searched(few: int, many: int, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a property test whose examples take long: the first command tries a few of them, the further one many.
+
+    `more` is what `hypothesis.settings` takes besides."""
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        number = many if FURTHER in os.environ else few
+        return getattr(pytest.mark, SEARCHED)(settings(max_examples=number, deadline=None, **more)(test))
+
+    return decorate
 
 
 def long_case() -> pytest.MarkDecorator:

@@ -1,7 +1,7 @@
 """What kind of test each is: one of the five marks a person selects by, and one of the eight kinds whose durations are added up.
 
-Both follow from where a test stands and which fixtures it takes; a module that builds its own trading days says so with
-`pytestmark = pytest.mark.day`.
+A mark follows from where a test stands and which fixtures it takes; a module may name its own (`pytestmark = pytest.mark.day`). A kind
+says how a test runs.
 """
 
 import sys
@@ -10,19 +10,28 @@ from pathlib import Path
 import pytest
 
 MARKS = {
-    "unit": "plain functions and actors beside fakes; no trading day, no demo, no SDK",
-    "day": "a trading day in process: simulated exchange, real sessions and engine, mocked clock",
-    "demo": "the demo as a process of its own, over HTTP, in real time",
+    "unit": "functions, and actors beside fakes",
+    "day": "the simulated exchange in this process: trading days, its brokers' servers, its instrument files",
+    "demo": "the service or its commands as processes of their own, in real time",
     "sdk": "an official SDK in its own environment, against the simulator",
     "frame": "the repository itself: packaging, imports, README, pages",
 }
 LONG = "long"
 """The mark of what needs real seconds or chance: run by the further command, not by the first."""
 
+SEARCHED = "searched"
+"""The mark of property tests that both commands play, the further one with more examples."""
+
 PLAIN, ASYNC, DAY, CLOCK = "plain", "async", "day in process", "mocked clock"
 PROPERTY, DEMO, SDK, PROCESS = "property", "demo over HTTP", "SDK", "subprocess"
 KINDS = (PLAIN, ASYNC, CLOCK, PROPERTY, DAY, PROCESS, SDK, DEMO)
 
+_FOLDERS = {
+    ("demo",): "demo",
+    ("http", "commands"): "demo",
+    ("sdk",): "sdk",
+    ("brokers", "simulator"): "day",
+}
 _DAYS = frozenset({"day", "day_kind"})
 _CLOCKS = frozenset({"autojump_clock", "mock_clock"})
 _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec"})
@@ -42,29 +51,35 @@ class Starts:
 
 def mark_of(item: pytest.Item, tests: Path) -> str:
     """Return the one mark of `MARKS` that a test has; `tests` is the folder of all tests."""
-    folders = item.path.relative_to(tests).parts[:-1] if item.path.is_relative_to(tests) else ()
+    for own in item.iter_markers():
+        if own.name in MARKS:
+            return own.name
+    folders = _folders(item, tests)
     if not folders:
         return "frame"
-    if folders[0] in ("demo", "sdk"):
-        return folders[0]
-    return "day" if _is_day(item) else "unit"
+    placed = next((mark for place, mark in _FOLDERS.items() if folders[: len(place)] == place), None)
+    return placed or ("day" if _passes_a_day(item) else "unit")
 
 
-def kind_of(item: pytest.Item, mark: str, *, started: int) -> str:
+def kind_of(item: pytest.Item, tests: Path, *, started: int) -> str:
     """Return the kind of `KINDS`; `started` processes were started by the test so far."""
-    function = getattr(item, "obj", None)
-    if mark in ("demo", "sdk"):
-        return {"demo": DEMO, "sdk": SDK}[mark]
-    if mark == "day":
+    folder = _folders(item, tests)[:1]
+    if folder in (("demo",), ("sdk",)):
+        return DEMO if folder == ("demo",) else SDK
+    if _passes_a_day(item):
         return DAY
     if started:
         return PROCESS
-    if getattr(function, "is_hypothesis_test", False):
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         return PROPERTY
     if _CLOCKS & set(getattr(item, "fixturenames", ())):
         return CLOCK
     return ASYNC if item.get_closest_marker("trio") is not None else PLAIN
 
 
-def _is_day(item: pytest.Item) -> bool:
-    return item.get_closest_marker("day") is not None or bool(_DAYS & set(getattr(item, "fixturenames", ())))
+def _folders(item: pytest.Item, tests: Path) -> tuple[str, ...]:
+    return item.path.relative_to(tests).parts[:-1] if item.path.is_relative_to(tests) else ()
+
+
+def _passes_a_day(item: pytest.Item) -> bool:
+    return bool(_DAYS & set(getattr(item, "fixturenames", ())))

@@ -14,6 +14,8 @@ from onebroker.actors.catalogue.files import map_frame
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.config.instruments import Identity, Shape
 
+pytestmark = pytest.mark.day
+
 
 def built(market, tmp_path, bodies=None, lost=None):
     bodies = market.bodies if bodies is None else bodies

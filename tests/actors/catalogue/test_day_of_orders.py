@@ -22,6 +22,8 @@ from onebroker.config.timetables import Closed, Hours, Timetable
 from onebroker.http.app import build_app
 from onebroker.http.services import OrderServices, Services
 
+pytestmark = pytest.mark.day
+
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
 FRIDAY, SATURDAY, SUNDAY = date(2026, 11, 27), date(2026, 11, 28), date(2026, 11, 29)
 NOT_PUBLISHED = "today's instrument catalogue is not published yet: "

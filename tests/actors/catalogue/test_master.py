@@ -5,7 +5,7 @@ import math
 import msgspec
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue import master as reading
@@ -14,6 +14,7 @@ from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
 from onebroker.brokers.listings import listing_frame
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, bare_segment
 from onebroker.config.refusal import Refusal
+from tests.support.further import searched
 
 
 def listed(frame):
@@ -80,7 +81,7 @@ def test_an_empty_frame_is_an_empty_list(merged, market):
 NAMES = st.lists(st.text(alphabet="AB.", min_size=1, max_size=5), min_size=1, max_size=30, unique=True)
 
 
-@settings(max_examples=100, deadline=None)
+@searched(40, 100)
 @given(names=NAMES, term=st.text(alphabet="AB.", min_size=1, max_size=3), limit=st.integers(1, 9), step=st.integers(1, 9))
 def test_search_is_what_a_sorted_list_says(names, term, limit, step):
     expiries = ["2026-11-26", "2026-12-31"]
@@ -101,7 +102,7 @@ def test_search_is_what_a_sorted_list_says(names, term, limit, step):
     assert search.matched == len(wanted)
 
 
-@settings(max_examples=100, deadline=None)
+@searched(30, 100)
 @given(names=st.lists(st.text(max_size=8).map("a{}z".format), min_size=1, max_size=5))
 def test_any_name_is_json(names):
     rows = [

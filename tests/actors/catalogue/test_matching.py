@@ -3,11 +3,12 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge, segment_counts
 from onebroker.brokers.listings import Basis
+from tests.support.further import searched
 
 RELIANCE, TCS = "INE002A01018", "INE467B01029"
 INDEX = {"segment": "equity_indices"}
@@ -264,7 +265,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@searched(25, 80)
 @given(files=st.lists(st.lists(ROWS, min_size=1, max_size=6), min_size=1, max_size=4), seed=st.integers(0, 99))
 def test_whatever_files_say_an_id_is_one_natural_key_and_the_order_of_rows_does_not_matter(files, seed, market):
     numbered = [[{**row, "broker_token": str(place), "tradingsymbol": f"T{place}"} for place, row in enumerate(rows)] for rows in files]

@@ -35,6 +35,8 @@ from onebroker.brokers.simulator.dialects.zerodha import naming as zerodha
 from onebroker.brokers.simulator.model import Market
 from onebroker.brokers.simulator.universe import build_universe
 
+pytestmark = pytest.mark.day
+
 DAY = date(2026, 11, 23)
 CODES = ("zerodha", "upstox", "dhan", "angelone", "fyers", "kotakneo", "fivepaisa", "groww", "icicidirect", "shoonya")
 CSVS = ("zerodha", "dhan", "kotakneo", "fivepaisa", "groww", "icicidirect", "shoonya")

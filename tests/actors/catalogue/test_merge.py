@@ -4,13 +4,14 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge
 from onebroker.brokers.listings import listing_frame
 from onebroker.config.instruments import identity_from_fields
 from tests.support.every_case import every_case
+from tests.support.further import searched
 
 FUTURE = {"segment": "equity_futures", "symbol": None, "underlying_symbol": "INFY", "expiry_date": "2026-11-26"}
 OPTION = FUTURE | {"segment": "equity_options", "strike_price": 1500.0, "option_type": "CE"}
@@ -58,7 +59,7 @@ IDENTITIES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@searched(20, 60)
 @given(rows=st.lists(IDENTITIES, min_size=1, max_size=6), seed=st.integers(0, 9))
 def test_ids_are_those_of_identity_and_do_not_depend_on_broker_or_row_order(rows, seed, market):
     listed = [{**row, "broker_token": str(number)} for number, row in enumerate(rows)]

@@ -24,6 +24,8 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import NotSent, OutcomeUnknown
 from onebroker.config.clock import IST
 
+pytestmark = pytest.mark.day
+
 DAY = date(2026, 11, 23)
 TUESDAY = date(2026, 11, 24)
 NINE = datetime(2026, 11, 23, 9, 30, tzinfo=IST)

@@ -15,6 +15,9 @@ from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.unlisted import UNLISTED_COLUMNS, grow_unlisted, map_unlisted
 from onebroker.brokers.listings import listing_frame
 from onebroker.config.instruments import Identity, Shape
+from tests.support.further import searched
+
+pytestmark = pytest.mark.day
 
 MONDAY = date(2026, 11, 23)
 SYMBOLS = "ABCDEF"
@@ -159,6 +162,7 @@ def test_a_file_of_another_kind_is_refused(house):
     assert map_unlisted(path).find("y") is None
 
 
+@searched(25, 100)
 @given(st.lists(st.tuples(st.integers(0, 1), st.sets(st.sampled_from(SYMBOLS), min_size=1)), min_size=1, max_size=6))
 def test_over_any_days_exactly_what_was_mapped_once_and_is_not_now_is_in_the_file(tmp_path_factory, steps):
     house = House(tmp_path_factory.mktemp("unlisted"))

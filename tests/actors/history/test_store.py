@@ -8,7 +8,7 @@ import sys
 import polars as pl
 import pytest
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onebroker.actors.history.duck import DuckHistory
@@ -22,6 +22,7 @@ from onebroker.actors.history.interface import (
 )
 from onebroker.actors.history.memory import MemoryHistory, merge
 from onebroker.actors.store.merged import Merged
+from tests.support.further import searched
 
 DAY = 86_400_000_000
 ALL = (-(2**60), 2**60)
@@ -151,7 +152,7 @@ CANDLES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@searched(25, 60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(loads=st.lists(CANDLES, min_size=1, max_size=4))
 def test_both_stores_agree_on_any_sequence_of_loads_with_a_plain_dictionary(loads, staged, rows, tmp_path_factory):
     async def run():

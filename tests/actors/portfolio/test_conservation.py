@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import attrs
 import trio
 import trio.testing
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from ledger_judge import TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
 
@@ -43,13 +43,14 @@ from onebroker.config.clock import IST, Clock
 from onebroker.config.money import paise
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.support.further import searched
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
 INSTRUMENTS = 100
 BETWEEN_SECONDS = 0.25
-EXAMPLES = settings(
-    max_examples=30, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+EXAMPLES = searched(
+    10, 30, phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ import pytest
 import trio
 from patience import PATIENCE_SECONDS
 
+from onebroker.actors.store import durable as sqlite_file
 from onebroker.actors.store.durable import (
     MIGRATIONS,
     AccessToken,
@@ -132,6 +133,16 @@ async def test_a_first_start_of_two_processes_makes_the_tables_once(path: Path) 
         for store in stores:
             nursery.start_soon(store.put_access_token, TOKEN)
     assert await stores[0].access_token() == TOKEN
+
+
+async def test_a_first_start_beside_another_that_writes_waits_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(sqlite_file.time, "sleep", lambda seconds: other.in_transaction and other.execute("COMMIT"))
+    store = SqliteDurable(path)
+    await store.put_access_token(TOKEN)
+    assert await store.access_token() == TOKEN
+    other.close()
 
 
 async def test_the_one_in_memory_can_be_away() -> None:

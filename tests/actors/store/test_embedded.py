@@ -28,6 +28,8 @@ from onebroker.actors.store.embedded import (
 from onebroker.actors.store.interface import Set, SetAdd, SetRemove, StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 
+pytestmark = pytest.mark.demo
+
 _SERVICE = textwrap.dedent(
     """
     import sys, trio

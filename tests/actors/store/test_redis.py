@@ -16,6 +16,8 @@ from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import HashSet, Set, SetAdd, StoreError
 from onebroker.actors.store.redis import REST_BATCH_BYTES, RedisStore, RedisStoreActor
 
+pytestmark = pytest.mark.demo
+
 Eventually = Callable[[Callable[[], bool]], Awaitable[None]]
 
 

@@ -1,13 +1,14 @@
 """Whatever is sent to the instrument routes: an answer the documents know, in JSON, and never a 500."""
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, security
+from tests.support.further import searched
 
 INFY = security("nse", "equities", "INFY").instrument_id
-ANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+ANY = searched(50, 150, suppress_health_check=list(HealthCheck))
 NAMES = st.sampled_from(
     [
         "instrument_id", "exchange", "segment", "symbol", "underlying_symbol", "expiry_date", "strike_price", "option_type",

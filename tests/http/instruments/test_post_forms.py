@@ -6,13 +6,14 @@ import msgspec
 import pytest
 import trio
 import trio.testing
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onebroker.config.instruments import option, security
 from onebroker.config.refusal import Refusal
 from onebroker.http import batch, long_list
 from tests.support.every_case import every_case
+from tests.support.further import searched
 
 BOTH = ["details", "additional_details"]
 INFY = security("nse", "equities", "INFY").instrument_id
@@ -326,7 +327,7 @@ async def test_an_odd_body_read_in_pieces_is_what_it_is_read_at_once(monkeypatch
     assert await pieced(raw) == decoded(raw)
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+@searched(100, 300, suppress_health_check=list(HealthCheck))
 @given(
     before=JSONS, after=JSONS, items=st.lists(VALUES, max_size=12), data=st.data(), spaced=st.booleans(),
     piece=st.integers(1, 60),
