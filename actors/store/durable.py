@@ -7,6 +7,7 @@ but the file. `MemoryDurable` is its twin under the same contract suite.
 """
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
@@ -28,6 +29,7 @@ Collection = Literal["users", "brokers", "exchanges"]
 
 _THREADS = 2
 _BUSY_SECONDS = 5.0
+_BUSY_STEP_SECONDS = 0.01
 """How long a call waits for another writer (the command line) to finish."""
 
 
@@ -209,7 +211,7 @@ class SqliteDurable:
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
             self._migrate(connection)
         except BaseException:
@@ -229,6 +231,20 @@ class SqliteDurable:
                 for statement in filter(str.strip, script.split(";")):
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have the file keep a write-ahead log. SQLite waits for a lock everywhere but here: of two first starts one would be refused."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(_BUSY_STEP_SECONDS)
+        else:
+            return
 
 
 @contextmanager
