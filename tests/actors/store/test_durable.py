@@ -135,14 +135,31 @@ async def test_a_first_start_of_two_processes_makes_the_tables_once(path: Path) 
     assert await stores[0].access_token() == TOKEN
 
 
-async def test_a_first_start_beside_another_that_writes_waits_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr(sqlite_file.time, "sleep", lambda seconds: other.in_transaction and other.execute("COMMIT"))
+class RefusedOnce(sqlite3.Connection):
+    """A connection whose change to a write-ahead log is refused at once, as SQLite does when two make it at the same time."""
+
+    refusals = 1
+
+    def execute(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+        if "journal_mode" in sql and type(self).refusals:
+            type(self).refusals -= 1
+            busy = sqlite3.OperationalError("database is locked")
+            busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise busy
+        return super().execute(sql, *parameters)
+
+
+async def test_a_first_start_that_is_refused_because_of_another_is_tried_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite_file.sqlite3, "connect", lambda *given, **more: connect(*given, factory=RefusedOnce, **more)
+    )
     store = SqliteDurable(path)
     await store.put_access_token(TOKEN)
     assert await store.access_token() == TOKEN
-    other.close()
+    assert RefusedOnce.refusals == 0
 
 
 async def test_the_one_in_memory_can_be_away() -> None:
