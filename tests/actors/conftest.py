@@ -64,9 +64,16 @@ async def drive(flow, transport):
 
 
 @functools.lru_cache(maxsize=8)
-def merged(files):
-    """The rows of (broker code, (parser, files)): most days begin with the same files."""
-    return merge({code: read_files(list(bodies)) for code, (read_files, bodies) in files})[0]
+def mapping(files, today):
+    """The mapping of (broker code, (parser, files)): most days begin with the same files, and none changes it."""
+    return TableSnapshot(merge({code: read_files(list(bodies)) for code, (read_files, bodies) in files})[0], today)
+
+
+@functools.lru_cache(maxsize=32)
+def listed(snapshot, segment, codes):
+    """The instruments of a stored segment that all of these brokers list: reading every row takes longer than many a story."""
+    every = (snapshot.at(row) for row in range(snapshot.count))
+    return tuple(one for one in every if one.identity.segment == segment and codes <= set(one.listings))
 
 
 class Day:
@@ -123,7 +130,7 @@ class Day:
                 answers = await drive(door.broker.instruments.file_requests(access, self.clock.now()), transport)
                 assert all(answer.status == 200 for answer in answers), [answer.body[:200] for answer in answers]
                 files[code] = (door.broker.instruments.read_files, tuple(answer.body for answer in answers))
-        self.snapshot = TableSnapshot(merged(tuple(files.items())), self.clock.today())
+        self.snapshot = mapping(tuple(files.items()), self.clock.today())
         self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
 
     @contextlib.asynccontextmanager
@@ -248,8 +255,7 @@ class Day:
 
     def listed(self, segment):
         """Return the instruments of a stored segment that every broker lists."""
-        every = (self.snapshot.at(row) for row in range(self.snapshot.count))
-        return [one for one in every if one.identity.segment == segment and set(self.codes) <= set(one.listings)]
+        return list(listed(self.snapshot, segment, frozenset(self.codes)))
 
     def equity(self, n=0):
         """Return the n-th NSE share that every broker lists."""
