@@ -4,6 +4,7 @@ The files are the simulator's, which writes all ten brokers' formats.
 """
 
 import csv
+import functools
 import gzip
 import io
 import zipfile
@@ -44,7 +45,11 @@ CSVS = ("zerodha", "dhan", "kotakneo", "fivepaisa", "groww", "icicidirect", "sho
 OPEN_FILES = tuple(code for code in CODES if code not in ("icicidirect", "shoonya"))
 """A zip that breaks off has no directory and is no zip."""
 REGISTRY = build_registry()
-CONTRACTS = build_universe(160, 1, DAY).contracts
+
+
+@functools.cache
+def contracts():
+    return build_universe(160, 1, DAY).contracts
 
 
 def _market(contract):
@@ -58,7 +63,7 @@ def _market(contract):
 
 
 def _names(dialect):
-    return [name for name in map(dialect.name_of, CONTRACTS) if name is not None]
+    return [name for name in map(dialect.name_of, contracts()) if name is not None]
 
 
 def _fyers():
@@ -70,34 +75,47 @@ def _fyers():
 
 
 def _icicidirect():
-    account = SimpleNamespace(contracts=lambda: CONTRACTS)
+    account = SimpleNamespace(contracts=contracts)
     return [icicidirect.security_master(icicidirect.IciciNames(account).by_id.values())]
 
 
-FILES = {
-    "zerodha": [zerodha.instrument_file(_names(zerodha))],
-    "upstox": [gzip.decompress(upstox.instrument_file(_names(upstox)))],
-    "dhan": [dhan.compact_file(_names(dhan)), dhan.detailed_file([(name, _market(name.contract)) for name in _names(dhan)])],
-    "angelone": [angelone.instrument_file(_names(angelone))],
-    "fyers": _fyers(),
-    "kotakneo": [kotakneo.scrip_file(segment, _names(kotakneo)) for segment in kotakneo.SEGMENTS],
-    "fivepaisa": [fivepaisa.instrument_file(_names(fivepaisa))],
-    "groww": [groww.instrument_file(_names(groww))],
-    "icicidirect": _icicidirect(),
-    "shoonya": [shoonya.archive(file, [name for name in _names(shoonya) if name.exchange == file]) for file in shoonya.FILES],
+WRITTEN = {
+    "zerodha": lambda: [zerodha.instrument_file(_names(zerodha))],
+    "upstox": lambda: [gzip.decompress(upstox.instrument_file(_names(upstox)))],
+    "dhan": lambda: [dhan.compact_file(_names(dhan)), dhan.detailed_file([(name, _market(name.contract)) for name in _names(dhan)])],
+    "angelone": lambda: [angelone.instrument_file(_names(angelone))],
+    "fyers": _fyers,
+    "kotakneo": lambda: [kotakneo.scrip_file(segment, _names(kotakneo)) for segment in kotakneo.SEGMENTS],
+    "fivepaisa": lambda: [fivepaisa.instrument_file(_names(fivepaisa))],
+    "groww": lambda: [groww.instrument_file(_names(groww))],
+    "icicidirect": _icicidirect,
+    "shoonya": lambda: [shoonya.archive(file, [name for name in _names(shoonya) if name.exchange == file]) for file in shoonya.FILES],
 }
+
+
+@functools.cache
+def files_of(code):
+    return WRITTEN[code]()
 
 
 def read(code, bodies):
     return REGISTRY[code].instruments.read_files(bodies)
 
 
-WHOLE = {code: read(code, bodies) for code, bodies in FILES.items()}
+@functools.cache
+def whole(code):
+    """What is read of the undamaged files."""
+    return read(code, files_of(code))
 
 
 def by_token(frame):
     columns = [name for name in frame.columns if name != "unread"]
     return {row["broker_token"]: row for row in frame.select(columns).iter_rows(named=True)}
+
+
+@functools.cache
+def rows_of_whole(code):
+    return by_token(whole(code))
 
 
 def rewritten(code, change):
@@ -112,7 +130,7 @@ def rewritten(code, change):
                 new.writestr(name, change(old.read(name)))
         return out.getvalue()
 
-    return [of_body(body) for body in FILES[code]]
+    return [of_body(body) for body in files_of(code)]
 
 
 def reordered(body, random, more=()):
@@ -135,8 +153,8 @@ def reordered(body, random, more=()):
 def test_columns_may_stand_in_any_order_with_others_among_them(code, seed, more):
     random = Random(seed)
     frame = read(code, rewritten(code, lambda body: reordered(body, random, more)))
-    assert by_token(frame) == by_token(WHOLE[code])
-    assert frame["unread"][0] == WHOLE[code]["unread"][0]
+    assert by_token(frame) == rows_of_whole(code)
+    assert frame["unread"][0] == whole(code)["unread"][0]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -146,7 +164,7 @@ def test_lines_may_end_in_cr_lf_and_a_mark_may_stand_before_them(code):
         return marked if body.startswith((b"[", b"{")) else marked.replace(b"\n", b"\r\n")
 
     frame = read(code, rewritten(code, change))
-    assert by_token(frame) == by_token(WHOLE[code])
+    assert by_token(frame) == rows_of_whole(code)
 
 
 GARBAGE = st.one_of(
@@ -169,18 +187,18 @@ def test_a_line_of_garbage_costs_nothing_but_itself_and_is_counted(code, garbage
 
     frame = read(code, rewritten(code, change))
     read_rows = by_token(frame)
-    strange = set(read_rows) - set(by_token(WHOLE[code]))
-    assert {token: row for token, row in read_rows.items() if token not in strange} == by_token(WHOLE[code])
-    tables = sum(body.count(b"\n") > 0 for body in FILES[code]) + 6
+    strange = set(read_rows) - set(rows_of_whole(code))
+    assert {token: row for token, row in read_rows.items() if token not in strange} == rows_of_whole(code)
+    tables = sum(body.count(b"\n") > 0 for body in files_of(code)) + 6
     assert len(strange) <= tables
-    assert frame["unread"][0] >= WHOLE[code]["unread"][0]
+    assert frame["unread"][0] >= whole(code)["unread"][0]
 
 
 @pytest.mark.parametrize("code", OPEN_FILES)
 @settings(max_examples=40, deadline=None)
 @given(part=st.floats(0, 1), place=st.integers(0, 30))
 def test_a_file_that_breaks_off_costs_the_rows_behind_the_break(code, part, place):
-    bodies = list(FILES[code])
+    bodies = list(files_of(code))
     place %= len(bodies)
     whole = bodies[place]
     bodies[place] = whole[: int(part * len(whole))]
@@ -191,7 +209,7 @@ def test_a_file_that_breaks_off_costs_the_rows_behind_the_break(code, part, plac
         came = whole[: int(part * len(whole))]
         assert not whole or code == "fyers" or came.count(b"}" if whole.startswith(b"[") else b"\n") < 2
         return
-    rows, all_rows = by_token(frame), by_token(WHOLE[code])
+    rows, all_rows = by_token(frame), rows_of_whole(code)
     if code == "dhan" and place == 1:
         assert set(rows) == set(all_rows), "the detailed file only adds to rows"
         return
@@ -204,28 +222,28 @@ def test_a_file_that_breaks_off_costs_the_rows_behind_the_break(code, part, plac
 
 @pytest.mark.parametrize("code", OPEN_FILES)
 def test_a_row_cut_in_two_is_counted(code):
-    bodies = list(FILES[code])
+    bodies = list(files_of(code))
     bodies[0] = bodies[0][: bodies[0].rstrip(b"\r\n]}").rfind(b"1")]
     frame = read(code, bodies)
     assert frame["unread"][0] + frame.filter(segment="uncategorised").height > 0
 
 
 def test_all_ten_files_make_one_catalogue_without_a_doubt():
-    merged, reports = merge(WHOLE)
-    listed = {contract.instrument_id for contract in CONTRACTS}
+    merged, reports = merge({code: whole(code) for code in CODES})
+    listed = {contract.instrument_id for contract in contracts()}
     assert set(merged["instrument_id"]) <= listed
     for code, report in reports.items():
         assert (report.refused, report.ambiguous, report.contradicted, report.uncategorised) == (0, 0, 0, 0), code
-        assert report.rows == WHOLE[code].height
+        assert report.rows == whole(code).height
     assert max(len(listings) for listings in merged["listings"]) == len(CODES)
 
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), present=st.sets(st.sampled_from(CODES), min_size=1))
 def test_ids_do_not_depend_on_the_order_of_rows_nor_on_which_brokers_are_there(seed, present):
-    frames = {code: WHOLE[code].sample(fraction=1.0, shuffle=True, seed=seed) for code in CODES if code in present}
+    frames = {code: whole(code).sample(fraction=1.0, shuffle=True, seed=seed) for code in CODES if code in present}
     merged, _ = merge(frames)
-    assert set(merged["instrument_id"]) <= {contract.instrument_id for contract in CONTRACTS}
-    straight, _ = merge({code: WHOLE[code] for code in CODES if code in present})
+    assert set(merged["instrument_id"]) <= {contract.instrument_id for contract in contracts()}
+    straight, _ = merge({code: whole(code) for code in CODES if code in present})
     assert merged.equals(straight)
     assert isinstance(merged, pl.DataFrame)

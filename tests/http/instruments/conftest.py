@@ -3,6 +3,7 @@
     def test_it(office): office.map(DAY, rows(...)); status, body = await office.get("segments")
 """
 
+import functools
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -120,11 +121,13 @@ def office_over(services, token, actor):
     )
     doors = InstrumentServices(catalogue=published, catalogue_actor=actor.address, quotes=quotes, quote_book=book)
     office = Office(build_app(attrs.evolve(services, instruments=doors)), {"access-token": token}, published)
-    office.map(LISTED)
+    office.map(listed())
     return office
 
 
-LISTED = snapshot_of(DAY, zerodha=SHARES, upstox=SHARES[:3])
+@functools.cache
+def listed():
+    return snapshot_of(DAY, zerodha=SHARES, upstox=SHARES[:3])
 
 
 @pytest.fixture
