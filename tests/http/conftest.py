@@ -5,6 +5,7 @@ evolve `services` and build their own app from it.
 """
 
 import inspect
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from functools import cached_property, wraps
@@ -42,8 +43,9 @@ CONNECT = tuple(route for route in ROUTES if route.path == "/api/session/connect
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every async test of this folder a deadline (a fixture cannot: its cancel scope does not reach the test)."""
-    for item in items:
-        if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
+    folder = str(Path(__file__).parent) + os.sep
+    for item in items:  # of all folders that were collected
+        if not str(item.path).startswith(folder) or not isinstance(item, pytest.Function):
             continue
         if inspect.iscoroutinefunction(item.obj):
             mocked = {"autojump_clock", "mock_clock", "quiet_clock"} & set(item.fixturenames)

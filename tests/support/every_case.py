@@ -109,7 +109,7 @@ class Failures:
     def _line(self, error: BaseException) -> str:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename == self._file] or frames
-        told = str(error).replace("\n", "\n    ")
+        told = "\n    ".join(line for line in str(error).splitlines() if line.strip())
         return f"line {own[-1].lineno}: {type(error).__name__}: {told}"
 
 
