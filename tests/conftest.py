@@ -15,6 +15,7 @@ import os
 import random
 import signal
 import sys
+from collections.abc import Generator
 
 import pytest
 import trio
@@ -58,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give workers and all processes that tests start the same order of sets; and let all of them share what they compile, also where
     Python is told to write none beside its sources: each of hundreds of starts compiled the whole service."""
     os.environ.setdefault("PYTHONHASHSEED", "0")
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # frames of tests are small, and workers share the cores
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell that starts the suite in the background ignores it, and so would every process that a test ends with it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -88,11 +90,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=others)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """What was collected lives to the end: the garbage collector need not go through all of it again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives to the end: the garbage collector need not go through it, now or again and again afterwards."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 FIRST = ("demo", "sdk", "frame", "day", "unit")
