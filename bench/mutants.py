@@ -15,6 +15,7 @@ import copy
 import json
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -161,9 +162,18 @@ def failing(root: Path, arguments: list[str], workers: int) -> str | None:
 
 
 def killer(root: Path, tests: list[str], options: list[str], workers: int, known: str | None) -> str | None:
+    """Return a test that fails: the known one, else the first of the quick ones, else the first of the others."""
     if known and "::" in known and failing(root, [*options, known], 0):
         return known
-    return failing(root, [*options, *tests], workers)
+    for marks in ("unit", "not unit"):
+        if (found := failing(root, [*options, "-m", marks, *tests], workers)) is not None:
+            return found
+    return None
+
+
+def end(number: int, frame: object) -> None:
+    """End in order, so that the file in hand is put back."""
+    raise SystemExit(128 + number)
 
 
 def judged(root: Path, area: str, mutant: Mutant, given: argparse.Namespace, known: dict[str, str | None]) -> dict[str, object]:
@@ -191,6 +201,7 @@ def main() -> int:
     parser.add_argument("--only", choices=AREAS, help="only the mutants of this area")
     parser.add_argument("options", nargs="*", help="further options of pytest, behind --")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, end)
     root = Path(__file__).resolve().parents[1]
     if subprocess.run(["git", "diff", "--quiet"], cwd=root, check=False).returncode:
         sys.exit("the checkout has changes: run this in a clean clone")
