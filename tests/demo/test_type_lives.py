@@ -1,26 +1,16 @@
-"""The whole life of order types over HTTP, also with a kill -9 of the service at each of its states, of some types (of all
-with `--whole-table`): exact messages, judged on the ledger (spec 2 §7; order-engine 3). What each comes to stands in
-docs/order-type-scenarios.md."""
+"""The whole life of every order type over HTTP, also with a kill -9 of the service at each of its states: exact messages, judged on the
+ledger (spec 2 §7; order-engine 3). What each comes to stands in docs/order-type-scenarios.md."""
 
 import pytest
 
 from onebroker.actors.engine.synthetic import TYPES
-from tests.demo.lives.chance import some
 from tests.demo.lives.lives import LIVES, options
 from tests.demo.lives.scenarios import START, lives_with_kills, whole_lives
 from tests.demo.lives.table import hold
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]  # the first test of a fixture waits for all that is played together
 
 NAMES = sorted(LIVES)
-LIVED, KILLED = 24, 6
-
-
-def pytest_generate_tests(metafunc):
-    if "name" in metafunc.fixturenames:
-        metafunc.parametrize("name", some(metafunc.config, LIVED, NAMES))
-    if "killed" in metafunc.fixturenames:
-        metafunc.parametrize("killed", some(metafunc.config, KILLED, NAMES))
 
 
 def test_every_type_has_a_life():
@@ -39,19 +29,27 @@ def by_time(new_demo, play, names):
     return found
 
 
+def named(request, argument):
+    """The types of the tests that the run has selected: all of them are played together."""
+    given = [item.callspec.params.get(argument) for item in request.session.items if hasattr(item, "callspec")]
+    return [name for name in NAMES if name in given]
+
+
 @pytest.fixture(scope="module")
 def lives(new_demo, request):
-    return by_time(new_demo, whole_lives, some(request.config, LIVED, NAMES))
+    return by_time(new_demo, whole_lives, named(request, "name"))
 
 
 @pytest.fixture(scope="module")
 def killed_lives(new_demo, request):
-    return by_time(new_demo, lives_with_kills, some(request.config, KILLED, NAMES))
+    return by_time(new_demo, lives_with_kills, named(request, "killed"))
 
 
+@pytest.mark.parametrize("name", NAMES)
 def test_a_type_lives_to_its_end_with_exactly_its_messages(lives, name, writes_scenarios):
     hold(name, START, "whole life", lives[name], writes=writes_scenarios)
 
 
+@pytest.mark.parametrize("killed", NAMES)
 def test_killed_at_each_of_its_states_it_ends_the_same_with_the_same_messages(killed_lives, killed, writes_scenarios):
     hold(killed, START, "killed at each state", killed_lives[killed], writes=writes_scenarios)

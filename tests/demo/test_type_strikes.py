@@ -1,29 +1,29 @@
 """What befalls an order of every type at its states: cancels, a change, a partial fill, a refusal, a lost answer; over HTTP, judged on the
-ledger. Some of the cases, unless `--whole-table` is given; what each comes to stands in docs/order-type-scenarios.md."""
+ledger. Without `--whole-table` every type is cancelled at one of its states; what each comes to stands in
+docs/order-type-scenarios.md."""
 
 import pytest
 
-from tests.demo.lives.chance import some
+from tests.demo.lives.chance import one_of_each
 from tests.demo.lives.lives import LIVES, options
 from tests.demo.lives.scenarios import STRIKES, cases, play_all, selected
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]  # the first test of a fixture waits for all that is played together
 
-OF_EACH = 2
-"""Cases of a scenario that a run of the suite plays: cancels, whose end no timing changes."""
-BY_CHANCE = ("cancel",)
+ALWAYS = ("cancel",)
+"""Scenarios whose end no timing changes."""
 
 
 def chosen(config, scenario):
-    """Some of those that the page knows."""
+    """Return the cases of a scenario that a run plays: all, or one of each type that the page knows."""
     table, every = Table.read(), cases(scenario, sorted(LIVES))
     if config.getoption("--whole-table"):
         return every
-    if scenario not in BY_CHANCE:
+    if scenario not in ALWAYS:
         return []
-    return some(config, OF_EACH, [case for case in every if table.known(case.name, case.state, scenario)])
+    return one_of_each([case for case in every if table.known(case.name, case.state, scenario)], lambda case: case.name)
 
 
 def pytest_generate_tests(metafunc):

@@ -1,5 +1,5 @@
-"""What of the whole table a run of the suite plays: everything with `--whole-table`, else some of it: the same on every machine until a life
-changes, another part with every value of LIVES_SEED."""
+"""At which of its states a type is struck by a run that plays not all of them (`--whole-table`): the same on every machine until a life
+changes, another one with every value of LIVES_SEED."""
 
 import hashlib
 import os
@@ -12,8 +12,9 @@ SEED = os.environ.get("LIVES_SEED") or hashlib.sha256(
 ).hexdigest()
 
 
-def some(config, number, those):
-    """Return so many of them, or all."""
-    if config.getoption("--whole-table") or number >= len(those):
-        return list(those)
-    return sorted(random.Random(f"{SEED} {number}").sample(list(those), number), key=those.index)
+def one_of_each(those, kind_of):
+    """Return one of those of each kind, in their order."""
+    kinds = {}
+    for each in those:
+        kinds.setdefault(kind_of(each), []).append(each)
+    return [random.Random(f"{SEED} {kind}").choice(own) for kind, own in kinds.items()]
