@@ -9,8 +9,8 @@ from hypothesis import settings
 
 from tests.support.kinds import LONG, SEARCHED
 
-FURTHER = "ONEBROKER_TESTS_FURTHER"
-"""In the environment of a run that plays the further command's tests."""
+FURTHER = "TESTS_FURTHER"
+"""In the environment of a run that plays the further command's tests; not a name that could be a setting, which the service refuses."""
 
 
 def spread(values: Iterable[Any], number: int) -> list[Any]:
