@@ -3,7 +3,7 @@
 from decimal import ROUND_FLOOR, Decimal
 
 from tests.demo.lives.lives import OPENING, life
-from tests.demo.lives.said import cancel, modify, place
+from tests.demo.lives.said import ANY, cancel, modify, place
 
 
 def on_tick(share, rupees):
@@ -172,7 +172,7 @@ def legged_spread(run):
     taken = ticks_from(run.other, higher, -2)
     return [
         place("BUY", 10, run.at(-2)),
-        modify("BUY", 10, followed),
+        modify("BUY", ANY, followed),
         place("SELL", 4, taken, number=2),
         place("SELL", 6, taken, number=2),
     ]
