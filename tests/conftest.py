@@ -35,7 +35,8 @@ settings.load_profile("suite")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give each test its mark. Let async tests without a clock of their own run on one that does not count the time in which the process was stopped."""
+    """Give each test its mark. Let async tests without a clock of their own run on a clock that does not count the time in which the
+    process was stopped."""
     item.add_marker(mark_of(item, item.config.rootpath / "tests"))
     if inspect.iscoroutinefunction(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.trio(run=steady_run))  # before pytest-trio's own mark: the first one counts

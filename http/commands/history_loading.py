@@ -108,7 +108,8 @@ class Load:
     def _remove_left_behind(self) -> None:
         """Remove chunks of this file that a kill has left: their process is gone."""
         for file in incoming_folder(self.data_dir).glob(f"{self.name}-*"):
-            if not _lives(int(file.name.rpartition("-")[2])):
+            pid = file.name.rpartition("-")[2]
+            if pid.isdecimal() and not _lives(int(pid)):
                 file.unlink(missing_ok=True)
 
     async def _chunk(self, chunk: Chunk, progress: Progress, report: Path) -> None:
@@ -146,7 +147,7 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        return True  # somebody else's process
     return True
 
 

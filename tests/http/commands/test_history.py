@@ -247,10 +247,11 @@ def test_the_chunk_that_a_killed_load_left_behind_goes_with_the_next_load_of_its
     ended = subprocess.Popen(["true"])
     ended.wait()
     incoming = data_dir / "history" / "incoming"
-    for name in (f"{lock.stem}-{ended.pid}", f"{lock.stem}-{os.getppid()}", "anothers-1"):
+    kept = {f"{lock.stem}-{os.getppid()}", f"{lock.stem}-copy", "anothers-1"}
+    for name in (f"{lock.stem}-{ended.pid}", *kept):
         (incoming / name).write_bytes(b"half")
     load(data_dir, path, "--create")
-    assert {file.name for file in incoming.iterdir()} == {f"{lock.stem}-{os.getppid()}", "anothers-1"}
+    assert {file.name for file in incoming.iterdir()} == kept
 
 
 # Through a running service
