@@ -13,6 +13,7 @@ from polars.exceptions import PolarsError
 from onebroker.actors.catalogue.files import map_frame, write_frame
 from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
 from onebroker.actors.catalogue.table import TABLE_COLUMNS, held_table, open_table, with_orders, write_table
+from tests.support.further import searched
 
 LISTING_FIELDS = (
     "broker", "broker_token", "tradingsymbol", "exchange", "lot_size", "tick_size", "freeze_quantity", "contract_units",
@@ -99,13 +100,13 @@ def assert_the_same(table, frame):
 
 
 @given(catalogues())
-@settings(max_examples=40)
+@searched(20, 40)
 def test_every_cell_is_as_polars_reads_it_and_every_name_is_found(frame):
     assert_the_same(held_table(frame), frame)
 
 
 @given(catalogues())
-@settings(max_examples=25)
+@searched(15, 25)
 def test_an_isin_gives_nse_first_and_then_the_order_of_the_file(frame):
     table = held_table(frame)
     rows = frame.select("isin", "exchange").rows()

@@ -13,6 +13,7 @@ from onebroker.actors.portfolio.funds import FundsAssembler, merge_funds
 from onebroker.actors.portfolio.status import read_broker, read_brokers
 from onebroker.brokers.records import FundsRow, FundsSegment
 from onebroker.config.money import paise
+from tests.support.further import searched
 
 FIGURES = (
     "available_balance", "cash_balance", "collateral_value", "adhoc_credit", "margin_utilized", "withdrawable_balance",
@@ -116,6 +117,7 @@ def every_figure(view: object) -> dict[str, int]:
     return found
 
 
+@searched(40, 100)
 @given(st.lists(rows, max_size=6), st.randoms())
 def test_the_document_is_the_sum_of_its_brokers_to_the_paisa_in_any_order(held: list[FundsRow], random: object) -> None:
     whole = merge_funds(held)

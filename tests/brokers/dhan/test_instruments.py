@@ -13,6 +13,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
 from tests.support.every_case import every_case
+from tests.support.further import searched
 
 NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 DATA = Path(__file__).resolve().parents[2] / "data" / "dhan"
@@ -164,6 +165,7 @@ def test_a_body_that_is_not_the_file_is_a_bad_answer(place, body):
         instruments.read_files(bodies)
 
 
+@searched(40, 100)
 @given(cut=st.integers(len(HEADER) + 2, len(COMPACT)), noise=st.binary(max_size=20))
 def test_a_file_cut_or_spoilt_behind_its_header_loses_rows_only(cut, noise):
     whole = set(read())

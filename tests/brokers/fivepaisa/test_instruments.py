@@ -12,6 +12,7 @@ from onebroker.brokers.fivepaisa import instruments
 from onebroker.brokers.listings import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
+from tests.support.further import searched
 
 FILE = (Path(__file__).resolve().parents[2] / "data" / "fivepaisa" / "instruments.csv").read_bytes()
 
@@ -100,6 +101,7 @@ def test_what_is_not_the_file_is_said(body):
         instruments.read_files([body])
 
 
+@searched(40, 100)
 @given(st.integers(0, len(FILE)), st.binary(max_size=20))
 def test_a_file_that_breaks_off_or_is_damaged_loses_rows_only(at, noise):
     for body in (FILE[:at], FILE[:at] + noise + FILE[at:]):

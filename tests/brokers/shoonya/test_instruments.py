@@ -14,6 +14,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.brokers.shoonya import instruments
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
+from tests.support.further import searched
 
 NOW = datetime(2026, 11, 23, 8, 30, tzinfo=IST)
 DATA = Path(__file__).resolve().parents[2] / "data" / "shoonya" / "symbols"
@@ -178,6 +179,7 @@ def test_a_body_that_is_no_such_file_is_a_bad_answer(body):
         instruments.read_files([body])
 
 
+@searched(40, 100)
 @given(
     rows=st.lists(
         st.lists(st.text(alphabet='ANSEQ01.-" ', max_size=6), min_size=7, max_size=11).map(",".join), max_size=6

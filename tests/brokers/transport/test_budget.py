@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.broker import Windows
@@ -22,6 +22,7 @@ from onebroker.brokers.transport.ledger import WINDOW_SECONDS, kept_for_exits
 from onebroker.brokers.transport.priorities import Priority, of_reserve
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
+from tests.support.further import searched
 
 MORNING = datetime(2026, 11, 23, 9, 15, tzinfo=IST)
 ORDER, READ, QUOTE, HISTORY = CallKind.ORDER, CallKind.READ, CallKind.QUOTE, CallKind.HISTORY
@@ -42,7 +43,7 @@ flights = st.lists(
 )  # pause before sending, seconds until the answer, the part of them after which it arrived
 
 
-@settings(max_examples=200, deadline=None)
+@searched(80, 200)
 @given(flights, st.integers(1, 6))
 def test_messages_that_travel_at_different_speeds_never_arrive_too_many_in_one_window(script, limit):
     budget = Budget(Windows(second=limit), Windows(), flight_seconds=1.0)
@@ -122,7 +123,7 @@ def run(script, order_windows, call_windows, kind_windows=MappingProxyType({}), 
     return [row[:3] for row in sent]
 
 
-@settings(max_examples=300, deadline=None)
+@searched(100, 300)
 @given(steps, windows, windows, kinds)
 def test_no_window_of_any_length_ever_holds_more_than_its_limit(script, order_windows, call_windows, kind_windows):
     sent = run(script, order_windows, call_windows, kind_windows)
@@ -137,7 +138,7 @@ def test_no_window_of_any_length_ever_holds_more_than_its_limit(script, order_wi
                 assert most_in_any_window(times, length) <= limit
 
 
-@settings(max_examples=300, deadline=None)
+@searched(100, 300)
 @given(steps, windows)
 def test_the_reserve_is_never_touched_by_anything_but_cancels_and_exits(script, order_windows):
     # A window that ends with a message outside the reserve never holds more than the limit less the reserve.
@@ -152,7 +153,7 @@ def test_the_reserve_is_never_touched_by_anything_but_cancels_and_exits(script, 
             assert of_reserve(priority) or before <= limit - kept_for_exits(limit, 0.2)
 
 
-@settings(max_examples=300, deadline=None)
+@searched(100, 300)
 @given(steps, windows, windows, kinds, st.sampled_from([0.0, 0.3, 5.0, 45.0, 70.0, 1000.0, 4000.0]))
 def test_a_restart_never_allows_more(script, order_windows, call_windows, kind_windows, later):
     kept = Budget(order_windows, call_windows, kind_windows=kind_windows)
@@ -426,7 +427,7 @@ def test_calls_are_scarce_once_two_fifths_of_a_minute_are_used():
     assert not orders_only.scarce(at(0.0))
 
 
-@settings(max_examples=200, deadline=None)
+@searched(80, 200)
 @given(steps, st.builds(Windows, minute=st.integers(10, 40)))
 def test_exits_never_find_less_than_their_reserve_unless_they_used_it(script, call_windows):
     sent = run([step for step in script if step[3] != "close"], Windows(), call_windows, restarts=False)

@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.dialects.zerodha.naming import instrument_file,
 from onebroker.brokers.simulator.universe import build_universe
 from onebroker.brokers.zerodha import instruments
 from onebroker.config.instruments import IDENTITY_FIELDS, SEGMENT_SHAPES
+from tests.support.further import searched
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "zerodha"
 HEADER = (
@@ -152,6 +153,7 @@ CELLS = st.sampled_from(
 ) | st.text(st.characters(exclude_characters="\n\r"), max_size=12)  # fmt: skip
 
 
+@searched(40, 100)
 @given(st.lists(st.lists(CELLS, min_size=1, max_size=14), max_size=6))
 def test_no_cells_whatever_crash_the_download(rows):
     body = io.StringIO()

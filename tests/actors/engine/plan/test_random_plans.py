@@ -4,7 +4,7 @@ asked for, exits never exceed what they close, an ended plan leaves nothing at a
 from decimal import Decimal as D
 
 import attrs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Participation, TopUp, Twap
@@ -36,6 +36,7 @@ from onebroker.actors.engine.plan.state import PartState
 from onebroker.actors.engine.records import LegState
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
+from tests.support.further import searched
 
 LIMITS = st.sampled_from((98, 99, 100, 101, 102))
 SPLIT = st.sampled_from(
@@ -199,7 +200,7 @@ def check(run):
         assert not [leg for leg in run.resting if leg.state is not LegState.CANCELLING], "an ended plan left an order"
 
 
-@settings(max_examples=120, deadline=None)
+@searched(60, 120)
 @given(plans(), EVENTS)
 def test_random_plans_send_no_more_than_was_asked_and_come_to_rest(plan, events):
     run = Runner(plan)
@@ -245,7 +246,7 @@ def test_a_look_changes_nothing_that_it_has_been_given():
 
 
 @given(plan=plans(), walk_of=st.lists(st.integers(-8, 8), min_size=20, max_size=60), fills=st.integers(2, 12))
-@settings(max_examples=60, deadline=None)
+@searched(30, 60)
 def test_a_quote_that_the_last_look_called_calm_changes_nothing(plan, walk_of, fills):
     run, middle = Runner(plan), D(100)
     run.world.fill_prices = FillPrices(run)
