@@ -81,3 +81,8 @@ BrokerEvent = (
     | SessionDead
     | CorruptFrame
 )
+
+
+def corrupt(events: list[BrokerEvent]) -> int:
+    """Return how many of a frame's events say that it could not be decoded."""
+    return sum(isinstance(event, CorruptFrame) for event in events)

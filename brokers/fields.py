@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
@@ -55,6 +57,14 @@ def whole(value: object) -> int:
     if quantity != int(quantity):
         raise BadAnswer(f"a quantity of {quantity}")
     return int(quantity)
+
+
+def unsigned(value: object) -> int:
+    """Return a quantity that has no sign, as `whole`. Raise `BadAnswer` for one below zero."""
+    quantity = whole(value)
+    if quantity < 0:
+        raise BadAnswer(f"a quantity of {quantity}, below zero")
+    return quantity
 
 
 def text(value: object) -> str | None:
@@ -131,6 +141,14 @@ def row_of(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise BadAnswer("a row that is not an object")
     return value
+
+
+def message_of(frame: bytes | str) -> dict[str, object]:
+    """Return the object that a stream's text message holds; raise `BadAnswer` for anything else."""
+    try:
+        return row_of(msgspec.json.decode(frame))
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise BadAnswer(f"no JSON: {error}") from error
 
 
 def rows_of(value: object) -> list[dict[str, object]]:

@@ -8,6 +8,7 @@ asked puts `MISSING` in their places and asks again.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from onebroker.brokers.contained import contained
 from onebroker.brokers.requests import BadAnswer
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ def is_missing(body: bytes) -> bool:
 def read_each(bodies: Sequence[bytes], read: Callable[[bytes], T], first: int = 0) -> list[T]:
     """Read every file that came, in order; `first` is the place of the first of these among all the broker's bodies.
 
-    Raises `BadFiles` when `read` raised `BadAnswer` for some, and `BadAnswer` when none came.
+    Raises `BadFiles` when `read` could not read some, and `BadAnswer` when none came.
     """
     found: list[T] = []
     reasons: dict[int, str] = {}
@@ -45,7 +46,8 @@ def read_each(bodies: Sequence[bytes], read: Callable[[bytes], T], first: int = 
         if is_missing(body):
             continue
         try:
-            found.append(read(body))
+            with contained():
+                found.append(read(body))
         except BadAnswer as error:
             reasons[place] = str(error)
     if reasons:

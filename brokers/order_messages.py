@@ -11,6 +11,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.brokers.broker import OrderAnswer, OrderCodec, OrderTicket
+from onebroker.brokers.contained import contained
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -74,7 +75,11 @@ def answer_to(
 
     `known`: the order ids that the broker had shown before the request left; none of them can be a new order's. Never raises.
     """
-    answer = orders.parse_order_answer(response)
+    try:
+        with contained():
+            answer = orders.parse_order_answer(response)
+    except BadAnswer as error:
+        return attrs.evolve(not_refused(None, response), status_message=f"the answer could not be read: {error}")
     why = _about_another(request.about, answer, known)
     if why is None:
         return answer

@@ -48,7 +48,7 @@ def rupees(amount_paise: int) -> float:
 
 def value_paise(quantity: int, price: float) -> int:
     """Return quantity x price in whole paise, half away from zero; `price` in rupees as it is written."""
-    return int((exact(price) * quantity).scaleb(2).quantize(Decimal(1), ROUND_HALF_UP))
+    return int((exact(price) * quantity).scaleb(2).to_integral_value(ROUND_HALF_UP))
 
 
 def quotient(amount: int, count: int, places: int) -> float:

@@ -9,7 +9,9 @@ from onebroker.brokers.broker import Broker
 from onebroker.brokers.instrument_files import MISSING, BadFiles, is_missing
 from onebroker.brokers.requests import BrokerError
 
-UNREADABLE = (BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+UNREADABLE = (
+    BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 """What a file that is not what it should be can raise: it costs what it holds, never the build."""
 
 

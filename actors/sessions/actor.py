@@ -50,6 +50,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.contained import contained
 from onebroker.brokers.events import BrokerEvent, Ticks
 from onebroker.brokers.requests import BrokerError
 from onebroker.brokers.transport.budget import Budget, Moment
@@ -145,6 +146,7 @@ class SessionActor:
         calls = codec_calls(self._broker)
         return {
             resource: Poller(
+                code=self._broker.code,
                 resource=resource,
                 calls=calls[resource],
                 cadence=self._broker.cadence,
@@ -237,15 +239,19 @@ class SessionActor:
 
     async def _ask_broker(self, message: FetchQuotes | ReadCandles | AskByToken) -> None:
         try:
-            if isinstance(message, FetchQuotes):
-                message.reply.answer(await self._quotes.fetch(message.listings))
-            elif isinstance(message, AskByToken):
-                message.reply.answer(await self._by_token.find(message.question))
-            else:
-                read = await self._candles.read(message.listing, message.interval, message.first, message.last)
-                message.reply.answer(read)
+            with contained(LoginNeeded):
+                await self._answer(message)
         except (BrokerError, LoginNeeded) as error:
             message.reply.refuse(error)
+
+    async def _answer(self, message: FetchQuotes | ReadCandles | AskByToken) -> None:
+        if isinstance(message, FetchQuotes):
+            message.reply.answer(await self._quotes.fetch(message.listings))
+        elif isinstance(message, AskByToken):
+            message.reply.answer(await self._by_token.find(message.question))
+        else:
+            read = await self._candles.read(message.listing, message.interval, message.first, message.last)
+            message.reply.answer(read)
 
     async def _check(self, message: Check) -> None:
         doors = Doors(broker=self._broker, caller=self._caller, transport=self._doors.transport, clock=self._clock)

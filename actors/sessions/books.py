@@ -13,11 +13,11 @@ from typing import Any
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
 from onebroker.actors.portfolio.stored_rows import changes, stored_slice
-from onebroker.actors.sessions.fold import OrderFold, more_filled
+from onebroker.actors.sessions.fold import Channel, OrderFold, more_filled
 from onebroker.actors.sessions.reads import ReadDone
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate
+from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary
 
@@ -77,6 +77,7 @@ class Books:
         """Take in one read, good or bad."""
         if read.rows is None:
             self._errors[read.resource] = read.error or ""
+            self._heed_readable(read)
             if read.unreadable:
                 self._keep(read.resource, None, read.finished_epoch, read.error)
             return
@@ -86,6 +87,14 @@ class Books:
         self._keep(read.resource, rows, read.finished_epoch)
         if self._errors.pop(read.resource, None) is not None:
             self._read_soon(tuple(self._errors))  # the broker answers again: what else failed need not wait for its turn
+
+    def _heed_readable(self, read: ReadDone) -> None:
+        """Fold the orders that an otherwise unreadable book shows: a fill beside a row that cannot be read is a fill all the same."""
+        before, day_start = self._fold, self._day_start()
+        for row in read.readable_orders:
+            self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
+        if more_filled(before, self._fold, read.readable_orders):
+            self._read_soon(MOVED_BY_FILLS)
 
     def _folded(self, read: ReadDone, rows: Rows) -> Rows:
         assert isinstance(rows, tuple)
@@ -125,11 +134,18 @@ class Books:
                 self._read_soon(MOVED_BY_FILLS if filled else MOVED_BY_ORDERS)
             elif isinstance(event, TradeUpdate | BooksMoved):
                 self._read_soon(MOVED_BY_FILLS)
+        if corrupt(events):
+            self._missed()
         if changed:
             self._show_orders()
         else:
             self._show_life()
         return changed
+
+    def _missed(self) -> None:
+        """Note a frame that could not be read: whatever it was about, the books are as we know them only after the next read."""
+        self._stream_since = self._clock.monotonic()
+        self._read_soon(MOVED_BY_FILLS)
 
     def _show_orders(self) -> None:
         """Tell what the stream changed. A book that was never read, or was unreadable, does not become one by an event; and

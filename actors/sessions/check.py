@@ -20,6 +20,7 @@ from onebroker.actors.sessions.reads import codec_calls
 from onebroker.actors.sessions.view import FeedView, SessionView
 from onebroker.actors.store.keys import RESOURCES
 from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
+from onebroker.brokers.contained import contained
 from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, WireResponse
@@ -61,10 +62,11 @@ class Doors:
 
 
 async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) -> Step:
-    """Do one step and say how it went. Only what a broker or network does wrong is caught."""
+    """Do one step and say how it went. What a codec fails at is a failed step too."""
     began = clock.monotonic()
     try:
-        detail, ok = await doing(), True
+        with contained(ValueError):
+            detail, ok = await doing(), True
     except (BrokerError, ValueError) as error:
         detail, ok = str(error), False
     return Step(name=name, ok=ok, detail=detail, seconds=clock.monotonic() - began)

@@ -14,9 +14,10 @@ from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.watch import WatchList
 from onebroker.brokers.accounts import heard_of_another
 from onebroker.brokers.broker import Access, AccountField, FeedCodec, FeedDecoder, SubscriptionDecoder
+from onebroker.brokers.contained import contained
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Ready, Reply, SessionDead
 from onebroker.brokers.records import Listing
-from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind, StreamAddress
+from onebroker.brokers.requests import BadAnswer, BrokerError, BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.transport.interface import (
     FrameStream,
     StreamClosed,
@@ -99,7 +100,7 @@ class Feed:
             await self._until_wanted()
             access = await self._login.wait_live()
             began = self._clock.monotonic()
-            trouble, refused = await self._connect_once(access)
+            trouble, refused = await self._connection(access)
             self._events.disconnected(trouble)
             if refused:
                 self._login.dead(access)
@@ -113,6 +114,14 @@ class Feed:
         version = self._watch.version
         while not self._always and self._watch.size(self._number) == 0:
             version = await self._watch.wait_newer(version)
+
+    async def _connection(self, access: Access) -> tuple[str, bool]:
+        """Connect, and live on what a codec fails at (an address, a subscription): it ends the connection, not the session."""
+        try:
+            with contained():
+                return await self._connect_once(access)
+        except BrokerError as error:
+            return f"the stream could not be used: {error}", False
 
     async def _connect_once(self, access: Access) -> tuple[str, bool]:
         """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
@@ -163,15 +172,18 @@ class Feed:
         return ended[0]
 
     def _own_only(self, decoder: FeedDecoder, access: Access) -> Callable[[bytes | str], list[BrokerEvent]]:
-        """Return what decodes frames: one about another account is a corrupt one, whatever else it says."""
+        """Return what decodes frames: one about another account is a corrupt one, whatever else it says, and so is one that
+        its decoder fails at."""
         account = self._account
-        if account is None:
-            return decoder.receive
 
         def decode(frame: bytes | str) -> list[BrokerEvent]:
-            if heard_of_another(frame, account, access):
-                return [CorruptFrame("a message about another account")]
-            return decoder.receive(frame)
+            try:
+                with contained():
+                    if account is not None and heard_of_another(frame, account, access):
+                        return [CorruptFrame("a message about another account")]
+                    return decoder.receive(frame)
+            except BadAnswer as error:
+                return [CorruptFrame(f"a frame that cannot be read: {error}")]
 
         return decode
 
@@ -247,8 +259,3 @@ async def _within(ready: trio.Event, seconds: float) -> None:
         await ready.wait()
         return
     raise StreamClosed(1000, "the broker did not say that it is ready")
-
-
-def corrupt(events: list[BrokerEvent]) -> int:
-    """Return how many of a frame's events say that it could not be decoded."""
-    return sum(isinstance(event, CorruptFrame) for event in events)

@@ -4,6 +4,7 @@ login, a stream address) with them."""
 from collections.abc import Generator
 from typing import TypeVar
 
+from onebroker.brokers.contained import contained
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 from onebroker.brokers.transport.budget import BudgetFull, Moment, Place
 from onebroker.brokers.transport.gate import BudgetGate
@@ -77,8 +78,20 @@ class Caller:
     ) -> T:
         """Send each request of `flow`, hand it the answer, return its result; `timeout_seconds` is per request.
 
-        Raises what the calls and the flow raise (BrokerError, ValueError).
+        Raises what the calls and the flow raise (BrokerError, ValueError); anything else of a flow becomes a BrokerError.
         """
+        try:
+            with contained(ValueError):
+                return await self._driven(flow, timeout_seconds, priority)
+        except BrokerError as error:
+            self.heed(error)
+            raise
+        finally:
+            flow.close()
+
+    async def _driven(
+        self, flow: Generator[WireRequest, WireResponse, T], timeout_seconds: float, priority: Priority
+    ) -> T:
         try:
             request = next(flow)
             while True:
@@ -91,8 +104,3 @@ class Caller:
         except StopIteration as stop:
             result: T = stop.value
             return result
-        except BrokerError as error:
-            self.heed(error)
-            raise
-        finally:
-            flow.close()

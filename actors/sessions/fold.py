@@ -64,10 +64,12 @@ class OrderFold:
         told = {key: row for key, row in self._told.items() if key[1] in reported}
         return self._merged(kept, gone, reported, told, Channel.BOOK, rows, at, day_start)
 
-    def event(self, row: OrderRow, *, at: float, day_start: float) -> "OrderFold":
-        """Fold one event of the order stream."""
+    def event(
+        self, row: OrderRow, *, at: float, day_start: float, channel: Channel = Channel.STREAM
+    ) -> "OrderFold":
+        """Fold one order as the order stream told it, or as a book of which the rest is not known."""
         held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
-        return self._merged(held, gone, reported, told, Channel.STREAM, [row], at, day_start)
+        return self._merged(held, gone, reported, told, channel, [row], at, day_start)
 
     def _merged(
         self,

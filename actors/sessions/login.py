@@ -19,6 +19,7 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
+from onebroker.brokers.contained import contained
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
 from onebroker.brokers.totp import PERIOD_SECONDS
 from onebroker.brokers.transport.priorities import Priority
@@ -330,9 +331,10 @@ class LoginKeeper:
         """Ask for the profile, the call that truly proves a login (lesson 1), and keep its body."""
         access = attrs.evolve(self._bare, login=login)
         try:
-            request = self._broker.login.profile_request(access)
-            response = await self._caller.call(request, CALL_SECONDS, priority=priority)
-            profile = self._broker.login.parse_profile(response, login)
+            with contained():
+                request = self._broker.login.profile_request(access)
+                response = await self._caller.call(request, CALL_SECONDS, priority=priority)
+                profile = self._broker.login.parse_profile(response, login)
         except BrokerRefusal as refusal:
             self._caller.heed(refusal)
             if refusal.kind is RefusalKind.SESSION_DEAD:

@@ -3,6 +3,7 @@
 A read is repeated once after a lost connection and once after the repair of a dead session, never more (architecture 5).
 """
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -18,7 +19,8 @@ from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers import accounts
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
-from onebroker.brokers.records import Listing
+from onebroker.brokers.contained import OddRows, contained
+from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerError,
@@ -33,6 +35,8 @@ from onebroker.brokers.requests import (
 from onebroker.brokers.transport.budget import Place
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
+
+_log = logging.getLogger("onebroker.sessions")
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
@@ -69,6 +73,9 @@ class ReadDone:
     error: str | None
     unreadable: bool
     """True when the broker did answer, but with a refusal or nothing readable; False when it could not be asked."""
+    readable_orders: tuple[OrderRow, ...] = ()
+    """Of an order book of which some rows could not be read (`error` names them): the others. What they say is news; that an order
+    is not among them says nothing."""
     began_monotonic: float
     """When the first call of the read that gave `rows` left: after it waited for room, after the repair of a dead session."""
     began_epoch: float
@@ -115,6 +122,7 @@ class Poller:
     def __init__(
         self,
         *,
+        code: str,
         resource: Resource,
         calls: tuple[Requests, Parse],
         cadence: Cadence,
@@ -125,6 +133,7 @@ class Poller:
         market_open: Callable[[], bool],
         done: Callable[[ReadDone], None],
     ) -> None:
+        self._code = code
         self._resource = resource
         self._requests, self._parse = calls
         self._cadence = cadence
@@ -145,6 +154,8 @@ class Poller:
         self._rows: Rows | None = None
         self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
+        self._logged: str | None = None
+        """The trouble of the last read, where its answer could not be read."""
 
     def soon(self, *, waited_for: bool = False) -> None:
         """Ask for the next read at once; `waited_for` when somebody does nothing until it is in."""
@@ -226,16 +237,32 @@ class Poller:
             bodies, rows = await self._fetch(access)
         except BrokerError as error:
             self._caller.heed(error)
-            return self._result(None, str(error), unreadable=_is_about_the_book(error))
+            self._log_trouble(error)
+            return self._result(None, str(error), unreadable=_is_about_the_book(error), readable=_readable_orders(error))
+        self._logged = None
         self._bodies, self._rows = bodies, rows
         return self._result(rows, None)
 
-    def _result(self, rows: Rows | None, error: str | None, *, unreadable: bool = False) -> ReadDone:
+    def _log_trouble(self, error: BrokerError) -> None:
+        """Log an answer that cannot be read, once as long as the trouble stays the same."""
+        if isinstance(error, BadAnswer) and str(error) != self._logged:
+            self._logged = str(error)
+            _log.error("%s: %s could not be read: %s", self._code, self._resource, error)
+
+    def _result(
+        self,
+        rows: Rows | None,
+        error: str | None,
+        *,
+        unreadable: bool = False,
+        readable: tuple[OrderRow, ...] = (),
+    ) -> ReadDone:
         return ReadDone(
             resource=self._resource,
             rows=rows,
             error=error,
             unreadable=unreadable,
+            readable_orders=readable,
             began_monotonic=self._began[0],
             began_epoch=self._began[1],
             finished_epoch=self._clock.epoch(),
@@ -253,7 +280,8 @@ class Poller:
     async def _fetch_once(self, access: Access) -> tuple[tuple[bytes, ...], Rows]:
         """Call, compare with the bytes before (cheaper than parsing), and parse what changed."""
         self._begin()
-        answers, versions = await self._ask(self._requests(access, self._clock.now()))
+        with contained():
+            answers, versions = await self._ask(self._requests(access, self._clock.now()))
         bodies = tuple(answer.body for answer in answers)
         listings = self._listings.current
         known = bodies == self._bodies and listings is self._parsed_with and all(_fine(answer) for answer in answers)
@@ -261,7 +289,8 @@ class Poller:
             self._versions = versions
             return self._bodies, self._rows
         try:
-            rows = self._parse(answers, listings)
+            with contained():
+                rows = self._parse(answers, listings)
         except BadAnswer as error:
             if any(answer.status >= 500 for answer in answers):
                 raise BrokerRefusal(RefusalKind.UNAVAILABLE, str(error)) from error
@@ -320,6 +349,10 @@ class Poller:
 
 def _fine(answer: WireResponse) -> bool:
     return 200 <= answer.status < 300
+
+
+def _readable_orders(error: BrokerError) -> tuple[OrderRow, ...]:
+    return tuple(row for row in error.readable if isinstance(row, OrderRow)) if isinstance(error, OddRows) else ()
 
 
 def _is_about_the_book(error: BrokerError) -> bool:

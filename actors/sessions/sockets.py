@@ -1,22 +1,28 @@
 """The sockets of one session: one `Feed` for each connection to its broker, and what each of them last showed, joined by kind."""
 
+import logging
+import math
 import random
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import attrs
 
-from onebroker.actors.sessions.feeds import Feed, corrupt
+from onebroker.actors.sessions.feeds import Feed
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.sessions.view import FeedView, joined
 from onebroker.actors.sessions.watch import WatchList
 from onebroker.brokers.broker import Broker, FeedCodec
-from onebroker.brokers.events import BrokerEvent
+from onebroker.brokers.events import BrokerEvent, CorruptFrame, corrupt
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock
 
+_log = logging.getLogger("onebroker.sessions")
+
+LOG_SECONDS = 60.0
+"""How often a socket's corrupt frames are logged."""
 LIFE_SECONDS = 1.0
 """How often the frames of a socket show that it is alive."""
 
@@ -55,6 +61,7 @@ class Sockets:
     """All connections of one broker; `feeds` are to be run by the session."""
 
     def __init__(self, broker: Broker, watch: WatchList, doors: FeedDoors, reports: Reports) -> None:
+        self._code = broker.code
         self._doors = doors
         self._reports = reports
         self._views: dict[tuple[Kind, int], FeedView] = {}
@@ -106,7 +113,10 @@ class Sockets:
 
     def heard(self, line: "_Line", events: list[BrokerEvent]) -> None:
         """Pass a frame on, after its sign of life."""
-        self._alive(line, corrupt(events))
+        bad = corrupt(events)
+        self._alive(line, bad)
+        if bad:
+            self._log_corrupt(line, events)
         if line.kind == "market_feed":
             self._reports.ticks(events)
         if line.carries_orders:
@@ -119,6 +129,16 @@ class Sockets:
         if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
             seen = before.corrupt_frames + corrupt_frames
             self._show(line, attrs.evolve(before, last_frame_at=now, corrupt_frames=seen))
+
+    def _log_corrupt(self, line: "_Line", events: list[BrokerEvent]) -> None:
+        """Log that frames cannot be read, once a minute; health counts them all."""
+        now = self._doors.clock.monotonic()
+        if now < line.log_after:
+            return
+        line.log_after = now + LOG_SECONDS
+        reasons = [event.reason for event in events if isinstance(event, CorruptFrame)]
+        seen = self._views[line.key].corrupt_frames
+        _log.error("%s %s: %d unreadable frames so far; the last: %s", self._code, line.kind, seen, reasons[-1])
 
     def _show(self, line: "_Line", view: FeedView) -> None:
         self._views[line.key] = view
@@ -134,6 +154,8 @@ class _Line:
         self.carries_orders = carries_orders
         self._sockets = sockets
         self._was_connected = False
+        self.log_after = -math.inf
+        """Monotonic seconds after which a corrupt frame is worth a line in the log again."""
 
     @property
     def key(self) -> tuple[Kind, int]:

@@ -12,6 +12,7 @@ import attrs
 from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
 
@@ -24,7 +25,7 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's orders as SmartAPI lists them."""
     rows = fields.rows_of(wire.data(responses[0]))
     found = values.find_names(rows, listings)
-    return [order_row(row, listings, found) for row in rows]
+    return read_rows(rows, lambda row: order_row(row, listings, found))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -50,7 +51,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
         for row in fields.rows_of(wire.data(responses[0]))
     ]
     found = values.find_names(rows, listings)
-    return [_trade_row(row, listings, found) for row in rows]
+    return read_rows(rows, lambda row: _trade_row(row, listings, found))
 
 
 def order_row(

@@ -16,7 +16,7 @@ import msgspec
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import row_of, text
+from onebroker.brokers.fields import message_of, text
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 
@@ -127,8 +127,8 @@ def text_event(frame: bytes | str) -> BrokerEvent:
     if frame in (PONG, PONG.encode()):
         return Heartbeat()
     try:
-        message = row_of(msgspec.json.decode(frame))
-    except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        message = message_of(frame)
+    except BadAnswer as error:
         return CorruptFrame(f"a text message that cannot be read: {error}")
     code = text(message.get("errorCode")) or text(message.get("errorcode"))
     words = text(message.get("errorMessage")) or text(message.get("message"))

@@ -7,8 +7,6 @@ websocket pings, as the SDK's, because the documents promise no text in answer.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import msgspec
-
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.angelone.books import order_row
 from onebroker.brokers.angelone.feed import PONG, socket_headers, text_event
@@ -23,7 +21,7 @@ from onebroker.brokers.events import (
     SessionDead,
     StreamRefused,
 )
-from onebroker.brokers.fields import number, row_of, text
+from onebroker.brokers.fields import message_of, number, row_of, text
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 
@@ -78,11 +76,11 @@ class OrderFrames:
         if frame in (PONG, PONG.encode()):
             return [Heartbeat()]
         try:
-            message = row_of(msgspec.json.decode(frame))
+            message = message_of(frame)
             if "orderData" not in message and "order-status" not in message:
                 return [text_event(frame)]
             return [self._event(message)]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
 
     def _event(self, message: Mapping[str, object]) -> BrokerEvent:

@@ -12,6 +12,7 @@ import attrs
 from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product
@@ -39,7 +40,7 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     if isinstance(answer, dict) and answer.get("holdings") is None:
         raise BadAnswer("holdings without their list")
     rows = answer["holdings"] if isinstance(answer, dict) else answer
-    return [_holding_row(row) for row in fields.rows_of(rows)]
+    return read_rows(fields.rows_of(rows), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

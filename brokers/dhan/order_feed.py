@@ -79,13 +79,13 @@ class OrderAlerts:
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
         """Decode one message; an alert that names no order is dropped, one that does not say what was traded moves the books."""
         try:
-            message = fields.row_of(msgspec.json.decode(frame))
+            message = fields.message_of(frame)
             alert = _lowered(message)
             if alert.get("type") == ALERT:
                 row = _lowered(fields.part(alert, "data"))
                 order = _order_row(row, self._listings)
                 return [BooksMoved() if fields.number(row.get("tradedqty")) is None else OrderUpdate(order)]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
         refusal = wire.refusal_in(message, 200)
         if refusal is None:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.books import symbol
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
@@ -43,7 +44,7 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
         if refusal.code == wire.NO_HOLDINGS or _NO_HOLDINGS.search(refusal.message):
             return []
         raise
-    return [_holding_row(row) for row in rows]
+    return read_rows(rows, _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
@@ -26,7 +27,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as 5paisa lists them."""
-    return [_order_row(row, listings) for row in wire.listed(responses[0], *_ORDERS)]
+    return read_rows(wire.listed(responses[0], *_ORDERS), lambda row: _order_row(row, listings))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -41,7 +42,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     trades = wire.listed(responses[0], *_TRADES)
     orders = [row for response in responses[1:] for row in wire.listed(response, *_ORDERS)]
     numbers = {_exchange_name(row): fields.required(row, "BrokerOrderId", "BrokerOrderID") for row in orders}
-    return [_trade_row(row, numbers, listings) for row in trades]
+    return read_rows(trades, lambda row: _trade_row(row, numbers, listings))
 
 
 def working_status(word: object, trigger: float, triggered: object) -> str:

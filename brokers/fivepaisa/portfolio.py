@@ -9,6 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import token_of
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
@@ -32,7 +33,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the holdings; their ISINs are not in the answer, and pledged units are not told apart from free ones."""
-    return [_holding_row(row) for row in wire.listed(responses[0], "Data")]
+    return read_rows(wire.listed(responses[0], "Data"), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
@@ -19,7 +20,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Fyers lists them."""
-    return [order_row(row, listings) for row in rows_under("orderBook", responses[0])]
+    return read_rows(rows_under("orderBook", responses[0]), lambda row: order_row(row, listings))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -28,7 +29,7 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades as Fyers lists them."""
-    return [trade_row(row, listings) for row in rows_under("tradeBook", responses[0])]
+    return read_rows(rows_under("tradeBook", responses[0]), lambda row: trade_row(row, listings))
 
 
 def rows_under(name: str, response: WireResponse) -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     TradeUpdate,
 )
-from onebroker.brokers.fields import number, required, row_of, text
+from onebroker.brokers.fields import message_of, number, required, row_of, text
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import order_row, trade_row
 from onebroker.brokers.records import Listing
@@ -124,12 +124,12 @@ class OrderFrames:
         if frame in (PONG, PONG.encode()):
             return [Heartbeat()]
         try:
-            message = row_of(msgspec.json.decode(frame))
+            message = message_of(frame)
             if "orders" in message:
                 return [self._order(row_of(message["orders"]))]
             if "trades" in message:
                 return [self._trade(row_of(message["trades"]))]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
         if "positions" in message:
             return [BooksMoved()]

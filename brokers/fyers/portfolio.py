@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
@@ -44,7 +45,7 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     once."""
     rows = rows_under("holdings", responses[0])
     apart = {fields.required(row, "symbol") for row in rows if _is_t1(row)}
-    return [_holding_row(row, apart) for row in rows]
+    return read_rows(rows, lambda row: _holding_row(row, apart))
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.groww import login, values, wire
 from onebroker.brokers.groww.values import SEGMENTS, Name
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
@@ -28,7 +29,8 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Groww lists them, each once (an order placed between two pages moves the others on)."""
-    rows = [order_row(row) for response in responses for row in wire.listed(response, _ORDER_LIST)]
+    listed = [row for response in responses for row in wire.listed(response, _ORDER_LIST)]
+    rows = read_rows(listed, order_row)
     return list({row.order_id: row for row in reversed(rows)}.values())[::-1]
 
 

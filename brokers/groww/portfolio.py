@@ -9,6 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import CASH, Name
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
@@ -34,7 +35,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    return [_holding_row(row) for row in wire.listed(responses[0], "holdings")]
+    return read_rows(wire.listed(responses[0], "holdings"), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
@@ -28,7 +29,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
         _rows(exchange, answer)  # a refusal ends the read: the next exchange would say the same
         lists += [answer]
     for row in _listed_rows(lists):
-        if _filled(row) is not None:
+        if not _asks_fills(row):
             continue
         body = {"exchange_code": str(row.get("exchange_code")), "order_id": str(row.get("order_id"))}
         yield wire.request(access, CallKind.READ, "GET", wire.TRADES, body)
@@ -37,12 +38,9 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders, exchange by exchange as the broker lists them; one shown by two exchanges is shown once."""
     fills = iter(responses[_LISTS:])
-    orders: dict[str, OrderRow] = {}
-    for row in _listed_rows(responses[:_LISTS]):
-        filled = _filled(row)
-        order = _order_row(row, _executed(row, next(fills, None)) if filled is None else filled)
-        orders.setdefault(order.order_id, order)
-    return list(orders.values())
+    asked = [(row, next(fills, None) if _asks_fills(row) else None) for row in _listed_rows(responses[:_LISTS])]
+    orders = read_rows(asked, lambda pair: _order_of(*pair))
+    return list({order.order_id: order for order in reversed(orders)}.values())[::-1]
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -59,6 +57,19 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
         seen[order_id] = place = seen.get(order_id, 0) + 1
         trades.append(_trade_row(row, order_id if place == 1 else f"{order_id}-{place}"))
     return trades
+
+
+def _asks_fills(row: Mapping[str, object]) -> bool:
+    """Tell whether the fills of an order are asked for; not those of a row that cannot be read, which is said when it is parsed."""
+    try:
+        return _filled(row) is None
+    except BadAnswer:
+        return False
+
+
+def _order_of(row: Mapping[str, object], fills: WireResponse | None) -> OrderRow:
+    filled = _filled(row)
+    return _order_row(row, _executed(row, fills) if filled is None else filled)
 
 
 def _day_request(access: Access, path: str, exchange: str, now: datetime) -> WireRequest:

@@ -6,7 +6,6 @@ REST calls carry it whole, the streams its two parts. It ends at midnight and is
 """
 
 import base64
-import binascii
 from datetime import datetime, time
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -82,7 +81,7 @@ def _parts(session_token: str) -> tuple[str, str]:
     """Return user id and session key; raise `BadAnswer` for a token that is not made of them."""
     try:
         user, _, key = base64.b64decode(session_token, validate=True).decode("ascii").partition(":")
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise BadAnswer("the session token cannot be read") from error
     if not text(user) or not text(key):
         raise BadAnswer("the session token is not user and key")

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
@@ -28,7 +29,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return the net view; the broker has no other, and says nothing of what was bought and sold."""
-    return [_position_row(row) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), _position_row)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

@@ -10,6 +10,7 @@ import attrs
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
@@ -21,7 +22,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Kotak lists them."""
-    return [order_row(row, listings) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), lambda row: order_row(row, listings))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -40,7 +41,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's trades as Kotak lists them."""
     orders = wire.rows(responses[1]) if len(responses) > 1 else []
     tokens = {str(row.get("nOrdNo")): values.said(row.get("tok")) for row in orders}
-    return [_trade_row(row, listings, tokens) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), lambda row: _trade_row(row, listings, tokens))
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:

@@ -13,7 +13,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, Ready, StreamRefused, Ticks
-from onebroker.brokers.fields import epoch_seconds, number, row_of
+from onebroker.brokers.fields import epoch_seconds, message_of, number, whole
 from onebroker.brokers.kotakneo import addresses, wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, token_of, wire_name
 from onebroker.brokers.records import DepthLevel, Listing, Tick
@@ -169,10 +169,11 @@ class SFeedDecoder:
 
     def _control(self, frame: str) -> BrokerEvent:
         try:
-            message = row_of(msgspec.json.decode(frame))
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+            message = message_of(frame)
+            message_code = whole(message.get("message_code"))
+        except BadAnswer as error:
             return CorruptFrame(f"a text message that cannot be read: {error}")
-        if message.get("message_code") not in AUTHENTICATED:
+        if message_code not in AUTHENTICATED:
             refused = message.get("error") or message.get("errMsg") or message.get("emsg")
             return StreamRefused(str(refused)) if refused else Heartbeat()
         if message.get("format") == "native_fallback":

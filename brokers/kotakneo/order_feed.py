@@ -7,11 +7,9 @@ one that says all of it is an order update. Frames come more than once: an order
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import msgspec
-
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BooksMoved, BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate, Ready, StreamRefused
-from onebroker.brokers.fields import row_of, text
+from onebroker.brokers.fields import message_of, row_of, text
 from onebroker.brokers.kotakneo import addresses, wire
 from onebroker.brokers.kotakneo.books import order_row
 from onebroker.brokers.records import Listing
@@ -77,11 +75,11 @@ class OrderFrames:
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
         """Decode one message; a frame that cannot be read is dropped."""
         try:
-            message = row_of(msgspec.json.decode(frame))
+            message = message_of(frame)
             kind = message.get("type")
             if kind == "order":
                 return [*self._alive(), self._order(row_of(message.get("data")))]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
         if kind == "position":
             return [*self._alive(), BooksMoved()]

@@ -13,6 +13,7 @@ import attrs
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.login import ALL_LIMITS
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
@@ -49,7 +50,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the holdings. Neither T1 nor pledged units nor those of margin trading are told apart."""
-    return [_holding_row(row) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:
@@ -173,8 +174,8 @@ class _Legs:
         segment = fields.required(row, "exSeg")
         token = values.token_of(segment, fields.required(row, "tok"))
         carried_buy, carried_sell = (
-            fields.whole(fields.required(row, "cfBuyQty")),
-            fields.whole(fields.required(row, "cfSellQty")),
+            fields.unsigned(fields.required(row, "cfBuyQty")),
+            fields.unsigned(fields.required(row, "cfSellQty")),
         )
         buy_at_close, sell_at_close = _amount(row, "cfBuyAmt"), _amount(row, "cfSellAmt")
         factor = _factor(row)
@@ -199,8 +200,8 @@ class _Legs:
             carried_buy_cost=buy_cost,
             carried_sell_cost=sell_cost,
             close=at_close or None,
-            bought=fields.whole(fields.required(row, "flBuyQty")),
-            sold=fields.whole(fields.required(row, "flSellQty")),
+            bought=fields.unsigned(fields.required(row, "flBuyQty")),
+            sold=fields.unsigned(fields.required(row, "flSellQty")),
             buy_amount=_amount(row, "buyAmt"),
             sell_amount=_amount(row, "sellAmt"),
             last=None if last is None else Fraction(exact(last)),

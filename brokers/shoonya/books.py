@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire
@@ -20,7 +21,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Shoonya lists them."""
-    return [order_row(row, token_of(row), listings) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), lambda row: order_row(row, token_of(row), listings))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -30,7 +31,7 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades, one row a fill, as Shoonya lists them."""
-    return [trade_row(row, token_of(row), listings) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), lambda row: trade_row(row, token_of(row), listings))
 
 
 def token_of(row: Mapping[str, object]) -> str:

@@ -28,7 +28,7 @@ from onebroker.brokers.events import (
     Ticks,
     TradeUpdate,
 )
-from onebroker.brokers.fields import required, row_of, text, whole
+from onebroker.brokers.fields import message_of, required, text, whole
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 from onebroker.brokers.shoonya import ticks, wire
@@ -103,13 +103,13 @@ class NorenFrames:
         """Decode one message; what is no frame of the broker's changes nothing."""
         kind = ""
         try:
-            message = row_of(msgspec.json.decode(frame))
+            message = message_of(frame)
             kind = text(message.get("t")) or ""
             if kind in _SIGNS_OF_LIFE:
                 return [Heartbeat()]
             if kind in self._readers:
                 return self._readers[kind](message)
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             corrupt = CorruptFrame(f"a frame that cannot be read: {error}")
             # Something happened to an order all the same.
             return [corrupt, BooksMoved()] if kind == ORDER else [corrupt]

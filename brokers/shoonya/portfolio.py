@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire
@@ -46,7 +47,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    return [_holding_row(row) for row in wire.rows(responses[0])]
+    return read_rows(wire.rows(responses[0]), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
@@ -19,7 +20,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Upstox lists them."""
-    return [order_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
+    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: order_row(row, listings))
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
@@ -28,7 +29,7 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades as Upstox lists them."""
-    return [_trade_row(row, listings) for row in fields.rows_of(wire.data(responses[0]))]
+    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: _trade_row(row, listings))
 
 
 def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:

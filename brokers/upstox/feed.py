@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import milliseconds, required, row_of
+from onebroker.brokers.fields import message_of, milliseconds, required, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, RefusalKind, StreamAddress
 from onebroker.brokers.upstox import wire
@@ -105,8 +105,8 @@ class FeedFrames:
 def error_event(frame: bytes | str) -> BrokerEvent:
     """Read a JSON message of either socket that is no update: an error, or nothing we know."""
     try:
-        message = row_of(msgspec.json.decode(frame))
-    except (msgspec.DecodeError, BadAnswer, UnicodeError) as error:
+        message = message_of(frame)
+    except BadAnswer as error:
         return CorruptFrame(f"a text message that cannot be read: {error}")
     if not wire.is_error(message) and message.get("status") != "failed" and "error" not in message:
         return CorruptFrame("a text message that is neither an update nor an error")

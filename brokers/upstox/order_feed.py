@@ -6,11 +6,9 @@ Source: documentation page "Portfolio Stream Feed", not re-read by us. Only orde
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import msgspec
-
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate
-from onebroker.brokers.fields import required, row_of
+from onebroker.brokers.fields import message_of, required, row_of, text
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, StreamAddress
 from onebroker.brokers.upstox import wire
@@ -67,10 +65,10 @@ class OrderFrames:
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
         """Decode one message; a frame that names no order is dropped."""
         try:
-            message = row_of(msgspec.json.decode(frame))
-            kind = message.get("update_type")
+            message = message_of(frame)
+            kind = text(message.get("update_type"))
             if kind == "order":
                 return [OrderUpdate(order_row(message, self._listings))]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"an update that cannot be read: {error}")]
         return [Heartbeat()] if kind in OTHER_UPDATES else [error_event(frame)]

@@ -25,7 +25,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import row_of
+from onebroker.brokers.fields import message_of, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 from onebroker.brokers.zerodha import wire
@@ -123,11 +123,11 @@ class KiteDecoder:
 
     def _text(self, frame: str) -> list[BrokerEvent]:
         try:
-            message = row_of(msgspec.json.decode(frame))
+            message = message_of(frame)
             kind, content = message.get("type"), message.get("data")
             if kind == "order":
                 return [OrderUpdate(order_row(row_of(content), self._listings))]
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+        except BadAnswer as error:
             return [CorruptFrame(f"a text message that cannot be read: {error}")]
         if kind == "error":
             return [_error(str(content))]

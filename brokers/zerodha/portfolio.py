@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_rows
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire
@@ -33,7 +34,7 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
-    return [_holding_row(row) for row in fields.rows_of(wire.data(responses[0]))]
+    return read_rows(fields.rows_of(wire.data(responses[0])), _holding_row)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:

@@ -73,6 +73,7 @@ def make_world(nursery, trades=2.0):
         return ACCESS
 
     poller = Poller(
+        code="zerodha",
         resource="trades", calls=(trade_requests, parse),
         cadence=Cadence(orders=2, trades=trades, positions=2, funds=2, holdings=2),
         login=SimpleNamespace(wait_live=wait_live),

@@ -51,6 +51,7 @@ async def shut_out(nursery):
         gate.budget.take(CallKind.READ, Priority.BOOK, Moment.of(clock))
     sent, done = Sent(), []
     poller = Poller(
+        code="zerodha",
         resource="positions",
         calls=(requests, lambda answers, listings: ()),
         cadence=CADENCE,

@@ -1,0 +1,79 @@
+"""What a codec raises without declaring it becomes the declared error that it should have been: an answer that cannot be read.
+
+A broker may say tomorrow what no codec foresaw. That costs the answer, or where rows stand by themselves the row, and never the
+session that holds the broker's logins, books and orders. Which exception it was and where the codec raised it is told; the words
+of the exception are not, because they may quote the answer.
+"""
+
+import contextlib
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from onebroker.brokers.requests import BadAnswer, BrokerError
+
+T = TypeVar("T")
+Row = TypeVar("Row")
+
+_CODECS = Path(__file__).parent
+
+
+class Unforeseen(BadAnswer):
+    """A codec raised an error that it does not declare."""
+
+
+class OddRows(BadAnswer, Generic[T]):
+    """Some rows of a book cannot be read; each is named in the text."""
+
+    def __init__(self, odd: list[str], of: int, readable: list[T]) -> None:
+        super().__init__(f"{len(odd)} of {of} rows could not be read: {'; '.join(odd)}")
+        self.readable = tuple(readable)
+        """The others, in their order."""
+
+
+@contextlib.contextmanager
+def contained(*declared: type[Exception]) -> Iterator[None]:
+    """Run a codec: a `BrokerError` and what else it `declared` pass, any other exception becomes `Unforeseen`."""
+    try:
+        yield
+    except (BrokerError, *declared):
+        raise
+    except Exception as error:
+        cause = _innermost(error)
+        raise Unforeseen(f"{type(cause).__name__} at {place_of(cause)}") from error
+
+
+def read_rows(rows: Iterable[Row], read: Callable[[Row], T]) -> list[T]:
+    """Read rows that stand by themselves, each on its own. Raise `OddRows`, with the readable ones, when any cannot be read."""
+    readable: list[T] = []
+    odd: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            with contained():
+                readable.append(read(row))
+        except BadAnswer as error:
+            odd.append(f"row {number}: {error}")
+    if odd:
+        raise OddRows(odd, len(odd) + len(readable), readable)
+    return readable
+
+
+def place_of(error: Exception) -> str:
+    """Return where an exception was raised, as `kotakneo/portfolio.py:294`: the innermost line of a codec, or of anything."""
+    place = "an unknown place"
+    in_codec = False
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
+        is_codec = file.is_relative_to(_CODECS) and file != Path(__file__)
+        if is_codec or not in_codec:
+            place = f"{file.relative_to(_CODECS) if is_codec else file.name}:{line}"
+        in_codec = in_codec or is_codec
+    return place
+
+
+def _innermost(error: Exception) -> Exception:
+    """Return the first exception of a group of one or more."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
