@@ -24,7 +24,7 @@ def spans(first: date, last: date, most_days: int) -> list[tuple[date, date]]:
 def read_candles(
     answers: Iterable[object], units: int | None, start_of: Callable[[object], float | None]
 ) -> list[Candle]:
-    """Return the rows under `candles` in all answers, oldest first.
+    """Return the rows under `candles` in all answers, oldest first; those without a price are left out.
 
     `start_of` reads the broker's time as epoch seconds, None when it is no time. Volume and oi are multiplied with `units`,
     and None where these are None. Raises `BadAnswer` for an answer without rows and for a row without time or prices.
@@ -35,7 +35,12 @@ def read_candles(
         if not isinstance(rows, list):
             raise BadAnswer("an answer without candles")
         candles += [_candle(row, units, start_of) for row in rows]
-    return sorted(candles, key=lambda candle: candle.start)
+    return sorted(filter(is_priced, candles), key=lambda candle: candle.start)
+
+
+def is_priced(candle: Candle) -> bool:
+    """Tell whether a candle has its four prices: zero is how brokers write a minute without a trade, or a price they do not know."""
+    return 0 not in (candle.open, candle.high, candle.low, candle.close)
 
 
 def _candle(row: object, units: int | None, start_of: Callable[[object], float | None]) -> Candle:

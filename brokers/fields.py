@@ -21,6 +21,11 @@ from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
 _DATE_LENGTH: Final = len("2026-11-20")
 _LATEST: Final = 4_102_444_800.0
 """The year 2100 in epoch seconds: what is later is no time."""
+_NOT_GIVEN = frozenset({"", "NA", "N/A", "N.A.", "-", "--", "NULL", "NONE"})
+"""How brokers write that they give no figure."""
+_MOST = 2**53
+"""Beyond it a JSON number is not exact, and no quantity is that large."""
+_UNFILLED = frozenset({OrderStatus.PENDING, OrderStatus.REJECTED})
 _REST_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
 
 
@@ -50,25 +55,50 @@ def price(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """Return a quantity as the broker counts it; None and blank are zero. Raise `BadAnswer` for a part of one."""
-    quantity = number(value)
-    if quantity is None:
+    """Return a quantity as the broker counts it; one it does not give (None, blank, `NA`) is zero, so that it is for figures only
+    that a row may leave out (`quantity` is for the others). Raise `BadAnswer` for anything else that is no whole number.
+    """
+    if value is None or (isinstance(value, str) and value.strip().upper() in _NOT_GIVEN):
         return 0
-    if quantity != int(quantity):
-        raise BadAnswer(f"a quantity of {quantity}")
-    return int(quantity)
+    return counted(value)
 
 
-def unsigned(value: object) -> int:
-    """Return a quantity that has no sign, as `whole`. Raise `BadAnswer` for one below zero."""
-    quantity = whole(value)
-    if quantity < 0:
-        raise BadAnswer(f"a quantity of {quantity}, below zero")
-    return quantity
+def counted(value: object) -> int:
+    """Return a quantity as the broker counts it. Raise `BadAnswer` for what is no whole number, none given among it."""
+    given = number(value)
+    if given is None or given != int(given) or abs(given) > _MOST:
+        raise BadAnswer(f"a quantity of {repr(value)[:40]}")
+    return int(given)
+
+
+def quantity(row: Mapping[str, object], *names: str) -> int:
+    """Return a quantity without which a row means nothing, under the first of its spellings that is filled.
+
+    Raises `BadAnswer` when none is, and for what is no whole number.
+    """
+    return counted(required(row, *names))
+
+
+def filled(row: Mapping[str, object], name: str, status: str) -> int:
+    """Return how much of an order (`status`: ours) has filled, as the broker counts it.
+
+    A row may leave it out only where nothing can have filled yet, or ever; otherwise none told is not none filled: `BadAnswer`.
+    """
+    return whole(row.get(name)) if status in _UNFILLED else quantity(row, name)
+
+
+def unsigned(row: Mapping[str, object], name: str) -> int:
+    """Return a `quantity` that has no sign. Raise `BadAnswer` for one below zero."""
+    given = quantity(row, name)
+    if given < 0:
+        raise BadAnswer(f"a quantity of {given}, below zero")
+    return given
 
 
 def text(value: object) -> str | None:
-    """Return a text as it is, or None for an absent or blank one; numbers become their digits."""
+    """Return a text as it is, or None for an absent or blank one; numbers become their digits. A list or an object is no text."""
+    if isinstance(value, (list, dict)):
+        return None
     return None if value is None or str(value).strip() == "" else str(value)
 
 
@@ -194,23 +224,24 @@ def in_units(row: Mapping[str, object], name: str, units: int | None) -> int | N
 def depth_levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
     """Return the levels of one side (rows of price, quantity, orders) that hold anything, best first as they come.
 
-    None where the answer has no depth or its quantities cannot be read in units.
+    None where the answer has no depth or its quantities cannot be read in units. A level without a price is none.
     """
     if value is None or units is None:
         return None
     return tuple(
-        DepthLevel(
-            float(price(level.get("price")) or 0.0), whole(level.get("quantity")) * units, whole(level.get("orders"))
-        )
+        DepthLevel(each, whole(level.get("quantity")) * units, whole(level.get("orders")))
         for level in rows_of(value)
-        if whole(level.get("quantity"))
+        if whole(level.get("quantity")) and (each := price(level.get("price"))) is not None
     )
 
 
 def unfilled(status: str, quantity: int, filled: int) -> tuple[int, int]:
     """Return what of an order is (pending, cancelled), from its status (ours) and two quantities of any one unit.
 
-    Derived, because brokers that give them contradict themselves once an order is finished: then nothing is pending.
+    Derived, because brokers that give them contradict themselves once an order is finished: then nothing is pending. Raises
+    `BadAnswer` for an order that is COMPLETE and not filled, or filled beyond its quantity.
     """
+    if status == OrderStatus.COMPLETE and filled != quantity:
+        raise BadAnswer(f"an order of {quantity} that is COMPLETE with {filled} filled")
     rest = max(quantity - filled, 0)
     return (0 if is_finished(status) else rest, rest if status in _REST_CANCELLED else 0)

@@ -71,8 +71,8 @@ def order_row(
     units = values.contract_units(token, listings)
     scale = units or 1
     status = _status(row, code)
-    quantity = fields.whole(fields.required(row, "quantity")) * scale
-    filled = fields.whole(row.get("filledshares")) * scale
+    quantity = fields.quantity(row, "quantity") * scale
+    filled = fields.filled(row, "filledshares", status) * scale
     # The documents' cancelled order has both unfilled and cancelled units.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
@@ -142,7 +142,7 @@ def _trade_row(
         instrument_token=token,
         tradingsymbol=symbol,
         exchange=exchange,
-        quantity=fields.whole(fields.required(row, "fillsize")) * (units or 1),
+        quantity=fields.quantity(row, "fillsize") * (units or 1),
         price=price,
         trade_timestamp=fields.text(row.get("filltime")),  # a time of day without its date
         exchange_timestamp=fields.text(row.get("filltime")),

@@ -16,7 +16,7 @@ import msgspec
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, StreamFlow
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import message_of, text
+from onebroker.brokers.fields import epoch_seconds, message_of, text
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 
@@ -201,10 +201,8 @@ def _count(value: float, units: int | None) -> int | None:
 
 
 def _time(stamp: int) -> float | None:
-    """Return epoch seconds of a time in seconds or milliseconds; zero is none."""
-    if stamp <= 0:
-        return None
-    return stamp / 1000 if stamp >= _FIRST_MILLISECONDS else float(stamp)
+    """Return epoch seconds of a time in seconds or milliseconds; zero is none, and so is what is no time of these centuries."""
+    return epoch_seconds(stamp / 1000 if stamp >= _FIRST_MILLISECONDS else stamp)
 
 
 def _messages(action: int, listings: Sequence[Listing]) -> list[bytes | str]:

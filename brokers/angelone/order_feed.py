@@ -21,7 +21,7 @@ from onebroker.brokers.events import (
     SessionDead,
     StreamRefused,
 )
-from onebroker.brokers.fields import message_of, number, row_of, text
+from onebroker.brokers.fields import message_of, number, required, row_of, text
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 
@@ -91,6 +91,7 @@ class OrderFrames:
         if status == GREETING:
             return Heartbeat()
         row = row_of(message.get("orderData"))
-        order = order_row(row, self._listings, find_names([row], self._listings), code=status)
-        # What was filled is not known where it is not said, and not zero.
-        return BooksMoved() if number(row.get("filledshares")) is None else OrderUpdate(order)
+        required(row, "orderid")
+        if number(row.get("filledshares")) is None:
+            return BooksMoved()  # what was filled is not known where it is not said, and not zero
+        return OrderUpdate(order_row(row, self._listings, find_names([row], self._listings), code=status))

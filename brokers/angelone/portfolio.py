@@ -209,7 +209,7 @@ def _position(
     units = known or 1
     buy, sell = fields.whole(row.get("buyqty")), fields.whole(row.get("sellqty"))
     carried_buy, carried_sell = fields.whole(row.get("cfbuyqty")), fields.whole(row.get("cfsellqty"))
-    quantity = fields.whole(_signed(fields.required(row, "netqty")))
+    quantity = fields.counted(fields.required(row, "netqty").replace(" ", ""))  # its sign may stand apart
     if buy - sell == quantity and buy >= carried_buy and sell >= carried_sell:
         buy, sell = buy - carried_buy, sell - carried_sell
     return _Position(
@@ -263,8 +263,8 @@ def _signed(value: object) -> float | None:
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     t1 = fields.whole(row.get("t1quantity"))
     # Of the rows' three quantities the whole is `quantity`: realised, T1 and (it is taken) pledged units.
-    whole = fields.whole(row.get("quantity")) if fields.text(row.get("quantity")) else None
-    settled = fields.whole(row.get("realisedquantity")) if whole is None else max(whole - t1, 0)
+    whole = fields.counted(row.get("quantity")) if fields.text(row.get("quantity")) else None
+    settled = fields.quantity(row, "realisedquantity") if whole is None else max(whole - t1, 0)
     collateral = fields.whole(row.get("collateralquantity"))
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     average = fields.price(row.get("averageprice"))

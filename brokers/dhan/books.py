@@ -38,9 +38,9 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     units = values.contract_units(token, listings)
     scale = units or 1
     order_type = values.order_type(row.get("orderType"))
-    quantity = fields.whole(fields.required(row, "quantity")) * scale
-    filled = fields.whole(row.get("filledQty")) * scale
-    status = values.order_status(fields.required(row, "orderStatus"), order_type, filled)
+    quantity = fields.quantity(row, "quantity") * scale
+    status = values.order_status(fields.required(row, "orderStatus"), order_type, fields.whole(row.get("filledQty")))
+    filled = fields.filled(row, "filledQty", status) * scale
     # There is no cancelled quantity on the wire, and remainingQuantity does not say what became of it.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
@@ -94,7 +94,7 @@ def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tr
         instrument_token=token,
         tradingsymbol=symbol(row, "tradingSymbol", token, listings),
         exchange=segment,
-        quantity=fields.whole(fields.required(row, "tradedQuantity")) * (units or 1),
+        quantity=fields.quantity(row, "tradedQuantity") * (units or 1),
         price=price,
         exchange_order_id=values.exchange_order_id(row.get("exchangeOrderId")),
         exchange_trade_id=fields.text(row.get("exchangeTradeId")),

@@ -107,7 +107,7 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     token = values.token(segment, fields.required(row, "securityid"))
     units = values.contract_units(token, listings)
     scale = units or 1
-    quantity = fields.whole(fields.required(row, "quantity")) * scale
+    quantity = fields.quantity(row, "quantity") * scale
     filled = fields.whole(row.get("tradedqty")) * scale
     order_type = values.order_type(row.get("ordertype"))
     status = values.order_status(fields.required(row, "status"), order_type, filled)

@@ -95,7 +95,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     token = _token(row)
     known = _units(row, token, listings)
     units = known or 1
-    net = fields.whole(fields.required(row, "netQty"))
+    net = fields.quantity(row, "netQty")
     carried_buy, carried_sell = (
         fields.whole(row.get("carryForwardBuyQty")),
         fields.whole(row.get("carryForwardSellQty")),
@@ -183,7 +183,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         exchange=exchange,
         isin=fields.text(row.get("isin")),
         # totalQty holds the T1 units and, as far as is known, the pledged ones.
-        settled_quantity=max(fields.whole(fields.required(row, "totalQty")) - t1, 0),
+        settled_quantity=max(fields.quantity(row, "totalQty") - t1, 0),
         t1_quantity=t1,
         collateral_quantity=fields.whole(row.get("collateralQty")),
         average_price=fields.price(row.get("avgCostPrice")),

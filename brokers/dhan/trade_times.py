@@ -7,6 +7,8 @@ tells the two ways of counting apart.
 
 from typing import Final
 
+from onebroker.brokers.fields import epoch_seconds
+
 SHIFT_SECONDS: Final = 19_800
 """India's offset from UTC."""
 _HALF: Final = SHIFT_SECONDS / 2
@@ -23,8 +25,8 @@ class TradeTimes:
         self._first: dict[str, int] = {}
 
     def epoch(self, token: str, written: int) -> float | None:
-        """Return a packet's trade time as epoch seconds; zero is none."""
-        if not written:
+        """Return a packet's trade time as epoch seconds; zero is none, and so is what is no time of these centuries."""
+        if epoch_seconds(written) is None:
             return None
         if not self._checked:
             self._check(token, written)

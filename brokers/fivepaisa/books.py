@@ -88,8 +88,8 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     scale = units or 1
     trigger = fields.number(row.get("SLTriggerRate")) or 0.0
     status = working_status(fields.required(row, "OrderStatus"), trigger, row.get("SLTriggered"))
-    quantity = fields.whole(fields.required(row, "Qty")) * scale
-    filled = fields.whole(row.get("TradedQty")) * scale
+    quantity = fields.quantity(row, "Qty") * scale
+    filled = fields.filled(row, "TradedQty", status) * scale
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "BrokerOrderId", "BrokerOrderID"),
@@ -136,7 +136,7 @@ def _trade_row(
         instrument_token=token,
         tradingsymbol=fields.required(row, "ScripName", "ScripCode").strip(),
         exchange=values.segment_of(token),
-        quantity=fields.whole(row.get("Qty")) * (units or 1),
+        quantity=fields.quantity(row, "Qty") * (units or 1),
         price=price,
         exchange_order_id=number,
         exchange_trade_id=fields.text(row.get("ExchangeTradeID")),

@@ -72,8 +72,8 @@ class OrderImages:
         scale = units or 1
         trigger = fields.number(row.get("SLTriggerRate")) or 0.0
         status = working_status(fields.required(row, "Status"), trigger, "Y" if key in self._triggered else "N")
-        quantity = fields.whole(fields.required(row, "Qty")) * scale
-        filled = fields.whole(row.get("TradedQty")) * scale
+        quantity = fields.quantity(row, "Qty") * scale
+        filled = fields.filled(row, "TradedQty", status) * scale
         pending, cancelled = fields.unfilled(status, quantity, filled)
         listing = self._listings.get(token)
         symbol = fields.required(row, "Symbol", "ScripCode").strip() if listing is None else listing.tradingsymbol
@@ -112,7 +112,7 @@ class OrderImages:
         trade = _trade(order, row)
         self._fills.setdefault(key, {})[trade.trade_id] = (trade.quantity, trade.price)
         scale = order.contract_units or 1
-        filled = fields.whole(fields.required(row, "TotalTradedQty")) * scale
+        filled = fields.quantity(row, "TotalTradedQty") * scale
         left = fields.whole(row.get("PendingQty")) * scale
         status = values.status(row.get("Status") or "")
         if not is_finished(status):

@@ -86,7 +86,7 @@ class _Legs:
         self._multiplier = fields.number(row.get("Multiplier")) or 1.0
         self._known = self._contract_units(listings)
         self._units = units = self._known or 1
-        self._quantity = fields.whole(row.get("NetQty")) * units
+        self._quantity = fields.quantity(row, "NetQty") * units
         self._carried = fields.whole(row.get("BodQty")) * units
         self._bought, self._sold = (fields.whole(row.get(name)) * units for name in ("BuyQty", "SellQty"))
         self._with_carried = self._bought - self._sold == self._quantity
@@ -196,7 +196,7 @@ class _Legs:
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     exchange, code = _listed_where(row)
     kind = fields.text(row.get("ExchType")) or "C"
-    total, pool = fields.whole(row.get("Quantity")), fields.whole(row.get("PoolQty"))
+    total, pool = fields.quantity(row, "Quantity"), fields.whole(row.get("PoolQty"))
     token = values.broker_token(exchange, kind, code)
     return HoldingRow(
         instrument_token=token,

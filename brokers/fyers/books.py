@@ -48,15 +48,15 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     ticker = fields.required(row, "symbol")
     order_type = values.order_type(row.get("type"))
     exchange_order_id = fields.text(row.get("exchOrdId"))
-    quantity = fields.whole(fields.required(row, "qty")) * scale
-    filled = fields.whole(row.get("filledQty")) * scale
+    quantity = fields.quantity(row, "qty") * scale
     status = values.status(
         fields.required(row, "status"),
         order_type,
-        filled=filled,
+        filled=fields.whole(row.get("filledQty")),
         after_market=row.get("offlineOrder") is True,
         at_exchange=exchange_order_id is not None,
     )
+    filled = fields.filled(row, "filledQty", status) * scale
     # remainingQuantity contradicts itself once an order is finished, and there is no cancelled quantity on the wire.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     disclosed = row.get("disclosedQty") if row.get("disclosedQty") is not None else row.get("discloseQty")
@@ -103,7 +103,7 @@ def trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tra
         instrument_token=token,
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
-        quantity=fields.whole(fields.required(row, "tradedQty")) * (units or 1),
+        quantity=fields.quantity(row, "tradedQty") * (units or 1),
         price=price,
         exchange_order_id=fields.text(row.get("exchangeOrderNo")),
         # The trade's own time, though it is called the order's.

@@ -19,7 +19,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import text
+from onebroker.brokers.fields import epoch_seconds, text
 from onebroker.brokers.fyers import hsm, wire
 from onebroker.brokers.fyers.values import CASH_SEGMENTS, contract_units, is_index, segment
 from onebroker.brokers.jwt_claims import claims
@@ -117,8 +117,7 @@ class _Topic:
         return None if value is None or units is None else value % _WRAP * units
 
     def time(self, name: str) -> float | None:
-        value = self.values.get(name, 0)
-        return float(value) if value > 0 else None
+        return epoch_seconds(self.values.get(name, 0))
 
 
 class HsmDecoder:

@@ -105,7 +105,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     ticker = fields.required(row, "symbol")
     known = _units(row, token, listings)
     units = known or 1
-    lots = fields.whole(fields.required(row, "netQty"))
+    lots = fields.quantity(row, "netQty")
     carried = fields.whole(row.get("cfBuyQty")) - fields.whole(row.get("cfSellQty"))
     bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
     position = PositionRow(
@@ -186,7 +186,7 @@ def _is_t1(row: Mapping[str, object]) -> bool:
 def _holding_row(row: Mapping[str, object], apart: Collection[str]) -> HoldingRow:
     """`apart` are the tickers whose T1 units have a row of their own."""
     ticker = fields.required(row, "symbol")
-    quantity, fresh = fields.whole(fields.required(row, "quantity")), fields.whole(row.get("qty_t1"))
+    quantity, fresh = fields.quantity(row, "quantity"), fields.whole(row.get("qty_t1"))
     settled = not _is_t1(row)
     return HoldingRow(
         instrument_token=values.broker_token(row, "fyToken"),

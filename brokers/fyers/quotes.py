@@ -6,7 +6,7 @@ Source: documentation "FYERS API v3", market data, not re-read by us.
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import in_units, number, price, required, row_of, text
+from onebroker.brokers.fields import epoch_seconds, in_units, price, required, row_of, text
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
 from onebroker.brokers.records import Listing, Tick
@@ -59,7 +59,7 @@ def _tick(quote: dict[str, object], listing: Listing) -> Tick | None:
     units = values.contract_units(listing.broker_token, {listing.broker_token: listing})
     if values.is_index(listing.tradingsymbol):
         units = None  # an index has no quantities, though the answer carries zeros
-    moment = number(quote.get("tt"))
+    moment = epoch_seconds(quote.get("tt"))
     return Tick(
         broker_token=listing.broker_token,
         last_price=last,
@@ -69,5 +69,5 @@ def _tick(quote: dict[str, object], listing: Listing) -> Tick | None:
         low=price(quote.get("low_price")),
         previous_close=price(quote.get("prev_close_price")),
         volume=in_units(quote, "volume", units),
-        exchange_time=moment if moment and moment > 0 else None,
+        exchange_time=moment,
     )

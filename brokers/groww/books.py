@@ -67,8 +67,8 @@ def order_row(row: dict[str, object]) -> OrderRow:
     """Return one order as it stands; raise `BadAnswer` for a row that names no order or no instrument."""
     name = Name.of_row(row)
     status = values.status(fields.required(row, "order_status"))
-    quantity = fields.whole(fields.required(row, "quantity"))
-    filled = fields.whole(row.get("filled_quantity"))
+    quantity = fields.quantity(row, "quantity")
+    filled = fields.filled(row, "filled_quantity", status)
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "groww_order_id"),
@@ -162,7 +162,7 @@ def _trade_row(row: dict[str, object]) -> TradeRow:
         instrument_token=name.token,
         tradingsymbol=name.symbol,
         exchange=name.exchange,
-        quantity=fields.whole(row.get("quantity")),
+        quantity=fields.quantity(row, "quantity"),
         price=price,
         exchange_order_id=fields.text(row.get("exchange_order_id")),
         exchange_trade_id=fields.text(row.get("exchange_trade_id")),

@@ -113,7 +113,7 @@ def _holds_carried(row: Row) -> bool:
     """
     carried = _carried(row)
     legs = fields.whole(row.get("credit_quantity")) - fields.whole(row.get("debit_quantity"))
-    apart, net = legs + carried[0] - carried[1], fields.whole(row.get("quantity"))
+    apart, net = legs + carried[0] - carried[1], fields.quantity(row, "quantity")
     for inside, quantity in ((False, apart), (True, legs), (False, -apart), (True, -legs)):
         if quantity == net:
             return inside
@@ -189,7 +189,7 @@ def _holding_row(row: Row) -> HoldingRow:
     """Rows carry no exchange: one listed at NSE is taken as NSE's, and known by its ISIN anyway."""
     symbol, exchange = fields.required(row, "trading_symbol"), _exchange(row)
     t1 = fields.whole(row.get("t1_quantity"))
-    quantity = fields.whole(row.get("quantity"))
+    quantity = fields.quantity(row, "quantity")
     return HoldingRow(
         instrument_token=Name(exchange, CASH, symbol).token,
         tradingsymbol=symbol,

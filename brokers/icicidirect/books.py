@@ -106,7 +106,7 @@ def _executed(row: Mapping[str, object], response: WireResponse | None) -> int:
     fills = [] if response is None else wire.rows(response)
     for fill in fills:
         _check_same(row, fill)
-    executed = sum(fields.whole(fill.get("executed_quantity")) for fill in fills)
+    executed = sum(fields.quantity(fill, "executed_quantity") for fill in fills)
     if response is None or (not executed and _word(row) in values.PARTLY_FILLED):
         raise BadAnswer("an order that was filled, without its fills")
     return executed
@@ -123,7 +123,7 @@ def _check_same(order: Mapping[str, object], fill: Mapping[str, object]) -> None
 def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
     name = naming.of_row(row)
     status = fields.translated(values.STATUSES, _word(row))
-    quantity = fields.whole(fields.required(row, "quantity"))
+    quantity = fields.quantity(row, "quantity")
     # Derived, so that a finished order has nothing pending whatever its row says.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
@@ -154,7 +154,7 @@ def _order_row(row: Mapping[str, object], filled: int) -> OrderRow:
 
 def _filled(row: Mapping[str, object]) -> int | None:
     """Return what was executed of an order, None where its row does not say."""
-    word, quantity = _word(row), fields.whole(fields.required(row, "quantity"))
+    word, quantity = _word(row), fields.quantity(row, "quantity")
     if word in values.NOTHING_FILLED:
         return 0
     if word == values.ALL_FILLED:
@@ -180,7 +180,7 @@ def _trade_row(row: Mapping[str, object], trade_id: str) -> TradeRow:
         instrument_token=name.token,
         tradingsymbol=name.symbol,
         exchange=name.exchange,
-        quantity=fields.whole(row.get("quantity")),
+        quantity=fields.quantity(row, "quantity"),
         price=price,
         trade_timestamp=fields.text(row.get("trade_date")),
         exchange_timestamp=fields.text(row.get("trade_date")),

@@ -11,6 +11,7 @@ from datetime import date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access
+from onebroker.brokers.candle_rows import is_priced
 from onebroker.brokers.fields import epoch, number, required, whole
 from onebroker.brokers.icicidirect import naming, wire
 from onebroker.brokers.records import Candle, Listing
@@ -63,7 +64,7 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
         if len(rows) >= wire.CANDLES_PER_CALL:
             raise BadAnswer("an answer as long as the broker gives at most: candles are missing")
         candles += [_candle(row, name) for row in rows]
-    return sorted(candles, key=lambda candle: candle.start)
+    return sorted(filter(is_priced, candles), key=lambda candle: candle.start)
 
 
 def _clock_text(moment: datetime) -> str:

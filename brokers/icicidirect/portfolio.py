@@ -76,7 +76,7 @@ def _position_row(row: Mapping[str, object]) -> PositionRow:
     name = naming.of_row(row)
     product = values.product(row.get("product_type"))
     action = values.side(row.get("action"))
-    units = fields.whole(row.get("quantity"))
+    units = fields.quantity(row, "quantity")
     signs = {"BUY": 1, "SELL": -1}
     if units and action not in signs:
         raise BadAnswer(f"a position of {units} units whose action is {action}")
@@ -103,7 +103,7 @@ def _holding_row(
     stock: str, demat: Mapping[str, object], portfolio: Mapping[str, object], margin: Mapping[str, object]
 ) -> HoldingRow:
     name = naming.Name(HOLDINGS_EXCHANGE, stock)
-    delivered = fields.whole(demat.get("quantity"))
+    delivered = _held(demat)
     usable = sum(
         fields.whole(demat.get(part))
         for part in ("demat_avail_quantity", "demat_allocated_quantity", "blocked_quantity")
@@ -116,14 +116,19 @@ def _holding_row(
         isin=fields.text(demat.get("stock_ISIN")),
         settled_quantity=delivered,
         # What the portfolio counts beyond the demat account was bought and is not delivered yet.
-        t1_quantity=max(fields.whole(portfolio.get("quantity")) - delivered, 0),
-        margin_quantity=fields.whole(margin.get("quantity")),
+        t1_quantity=max(_held(portfolio) - delivered, 0),
+        margin_quantity=_held(margin),
         # Free, allocated and blocked units add up to all but the pledged ones (inferred: pledged show as not available).
         collateral_quantity=max(delivered - usable, 0),
         average_price=fields.price(portfolio.get("average_price")),
         margin_average_price=fields.price(margin.get("average_price")),
         last_price=fields.price(priced.get("current_market_price")),
     )
+
+
+def _held(row: Mapping[str, object]) -> int:
+    """Return the units of a stock in one of the lists; none where the list does not have it."""
+    return fields.quantity(row, "quantity") if row else 0
 
 
 def _funds_segment(answer: Mapping[str, object], ending: str) -> FundsSegment:

@@ -53,8 +53,8 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     units = values.row_units(row, token, listings)
     scale = units or 1
     status = values.status(fields.required(row, "ordSt", "stat"))
-    quantity = fields.whole(fields.required(row, "qty")) * scale
-    filled = fields.whole(row.get("fldQty")) * scale
+    quantity = fields.quantity(row, "qty") * scale
+    filled = fields.filled(row, "fldQty", status) * scale
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "nOrdNo"),
@@ -114,7 +114,7 @@ def _trade_row(
         tradingsymbol=symbol,
         exchange=segment,
         # The row's qty is zero and its prc empty: what was filled stands in fldQty and avgPrc.
-        quantity=fields.whole(fields.required(row, "fldQty")) * (units or 1),
+        quantity=fields.quantity(row, "fldQty") * (units or 1),
         price=price,
         exchange_order_id=values.said(row.get("exOrdId")),
         # The fill's own time; exTm is when the exchange took the order.

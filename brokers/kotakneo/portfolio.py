@@ -174,8 +174,8 @@ class _Legs:
         segment = fields.required(row, "exSeg")
         token = values.token_of(segment, fields.required(row, "tok"))
         carried_buy, carried_sell = (
-            fields.unsigned(fields.required(row, "cfBuyQty")),
-            fields.unsigned(fields.required(row, "cfSellQty")),
+            fields.unsigned(row, "cfBuyQty"),
+            fields.unsigned(row, "cfSellQty"),
         )
         buy_at_close, sell_at_close = _amount(row, "cfBuyAmt"), _amount(row, "cfSellAmt")
         factor = _factor(row)
@@ -200,8 +200,8 @@ class _Legs:
             carried_buy_cost=buy_cost,
             carried_sell_cost=sell_cost,
             close=at_close or None,
-            bought=fields.unsigned(fields.required(row, "flBuyQty")),
-            sold=fields.unsigned(fields.required(row, "flSellQty")),
+            bought=fields.unsigned(row, "flBuyQty"),
+            sold=fields.unsigned(row, "flSellQty"),
             buy_amount=_amount(row, "buyAmt"),
             sell_amount=_amount(row, "sellAmt"),
             last=None if last is None else Fraction(exact(last)),
@@ -301,7 +301,7 @@ def _results(
 
 
 def _holding_row(row: Row) -> HoldingRow:
-    quantity = fields.whole(fields.required(row, "quantity"))
+    quantity = fields.quantity(row, "quantity")
     value = fields.price(row.get("mktValue"))
     return HoldingRow(
         instrument_token=_holding_token(row),

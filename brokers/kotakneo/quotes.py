@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import depth_levels, in_units, number, part, price, required, rows_of
+from onebroker.brokers.fields import depth_levels, epoch_seconds, in_units, part, price, required, rows_of
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, said, token_of, wire_name
 from onebroker.brokers.records import Listing, Tick
@@ -54,7 +54,7 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
     if listing.other_names is not None:
         units = None  # an index has no quantities; its depth is zeros
     day, depth = part(row, "ohlc"), part(row, "depth")
-    updated = number(row.get("lstup_time"))
+    updated = epoch_seconds(row.get("lstup_time"))
     return Tick(
         broker_token=listing.broker_token,
         last_price=last,
@@ -70,5 +70,5 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
         oi=None if listing.exchange in CASH_SEGMENTS else in_units(row, "open_int", units),
         buy=depth_levels(depth.get("buy"), units),
         sell=depth_levels(depth.get("sell"), units),
-        exchange_time=updated if updated is not None and updated > 0 else None,
+        exchange_time=updated,
     )

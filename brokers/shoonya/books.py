@@ -43,9 +43,9 @@ def order_row(row: Mapping[str, object], token: str, listings: Mapping[str, List
     """Return one order as it stands; raise `BadAnswer` for a row that names no order."""
     exchange = fields.required(row, "exch")
     units = values.row_factor(row, ("qty", "fillshares", "dscqty"), exchange, token, listings)
-    quantity = values.in_units(fields.required(row, "qty"), units)
-    filled = values.in_units(row.get("fillshares"), units)
+    quantity = values.in_units(fields.quantity(row, "qty"), units)
     status = values.status(fields.required(row, "status"))
+    filled = values.in_units(row.get("fillshares"), units)
     if status == OrderStatus.COMPLETE and fields.whole(row.get("cancelqty")) and filled < quantity:
         status = OrderStatus.CANCELLED  # an IOC whose rest was cancelled
     pending, cancelled = fields.unfilled(status, quantity, filled)
@@ -92,7 +92,7 @@ def trade_row(row: Mapping[str, object], token: str, listings: Mapping[str, List
         instrument_token=token,
         tradingsymbol=fields.required(row, "tsym"),
         exchange=exchange,
-        quantity=values.in_units(fields.required(row, "flqty"), units),
+        quantity=values.in_units(fields.quantity(row, "flqty"), units),
         price=price,
         exchange_order_id=fields.text(row.get("exchordid")),
         exchange_trade_id=fields.text(row.get("flid")),

@@ -11,7 +11,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import spans
+from onebroker.brokers.candle_rows import is_priced, spans
 from onebroker.brokers.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -60,7 +60,7 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     """
     units = listed_factor(listing)
     rows = [_row(element) for response in responses for element in wire.listed(response)]
-    candles = {candle.start: candle for row in rows if (candle := _candle(row, units)) is not None}
+    candles = {candle.start: candle for candle in (_candle(row, units) for row in rows) if is_priced(candle)}
     return sorted(candles.values(), key=lambda candle: candle.start)
 
 
@@ -85,13 +85,11 @@ def _row(element: object) -> Mapping[str, object]:
     return row_of(element)
 
 
-def _candle(row: Mapping[str, object], units: Decimal | None) -> Candle | None:
+def _candle(row: Mapping[str, object], units: Decimal | None) -> Candle:
     prices = [number(row.get(name)) for name in ("into", "inth", "intl", "intc")]
     known = [figure for figure in prices if figure is not None]
     if len(known) != len(prices):
         raise BadAnswer("a candle without its prices")
-    if not any(known):
-        return None
     return Candle(
         start=_start(row),
         open=known[0],

@@ -123,7 +123,7 @@ class _Legs:
 
     def net(self) -> PositionRow:
         row = self._row
-        quantity = self._quantity("netqty")
+        quantity = values.in_units(fields.quantity(row, "netqty"), self._units)
         return self._row_of(
             "net",
             quantity=quantity,
@@ -217,10 +217,16 @@ class _Legs:
         return in_contracts(position) if self._known is None else position
 
 
+_HELD = ("holdqty", "npoadqty", "npoaqty", "dpqty", "brkcolqty", "unplgdqty", "benqty", "btstqty")
+"""Where a holding's units may stand; rows leave out what they have none of."""
+
+
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     named = _security(row)
     # The documents' valuation: free, pledged with the broker, unpledged and beneficiary units, and those in the depository
     # (told twice: with and without power of attorney), less what was sold today; T1 units are beside it.
+    if not any(fields.text(row.get(name)) for name in _HELD):
+        raise BadAnswer("a holding without a quantity")
     in_depository = max(_either(row, "npoadqty", "npoaqty"), fields.whole(row.get("dpqty")))
     pledged = fields.whole(row.get("brkcolqty"))
     free = sum(fields.whole(row.get(name)) for name in ("holdqty", "unplgdqty", "benqty")) + in_depository

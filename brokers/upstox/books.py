@@ -38,8 +38,8 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     units = values.contract_units(token, listings)
     scale = units or 1
     status = values.status(fields.required(row, "status"))
-    quantity = fields.whole(fields.required(row, "quantity")) * scale
-    filled = fields.whole(row.get("filled_quantity")) * scale
+    quantity = fields.quantity(row, "quantity") * scale
+    filled = fields.filled(row, "filled_quantity", status) * scale
     # There is no cancelled quantity on the wire.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
@@ -85,7 +85,7 @@ def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tr
         instrument_token=token,
         tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
         exchange=fields.required(row, "exchange"),
-        quantity=fields.whole(row.get("quantity")) * (units or 1),
+        quantity=fields.quantity(row, "quantity") * (units or 1),
         price=price,
         exchange_order_id=fields.text(row.get("exchange_order_id")),
         # The trade's own time; the row's order_timestamp is the order's.

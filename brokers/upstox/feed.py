@@ -125,8 +125,8 @@ def _last_trade(key: str, ltpc: Any, units: int | None, sent: int, **more: Any) 
         last_price=last,
         previous_close=_price(ltpc.cp),
         last_quantity=_count(ltpc.ltq, units) or None,
-        last_trade_time=ltpc.ltt / 1000 if ltpc.ltt > 0 else None,
-        exchange_time=sent / 1000 if sent > 0 else None,
+        last_trade_time=milliseconds(ltpc.ltt),
+        exchange_time=milliseconds(sent),
         **more,
     )
 

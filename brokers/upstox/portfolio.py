@@ -34,7 +34,7 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the settled and T1 holdings, then the margin-trading ones."""
     holdings, margin = (fields.rows_of(wire.data(response)) for response in responses)
     return [_holding_row(row) for row in holdings] + [
-        _margin_row(row) for row in margin if fields.whole(row.get("quantity"))
+        _margin_row(row) for row in margin if fields.quantity(row, "quantity")
     ]
 
 
@@ -102,7 +102,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     token = fields.required(row, "instrument_token")
     known = _units(row, token, listings)
     units = known or 1
-    quantity = fields.whole(row.get("quantity")) * units
+    quantity = fields.quantity(row, "quantity") * units
     bought = fields.whole(row.get("overnight_buy_quantity")) + fields.whole(row.get("day_buy_quantity"))
     sold = fields.whole(row.get("overnight_sell_quantity")) + fields.whole(row.get("day_sell_quantity"))
     product = values.product(row.get("product"), token)
@@ -179,7 +179,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         exchange=fields.required(row, "exchange"),
         isin=fields.text(row.get("isin")),
         # Upstox' quantity is everything settled, pledged units among them; T1 units are beside it.
-        settled_quantity=fields.whole(row.get("quantity")),
+        settled_quantity=fields.quantity(row, "quantity"),
         t1_quantity=fields.whole(row.get("t1_quantity")),
         collateral_quantity=fields.whole(row.get("collateral_quantity")),
         average_price=fields.price(row.get("average_price")),

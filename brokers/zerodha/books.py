@@ -39,8 +39,8 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     units = values.contract_units(exchange, token, listings)
     scale = units or 1
     status = values.status(fields.required(row, "status"))
-    quantity = fields.whole(row.get("quantity")) * scale
-    filled = fields.whole(row.get("filled_quantity")) * scale
+    quantity = fields.quantity(row, "quantity") * scale
+    filled = fields.filled(row, "filled_quantity", status) * scale
     # Recorded cancelled orders carry pending and cancelled quantities that contradict each other.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
@@ -88,7 +88,7 @@ def _trade_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Tr
         instrument_token=token,
         tradingsymbol=fields.required(row, "tradingsymbol"),
         exchange=exchange,
-        quantity=fields.whole(row.get("quantity")) * (units or 1),
+        quantity=fields.quantity(row, "quantity") * (units or 1),
         price=price,
         exchange_order_id=fields.text(row.get("exchange_order_id")),
         trade_timestamp=fields.text(row.get("fill_timestamp")),

@@ -25,7 +25,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import message_of, row_of
+from onebroker.brokers.fields import epoch_seconds, message_of, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 from onebroker.brokers.zerodha import wire
@@ -186,7 +186,7 @@ def _index_full(packet: bytes, divisor: float, units: int | None) -> Tick:
         high=high / divisor or None,
         low=low / divisor or None,
         previous_close=close / divisor or None,
-        exchange_time=float(exchange_time) or None,
+        exchange_time=epoch_seconds(exchange_time),
     )
 
 
@@ -228,8 +228,8 @@ def _full(packet: bytes, divisor: float, units: int | None) -> Tick:
         oi_day_low=None if units is None else oi_low * units,
         buy=None if units is None else _levels(fields, _DEPTH, divisor, units),
         sell=None if units is None else _levels(fields, _DEPTH + 15, divisor, units),
-        last_trade_time=float(last_trade) or None,
-        exchange_time=float(exchange_time) or None,
+        last_trade_time=epoch_seconds(last_trade),
+        exchange_time=epoch_seconds(exchange_time),
     )
 
 
@@ -238,7 +238,7 @@ def _levels(fields: tuple[Any, ...], at: int, divisor: float, units: int) -> tup
         [
             DepthLevel(fields[place + 1] / divisor, fields[place] * units, fields[place + 2])
             for place in range(at, at + 15, 3)
-            if fields[place]
+            if fields[place] and fields[place + 1]
         ]
     )
 

@@ -79,7 +79,7 @@ def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, L
     multiplier = fields.number(row.get("multiplier"))
     known = _units(exchange, fields.required(row, "instrument_token"), multiplier, listings)
     units = known or 1
-    quantity = fields.whole(row.get("quantity")) * units
+    quantity = fields.quantity(row, "quantity") * units
     product = values.product(row.get("product"))
     realized, unrealized = fields.number(row.get("realised")), fields.number(row.get("unrealised"))
     if quantity == 0:
@@ -118,7 +118,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         exchange=fields.required(row, "exchange"),
         isin=fields.text(row.get("isin")),
         # Kite's quantity is the free units: neither pledged, nor T1, nor margin-trading ones are part of it.
-        settled_quantity=fields.whole(row.get("quantity")) + collateral,
+        settled_quantity=fields.quantity(row, "quantity") + collateral,
         t1_quantity=fields.whole(row.get("t1_quantity")),
         margin_quantity=fields.whole(margin.get("quantity")),
         collateral_quantity=collateral,

@@ -40,3 +40,9 @@ def test_candles_of_all_answers_come_oldest_first_and_in_units():
 def test_what_is_no_candle_is_a_bad_answer(answer):
     with pytest.raises(BadAnswer):
         read_candles([answer], 1, epoch)
+
+
+def test_a_candle_without_a_price_is_left_out():
+    later = ["2026-11-20T09:16:00+05:30", 1, 2, 0, 1.5, 7]
+    nothing = ["2026-11-20T09:17:00+05:30", 0, 0, 0, 0, 0]
+    assert [candle.open for candle in read_candles([{"candles": [ROW, later, nothing]}], 1, epoch)] == [10.0]

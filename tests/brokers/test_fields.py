@@ -41,14 +41,33 @@ def test_a_price_of_zero_is_none_and_a_negative_one_stands():
     )
 
 
-def test_a_quantity_nobody_gave_is_zero_and_a_part_of_one_is_a_bad_answer():
-    assert [fields.whole(value) for value in (None, "", "NA", "1,000", 5.0, -3)] == [0, 0, 0, 1000, 5, -3]
-    with pytest.raises(BadAnswer):
-        fields.whole(1.5)
+def test_a_quantity_nobody_gave_is_zero_and_what_is_no_whole_number_is_a_bad_answer():
+    assert [fields.whole(value) for value in (None, "", "NA", "--", "1,000", 5.0, -3)] == [0, 0, 0, 0, 1000, 5, -3]
+    for value in (1.5, "many", "nan", True, [], {}, [1], 1e30, 2**63, "inf"):
+        for read in (fields.whole, fields.counted):
+            with pytest.raises(BadAnswer):
+                read(value)
+
+
+def test_a_quantity_without_which_a_row_means_nothing_must_be_given():
+    assert fields.quantity({"qty": "7"}, "qty") == fields.quantity({"Qty": 7}, "qty", "Qty") == 7
+    for row in ({}, {"qty": None}, {"qty": " "}, {"qty": "NA"}, {"qty": "-"}, {"qty": [7]}):
+        with pytest.raises(BadAnswer):
+            fields.quantity(row, "qty")
+    with pytest.raises(BadAnswer, match="below zero"):
+        fields.unsigned({"qty": -1}, "qty")
+
+
+def test_what_has_filled_may_be_left_out_only_where_nothing_can_have():
+    assert [fields.filled({}, "filled", status) for status in (OrderStatus.PENDING, OrderStatus.REJECTED)] == [0, 0]
+    for status in (OrderStatus.OPEN, OrderStatus.COMPLETE, OrderStatus.CANCELLED, OrderStatus.EXPIRED, "HALF DONE"):
+        assert fields.filled({"filled": "0"}, "filled", status) == 0
+        with pytest.raises(BadAnswer):
+            fields.filled({"filled": None}, "filled", status)
 
 
 @pytest.mark.parametrize(
-    ("given_", "expected"), [(None, None), ("", None), ("  ", None), (0, "0"), (408065, "408065"), ("NSE ", "NSE ")]
+    ("given_", "expected"), [(None, None), ("", None), ("  ", None), (0, "0"), (408065, "408065"), ("NSE ", "NSE "), (["123"], None), ({}, None)]
 )
 def test_a_text_is_kept_as_it_is_and_a_blank_one_is_none(given_, expected):
     assert fields.text(given_) == expected
@@ -182,7 +201,7 @@ def test_a_quantity_is_in_units_only_where_it_is_given_and_the_units_are_known()
 
 
 def test_empty_levels_are_left_out_and_no_depth_is_none():
-    rows = [{"price": 10.5, "quantity": 3, "orders": 2}, {"price": 0, "quantity": 0, "orders": 0}]
+    rows = [{"price": 10.5, "quantity": 3, "orders": 2}, {"price": 0, "quantity": 0}, {"price": 0, "quantity": 5}, {"quantity": 5}]
     assert fields.depth_levels(rows, 10) == (DepthLevel(10.5, 30, 2),)
     assert fields.depth_levels([], 10) == ()
     assert fields.depth_levels(None, 10) is None
@@ -191,6 +210,10 @@ def test_empty_levels_are_left_out_and_no_depth_is_none():
 
 @given(st.sampled_from([*OrderStatus, "HALF DONE"]), st.integers(0, 100), st.integers(0, 120))
 def test_what_is_not_filled_is_pending_or_cancelled_but_never_both(status, quantity, filled):
+    if status == OrderStatus.COMPLETE and filled != quantity:
+        with pytest.raises(BadAnswer):
+            fields.unfilled(status, quantity, filled)
+        return
     pending, cancelled = fields.unfilled(status, quantity, filled)
     assert min(pending, cancelled) == 0 <= pending + cancelled
     if not is_finished(status):

@@ -39,7 +39,8 @@ def test_an_update_is_an_order_in_text_and_in_binary_frames(receive, update, spe
 def test_the_code_says_the_status_where_the_word_is_missing(receive, update, recorded):
     data = {**msgspec.json.decode(recorded("order_update").body)["orderData"], "status": "", "orderstatus": ""}
     for code, status in (("AB05", "COMPLETE"), ("AB10", "PENDING"), ("AB77", "AB77")):
-        (event,) = receive(update(**{"order-status": code, "orderData": data}))
+        filled = data["quantity"] if status == "COMPLETE" else "0"
+        (event,) = receive(update(**{"order-status": code, "orderData": {**data, "filledshares": filled}}))
         assert event.order.status == status
 
 

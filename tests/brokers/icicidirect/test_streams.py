@@ -243,15 +243,24 @@ def test_a_rate_that_may_be_scaled_is_left_to_the_book(stream):
 
 @pytest.mark.parametrize(
     ("letter", "status"),
-    [("R", "PENDING"), ("Q", "PENDING"), ("O", "OPEN"), ("P", "OPEN"), ("F", "OPEN"), ("E", "COMPLETE"), ("J", "REJECTED"),
+    [("R", "PENDING"), ("Q", "PENDING"), ("O", "OPEN"), ("P", "OPEN"), ("F", "OPEN"), ("J", "REJECTED"),
      ("X", "EXPIRED"), ("B", "EXPIRED"), ("D", "CANCELLED"), ("C", "CANCELLED"), ("Z", "Z")],
 )  # fmt: skip
 def test_every_status_letter_is_read(stream, letter, status):
     row = updated(stream, [*CASH[:20], letter, *CASH[21:]])
     assert row.status == status
-    ended = status in ("COMPLETE", "REJECTED", "EXPIRED", "CANCELLED")
+    ended = status in ("REJECTED", "EXPIRED", "CANCELLED")
     assert (row.filled_quantity, row.pending_quantity) == (6, 0 if ended else 4)
     assert row.cancelled_quantity == (4 if status in ("EXPIRED", "CANCELLED") else 0)
+
+
+def test_an_order_said_to_be_executed_is_complete_where_all_of_it_is(stream):
+    executed = [*CASH[:20], "E", *CASH[21:]]
+    corrupt, moved = stream.receive(event("order", executed))  # 6 of 10: what is true, the books say
+    assert isinstance(corrupt, CorruptFrame)
+    assert moved == BooksMoved()
+    row = updated(stream, [*executed[:25], "0", "10", *executed[27:]])
+    assert (row.status, row.filled_quantity, row.pending_quantity) == ("COMPLETE", 10, 0)
 
 
 def test_another_kind_of_message_moves_the_books_and_a_strategy_does_not(stream):

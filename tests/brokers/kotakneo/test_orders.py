@@ -33,7 +33,7 @@ def fields(request):
 
 def row(**changes):
     made = {
-        "exSeg": "nse_cm", "tok": "3456", "ordSt": "open", "qty": 10, "nOrdNo": "250122000612876", "trdSym": "M&M-EQ",
+        "exSeg": "nse_cm", "tok": "3456", "ordSt": "open", "qty": 10, "fldQty": 0, "nOrdNo": "250122000612876", "trdSym": "M&M-EQ",
         "trnsTp": "B", "prod": "CNC", "prcTp": "L", "vldt": "DAY", "prc": "100.50", "dscQty": 1,
     }  # fmt: skip
     return books.order_row({**made, **changes}, {})

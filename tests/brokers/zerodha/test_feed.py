@@ -72,6 +72,14 @@ def test_an_index_packet_has_another_order_of_prices_than_a_quote_packet():
     assert (tick.volume, tick.buy, tick.exchange_time) == (None, None, None)
     (later,) = ticks(quote + struct.pack(">I", 1764000000))
     assert later.exchange_time == 1764000000.0
+    (broken,) = ticks(quote + struct.pack(">I", 2**32 - 1))
+    assert broken.exchange_time is None
+
+
+def test_a_level_without_a_price_is_none():
+    depth = struct.pack(">IIHxx", 4, 0, 2) + bytes(48) + struct.pack(">IIHxx", 5, 16110, 1) + bytes(48)
+    (tick,) = ticks(full(LEAD, depth))
+    assert (tick.buy, tick.sell) == ((), (DepthLevel(161.1, 5000, 1),))
 
 
 def test_a_full_packet_in_lots_is_read_in_units_with_empty_levels_dropped():
