@@ -175,6 +175,8 @@ class OrderAnswer:
     """The tag of the order, where the answer repeats it."""
     session_dead: bool = False
     rate_limited: bool = False
+    address_refused: bool = False
+    """Refused because the address that the broker saw is not registered with it: so is every other order, exits among them."""
 
 
 class OrderCodec(Protocol):

@@ -134,6 +134,7 @@ def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> 
         broker_response=_shown(response),
         session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
         rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
+        address_refused=refusal.kind is RefusalKind.ADDRESS_NOT_REGISTERED,
     )
 
 

@@ -4,6 +4,7 @@ Its child tasks do the waiting (pollers, sockets, order messages) and report bac
 published as a `SessionView`, told to the document actors as slices, and to the quote book as ticks.
 """
 
+import logging
 import random
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
@@ -22,7 +23,7 @@ from onebroker.actors.sessions.check import Doors, check_session
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.listings import LiveListings
-from onebroker.actors.sessions.login import LoginKeeper
+from onebroker.actors.sessions.login import WHY_REFUSED, LoginKeeper
 from onebroker.actors.sessions.messages import (
     AskByToken,
     AskRoom,
@@ -49,16 +50,19 @@ from onebroker.actors.sessions.watch import WatchList
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
-from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.broker import Access, Broker, OrderAnswer
 from onebroker.brokers.contained import contained
 from onebroker.brokers.events import BrokerEvent, Ticks
-from onebroker.brokers.requests import BrokerError
+from onebroker.brokers.requests import BrokerError, RefusalKind
 from onebroker.brokers.transport.budget import Budget, Moment
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import calendar_of
+from onebroker.config.vocabulary import Outcome
+
+_log = logging.getLogger("onebroker.sessions")
 
 COUNTS_SECONDS = 60.0
 """How often the call counts are written (architecture 5)."""
@@ -102,6 +106,9 @@ class SessionActor:
             (segment.partition("_")[0], calendar_of(segment)) for segment in broker.capabilities.segments
         )
         self._restored = False
+        self._login_trouble: str | None = None
+        self._address_trouble: str | None = None
+        """Why the broker refuses every order, since it last took one."""
         spread = random.Random(doors.seed)
         self._login = LoginKeeper(
             broker=broker,
@@ -223,7 +230,19 @@ class SessionActor:
             self._login.dead(access)
         message.reply.answer(sent)
         self._read_soon(MOVED_BY_ORDERS)
+        self._note_address(sent.answer)
         self._publish()
+
+    def _note_address(self, answer: OrderAnswer) -> None:
+        """Say once, beside the login, that the broker takes no orders from this machine's address, until it takes one again."""
+        if answer.address_refused and self._address_trouble is None:
+            self._address_trouble = f"orders are refused: {WHY_REFUSED[RefusalKind.ADDRESS_NOT_REGISTERED]} ({answer.status_message})"
+            _log.error("%s: %s", self._broker.code, self._address_trouble)
+        elif answer.outcome is Outcome.ACCEPTED and self._address_trouble is not None:
+            self._address_trouble = None
+        else:
+            return
+        self._publish(trouble=self._address_trouble or self._login_trouble)
 
     def _read_soon(self, resources: tuple[Resource, ...]) -> None:
         """Read at once, instead of at the cadence: what an order message of ours, an event of the stream, or a fill can have
@@ -261,7 +280,8 @@ class SessionActor:
     # --- what the child tasks report (synchronous steps) -----------------------------------------------------------
 
     def _login_changed(self, state: LoginState, access: Access | None, trouble: str | None) -> None:
-        self._publish(login=state, access=access, trouble=trouble)
+        self._login_trouble = trouble
+        self._publish(login=state, access=access, trouble=trouble if access is None else self._address_trouble or trouble)
 
     def _market_open(self) -> bool:
         """Whether a session of any of the broker's markets is open now."""

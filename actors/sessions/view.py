@@ -48,7 +48,7 @@ class SessionView:
     broker: str
     login: LoginState = LoginState.STARTING
     trouble: str | None = None
-    """Why the login is not live, in a sentence without secrets."""
+    """Why the login is not live, or the broker takes no orders from this address, in a sentence without secrets."""
     access: Access | None = attrs.field(default=None, repr=False)
     """Present exactly when the login is live: what request builders need."""
     orders: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)

@@ -12,6 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import text
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -88,18 +89,15 @@ REFUSALS: Mapping[str, RefusalKind] = {
     "AB1002": RefusalKind.BAD_CREDENTIALS,
     "AG8004": RefusalKind.BAD_CREDENTIALS,  # invalid API key: general knowledge, unchecked
     "AB1006": RefusalKind.BLOCKED,
+    "AG7002": RefusalKind.ADDRESS_NOT_REGISTERED,  # `Access denied: Unregistered IP address`, in several live projects
 }
 """Error codes that change what we do next; every other one is REFUSED. Both envelopes share them."""
 
 _MESSAGES: tuple[tuple["re.Pattern[str]", RefusalKind], ...] = (
     (re.compile(r"exceeding access rate|too many requests|rate limit", re.IGNORECASE), RefusalKind.RATE_LIMITED),
     (re.compile(r"^\s*(invalid token|token (is )?(expired|missing))", re.IGNORECASE), RefusalKind.SESSION_DEAD),
-    (
-        re.compile(r"\bIP\b.*\b(not|un)\s?(allowed|registered|whitelisted|permitted)|\bstatic IP\b", re.IGNORECASE),
-        RefusalKind.ADDRESS_NOT_REGISTERED,
-    ),
 )
-"""Words of a refusal whose code says nothing. Those about the address are guessed: none was seen."""
+"""Words of a refusal whose code says nothing."""
 
 RATE_TEXT = _MESSAGES[0][0]
 """The limit is refused in plain text with HTTP 403, not in an envelope."""
@@ -170,6 +168,8 @@ def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
     for pattern, kind in _MESSAGES:
         if pattern.search(message):
             return kind
+    if says_address(message):
+        return RefusalKind.ADDRESS_NOT_REGISTERED
     if status == 429:
         return RefusalKind.RATE_LIMITED
     if status == 401 and code is None:

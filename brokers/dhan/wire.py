@@ -13,6 +13,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import rows_of, text
+from onebroker.brokers.refusal_words import says_address, says_dead_token
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -57,17 +58,21 @@ PING_SECONDS = 20.0
 NO_DATA = "DH-907"
 NO_HOLDINGS = "DH-1111"
 
+ORDER_RULES = frozenset({"DH-905", "DH-906"})
+"""Codes of bad input and of an order's rules, under which `Invalid Token` is recorded as well as `Market is Closed!`: the words decide."""
+
 REFUSALS = {
     "DH-901": RefusalKind.SESSION_DEAD,  # client id or token invalid or expired
     "DH-902": RefusalKind.REFUSED,  # no subscription of the data plan: trading goes on
     "DH-903": RefusalKind.REFUSED,  # the account is not enabled for the segment
     "DH-904": RefusalKind.RATE_LIMITED,
     "DH-905": RefusalKind.REFUSED,  # bad input
-    "DH-906": RefusalKind.REFUSED,  # an order's rule
+    "DH-906": RefusalKind.REFUSED,  # an order's rule, or a dead token: recorded with both (`ORDER_RULES`)
     NO_DATA: RefusalKind.REFUSED,
     "DH-908": RefusalKind.UNAVAILABLE,  # internal error
     "DH-909": RefusalKind.UNAVAILABLE,  # the broker's own network
     "DH-910": RefusalKind.REFUSED,  # others
+    "DH-911": RefusalKind.ADDRESS_NOT_REGISTERED,  # invalid IP
     NO_HOLDINGS: RefusalKind.REFUSED,
     "800": RefusalKind.UNAVAILABLE,
     "804": RefusalKind.REFUSED,  # too many instruments
@@ -94,10 +99,6 @@ STATUS_REFUSALS = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
 
 _FAILED = frozenset({"failed", "failure", "error"})
 _DATA_CODE = re.compile(r"\d{3}")
-_ADDRESS = re.compile(
-    r"\bIP\b.*\b(register|whitelist|white-list|allow|static|invalid|match)|\b(static|invalid)\b.*\bIP\b", re.I
-)
-"""What an error text says when the machine's address is not on the account's list (general knowledge, unchecked)."""
 
 
 def request(
@@ -190,8 +191,10 @@ def _bare_error(body: Mapping[str, object]) -> tuple[str | None, str] | None:
 
 
 def _kind(status: int, code: str | None, message: str) -> RefusalKind:
-    if _ADDRESS.search(message):
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
+    if code in ORDER_RULES and says_dead_token(message):
+        return RefusalKind.SESSION_DEAD
     if code in REFUSALS:
         return REFUSALS[code]
     if status >= 500:

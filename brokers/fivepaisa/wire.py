@@ -12,6 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import number, rows_of, text
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -71,12 +72,8 @@ HEAD_KINDS = {
 _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
     (re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I), RefusalKind.SESSION_DEAD),
     (re.compile(r"too many (requests|calls)|rate limit|throttl", re.I), RefusalKind.RATE_LIMITED),
-    (
-        re.compile(r"\bIP\b.*\b(not (allowed|registered|whitelisted)|unregistered)|(whitelist|register)\w*\b.*\bIP\b", re.I),
-        RefusalKind.ADDRESS_NOT_REGISTERED,
-    ),
 )  # fmt: skip
-"""What a refusal's sentence names, first that fits. The session's words are the sheet's; those of limits and addresses are
+"""What a refusal's sentence names, first that fits. The session's words are the sheet's; those of limits are
 guessed: none was seen."""
 _NOTHING_WORDS = re.compile(r"^\s*(success)?\s*$|\bno\b|\bnot found\b|\bempty\b", re.I)
 """What stands beside an empty list that is one (list routes say nothing or `Success`, the sheet names "no record" and "no orders");
@@ -164,7 +161,13 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
 
 def kind_of(message: str, otherwise: RefusalKind) -> RefusalKind:
     """Return what a refusal's sentence says it is."""
-    return next((kind for words, kind in _WORDS if words.search(message)), otherwise)
+    return _named(message) or otherwise
+
+
+def _named(message: str) -> RefusalKind | None:
+    if says_address(message):
+        return RefusalKind.ADDRESS_NOT_REGISTERED
+    return next((kind for words, kind in _WORDS if words.search(message)), None)
 
 
 def _body_refusal(body: Mapping[str, object], status: int) -> BrokerRefusal:
@@ -193,7 +196,7 @@ def _bare_refusal(response: WireResponse) -> BrokerRefusal | None:
 
 def _by_status(response: WireResponse, said: str) -> BrokerRefusal | None:
     """Judge by the HTTP status and what was said without an envelope; only the words we know make a refusal."""
-    kind = _STATUSES.get(response.status) or next((kind for words, kind in _WORDS if words.search(said)), None)
+    kind = _STATUSES.get(response.status) or _named(said)
     return None if kind is None else BrokerRefusal(kind, said or f"HTTP {response.status}", code=str(response.status))
 
 

@@ -5,11 +5,11 @@ a dead session from a recorded run of the broker's Go client. Which HTTP status 
 code is looked at first.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -73,11 +73,6 @@ STATUS_REFUSALS = {
 }
 """HTTP statuses that refuse even without the envelope. 403 says that the app lacks a permission, and needs its envelope."""
 
-_ADDRESS_REFUSED = re.compile(
-    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|whitelist)|\b(whitelist|register)\w*\b.*\bIP\b",
-    re.IGNORECASE,
-)
-"""Static addresses are obligatory for order calls since the retail algo rules. The refusal's words are guessed: none was seen."""
 
 
 def authorization(access: Access) -> str:
@@ -148,7 +143,7 @@ def error_envelope(response: WireResponse) -> dict[str, object] | None:
 def _kind(status: int, code: str | None, message: str) -> RefusalKind:
     if code in REFUSALS:
         return REFUSALS[code]
-    if _ADDRESS_REFUSED.search(message):
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
     if status >= 500:
         return RefusalKind.UNAVAILABLE

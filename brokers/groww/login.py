@@ -17,6 +17,7 @@ from onebroker.brokers.broker import Access, Login, LoginFlow
 from onebroker.brokers.fields import required, row_of, text
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import SEGMENTS
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 from onebroker.brokers.totp import totp
 from onebroker.config.clock import next_time_of_day
@@ -124,7 +125,7 @@ def _refused(status: int, message: str | None) -> BrokerRefusal:
     said = message or f"HTTP {status}"
     if status >= 500:
         return BrokerRefusal(RefusalKind.UNAVAILABLE, said)
-    if wire.says_address_refused(said):
+    if says_address(said):
         return BrokerRefusal(RefusalKind.ADDRESS_NOT_REGISTERED, said)
     worded = (kind for words, kind in _REASONS if re.search(words, said, re.IGNORECASE))
     return BrokerRefusal(next(worded, _STATUSES.get(status, RefusalKind.REFUSED)), said)

@@ -4,12 +4,12 @@ Source: sheet groww 1-4: growwapi 1.5.0 (hosts, paths, headers, precedence of re
 groww.in/trade-api (limits, error codes), read as the sheet says. What the sheet leaves open is said where it is decided.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import row_of, rows_of, text
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -76,11 +76,6 @@ STATUS_REFUSALS = {
 }
 """HTTP statuses that refuse whatever their body is."""
 
-_ADDRESS_REFUSED = re.compile(
-    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|whitelist)|\b(whitelist|register)\w*\b.*\bIP\b",
-    re.IGNORECASE,
-)
-"""Static addresses are obligatory for order calls since the retail algo rules. The refusal's words are guessed: none was seen."""
 
 
 def headers(bearer: str, *, body: bool) -> dict[str, str]:
@@ -165,15 +160,11 @@ def error_in(envelope: Mapping[str, object]) -> tuple[str | None, str | None]:
     return text(error.get("code")), text(error.get("displayMessage")) or text(error.get("message"))
 
 
-def says_address_refused(message: str) -> bool:
-    return _ADDRESS_REFUSED.search(message) is not None
-
-
 def _failure(envelope: Mapping[str, object], status: int) -> BrokerRefusal:
     code, said = error_in(envelope)
     message = said or code or f"HTTP {status} refused without a reason"
     kind = STATUS_REFUSALS.get(status, RefusalKind.REFUSED)
-    if says_address_refused(message):
+    if says_address(message):
         kind = RefusalKind.ADDRESS_NOT_REGISTERED
     elif kind in (RefusalKind.REFUSED, RefusalKind.UNAVAILABLE):
         default = RefusalKind.UNAVAILABLE if status >= 500 else kind

@@ -15,6 +15,7 @@ import msgspec
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -66,12 +67,6 @@ _RATE_ERROR: Final = "LIMIT EXCEED"
 _NOTHING_FOUND: Final = re.compile(
     r"\bno (data|record|order|trade|position|holding)s?\b.*\b(found|available)\b", re.IGNORECASE
 )
-_ADDRESS_REFUSED: Final = re.compile(
-    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|mismatch)"
-    r"|\b(whitelist|register|static)\w*\b.*\bIP\b",
-    re.IGNORECASE,
-)
-"""Order calls are taken from the registered address only. The refusal's words are guessed: none was seen."""
 _NOT_SURE: Final = re.compile(
     r"time[d\s-]*out|internal (server )?error|unable to (process|connect|reach)|unexpected|exception|went wrong"
     r"|temporarily|unavailable|technical|connection|gateway",
@@ -215,7 +210,7 @@ def _kind(http_status: int, status: float | None, message: str) -> RefusalKind:
         return RefusalKind.RATE_LIMITED
     if spelled in DEAD_SESSION or 401 in (http_status, status):
         return RefusalKind.SESSION_DEAD
-    if _ADDRESS_REFUSED.search(message):
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
     # Status 500 in the body of an HTTP 200 is the broker's word for any refusal.
     return RefusalKind.UNAVAILABLE if http_status >= 500 else RefusalKind.REFUSED

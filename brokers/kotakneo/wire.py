@@ -12,6 +12,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import number, row_of, rows_of, text
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerRefusal,
@@ -97,7 +98,7 @@ UNCLEAR_CODES = frozenset({"1005", "424"})
 
 _SUCCESS = 200
 _DEAD_WORDS = re.compile(r"invalid\s+(session|access\s+type)|re-?login|session\s+(expired|not found)", re.IGNORECASE)
-_ADDRESS_WORDS = re.compile(r"white-?list|\bIP\b.*(not|un)|unauthori[sz]ed.*\bIP\b|static ip", re.IGNORECASE)
+_LISTED_WORDS = re.compile(r"white-?list", re.IGNORECASE)
 _RATE_WORDS = re.compile(r"rate limit|too many requests", re.IGNORECASE)
 
 
@@ -205,7 +206,7 @@ def _kind(status: int, code: str | None, message: str) -> RefusalKind:
         return RefusalKind.RATE_LIMITED
     if _DEAD_WORDS.search(message):
         return RefusalKind.SESSION_DEAD
-    if _ADDRESS_WORDS.search(message):
+    if says_address(message) or _LISTED_WORDS.search(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
     if status >= 500:
         return RefusalKind.UNAVAILABLE

@@ -15,6 +15,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.fields import row_of, rows_of
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -67,12 +68,6 @@ _DEAD_SESSION = re.compile(r"^\s*session expired|invalid session key", re.IGNORE
 _REFUSED_LOGIN = (401, 403)
 _TOO_MANY = re.compile(r"in a current (second|minute)", re.IGNORECASE)
 """`Order Recieved 11 in a current second exceeds Limit 10 for user`: seen at a sister broker."""
-_ADDRESS_REFUSED = re.compile(
-    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|mismatch|invalid|whitelist)"
-    r"|\b(invalid|unregistered|whitelist|register)\w*\b.*\bIP\b|static ip",
-    re.IGNORECASE,
-)
-"""Orders are taken from a registered address only. The refusal's words are guessed: none was seen."""
 _UNCLEAR = re.compile(
     r"^\s*error occurred|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)", re.IGNORECASE
 )
@@ -188,7 +183,7 @@ def kind_of(message: str, status: int) -> RefusalKind:
         return RefusalKind.SESSION_DEAD
     if status == 429 or _TOO_MANY.search(message):
         return RefusalKind.RATE_LIMITED
-    if _ADDRESS_REFUSED.search(message):
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
     if status in _REFUSED_LOGIN:
         return RefusalKind.SESSION_DEAD

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -159,7 +160,7 @@ def is_error(envelope: Mapping[str, object]) -> bool:
 def _kind(status: int, code: str | None, message: str) -> RefusalKind:
     if code in REFUSALS:
         return REFUSALS[code]
-    if "static ip" in message.lower():
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
     if status >= 500:
         return RefusalKind.UNAVAILABLE

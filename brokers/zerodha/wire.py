@@ -4,12 +4,12 @@ Sources: kiteconnect 5.2.2 (paths, headers, which answers are errors); Kite Conn
 the limits of quotes and sockets) and the official forum (limits of calls), neither re-read by us.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
+from onebroker.brokers.refusal_words import says_address, says_too_many
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -68,11 +68,6 @@ answer), DataException (it answered something unreadable), GeneralException (unc
 
 UNAVAILABLE = frozenset({"NetworkException", "DataException", "GeneralException"})
 
-_ADDRESS_REFUSED = re.compile(
-    r"\bIP\b.*\b(not (allowed|registered|whitelisted|permitted)|unregistered|whitelist)|\b(whitelist|register)\w*\b.*\bIP\b",
-    re.IGNORECASE,
-)
-"""Static addresses are obligatory for order calls since the retail algo rules. The refusal's words are guessed: none was seen."""
 
 
 def request(
@@ -142,8 +137,10 @@ def _kind(status: int, error_type: str, message: str) -> RefusalKind:
         return RefusalKind.RATE_LIMITED
     if error_type == DEAD_SESSION:
         return RefusalKind.SESSION_DEAD
-    if _ADDRESS_REFUSED.search(message):
+    if says_address(message):
         return RefusalKind.ADDRESS_NOT_REGISTERED
+    if says_too_many(message):
+        return RefusalKind.RATE_LIMITED
     if error_type in UNAVAILABLE or (status >= 500 and error_type not in CLEAR_REFUSALS):
         return RefusalKind.UNAVAILABLE
     return RefusalKind.REFUSED
