@@ -38,7 +38,7 @@ def test_the_documented_position_is_in_both_views(recorded):
 
 
 def test_a_short_position_is_negative_and_a_closed_one_has_no_average(recorded):
-    short = {"netQty": -2, "qty": 2, "side": -1, "sellQty": 3, "sellAvg": 10.0, "sellVal": 30.0, "netAvg": 10.0}
+    short = {"netQty": -2, "qty": 2, "side": -1, "sellQty": 3, "sellAvg": 10.0, "sellVal": 30.0, "avgPrice": 10.0}
     net, day = positions(recorded, **short, buyQty=1, buyAvg=9.0, buyVal=9.0, dayBuyQty=1, daySellQty=3)
     assert (net.quantity, net.average_price, net.sell_value) == (-2, 10.0, 30.0)
     assert (day.quantity, day.average_price, day.buy_value) == (-2, 10.0, 9.0)
@@ -69,7 +69,7 @@ def test_a_carried_leg_is_overnight_and_hides_what_today_cost(recorded):
         "buyQty": 15,
         "cfBuyQty": 10,
         "dayBuyQty": 5,
-        "netAvg": 100.0,
+        "avgPrice": 100.0,
         "buyAvg": 100.0,
         "buyVal": 1500.0,
     }
@@ -79,12 +79,24 @@ def test_a_carried_leg_is_overnight_and_hides_what_today_cost(recorded):
     assert (day.sell_value, day.overnight_quantity) == (0.0, 0)
 
 
+def test_the_average_is_what_was_paid_and_not_the_break_even(recorded):
+    """The documents' sample: 400 realized, so the break-even is 400 lower than the price paid for the one unit."""
+    sample = {"ltp": 72717.0, "realized_profit": 400.0, "unrealized_profit": 461.0, "netAvg": 71856.0}
+    net, _ = positions(recorded, **sample, avgPrice=72256.0)
+    assert (net.average_price, net.realized, net.unrealized) == (72256.0, 400.0, 461.0)
+    assert net.unrealized == net.quantity * (net.last_price - net.average_price)
+    told, _ = positions(recorded, **sample, avgPrice=None)
+    assert told.average_price is None
+    same, _ = positions(recorded, netAvg=72256.0, avgPrice=None, realized_profit=0)
+    assert same.average_price == 72256.0
+
+
 def test_a_stand_in_for_the_average_of_a_carried_row_is_none(recorded):
     carried = {"netQty": -10, "cfSellQty": 10, "sellQty": 10, "buyQty": 0, "dayBuyQty": 0}
     for average, expected in ((0, None), (72261.0, None), (71000.0, 71000.0)):
         rows = positions(recorded, **carried, netAvg=average, avgPrice=average)
         assert [(row.view, row.overnight_quantity, row.average_price) for row in rows] == [("net", -10, expected)]
-    net, _ = positions(recorded, netAvg=72261.0)  # bought today at what is now the last price: a price paid
+    net, _ = positions(recorded, avgPrice=72261.0)  # bought today at what is now the last price: a price paid
     assert net.average_price == 72261.0
 
 
