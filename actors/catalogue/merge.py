@@ -28,6 +28,7 @@ from onebroker.actors.catalogue.natural_keys import FACTS, MATCHED_BY, categoris
 from onebroker.actors.catalogue.report import BrokerReport
 from onebroker.actors.catalogue.voting import one_row_each
 from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.mcx_contracts import units_of
 from onebroker.config.instruments import NAMESPACE, UNCATEGORISED
 
 INSTRUMENT_COLUMNS = (
@@ -180,6 +181,12 @@ def _describe(listed: pl.DataFrame, instruments: pl.DataFrame, reports: Sequence
 # One row per natural key
 
 
+def _sized() -> pl.Expr:
+    """The lot: of MCX's contracts the exchange's own where it is known, for files give it in two units; else what most files say."""
+    known = units_of(pl.col("underlying_symbol"), pl.col("expiry_date"))
+    return pl.coalesce(pl.when(pl.col("exchange") == "mcx").then(known), pl.col("lot_size")).alias("lot_size")
+
+
 def _instruments(listed: pl.DataFrame, instruments: pl.DataFrame, rows: pl.DataFrame, names: str) -> pl.DataFrame:
     """Return the catalogue: the instruments that a listed row is left of, with `names` in the first one's row."""
     listed = listed.select("place", "row", "rank", "isin")
@@ -191,6 +198,7 @@ def _instruments(listed: pl.DataFrame, instruments: pl.DataFrame, rows: pl.DataF
     return (
         found.with_columns(
             pl.Series("instrument_id", ids, dtype=pl.String),
+            _sized(),
             pl.Series(ATTRIBUTE_NAMES, [names], dtype=pl.String).extend_constant(None, found.height - 1),
         )
         .select(*INSTRUMENT_COLUMNS, ATTRIBUTE_NAMES, "listings")

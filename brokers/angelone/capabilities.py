@@ -7,8 +7,9 @@ from onebroker.brokers.angelone.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WI
 from onebroker.brokers.broker import Cadence, Capabilities
 from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
-_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY), "mcx": COMMODITY, "ncdex": COMMODITY}
-"""NSE commodities (NCO) are left out because their quantity unit is not known; BSE currency is not in its file."""
+_SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY), "ncdex": COMMODITY}
+"""MCX and NSE commodities (NCO) are left out because the unit of their quantities is not known (`values.UNSETTLED`); BSE currency is
+not in its file."""
 
 _ORDER_TYPES = frozenset(str(each) for each in ORDER_TYPE_TO_WIRE)
 

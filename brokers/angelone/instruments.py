@@ -32,6 +32,7 @@ from onebroker.brokers.listings import (
     listing_frame,
     told,
 )
+from onebroker.brokers.mcx_contracts import trading_unit_of, units_of
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -170,6 +171,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
     tick = pl.col("tick_size").cast(pl.Float64, strict=False)
     speaks_lots = _CODE.is_in(LOT_EXCHANGES)
     units = _contract_units(lot)
+    goods = _CODE == "MCX"
     return rows.select(
         exchange=pl.col("ours"),
         segment=pl.col("bare"),
@@ -181,7 +183,7 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         name=pl.col("name"),
         lot_size=pl.when(speaks_lots).then(units).otherwise(pl.when(lot > 0).then(lot)),
         tick_size=pl.when(tick > 0).then((tick / 100).round(6)),
-        contract_units=pl.when(speaks_lots).then(units).otherwise(pl.lit(1)),
+        contract_units=pl.when(goods).then(pl.when(lot == 1).then(units)).when(speaks_lots).then(units).otherwise(pl.lit(1)),
         broker_token=_CODE + "|" + pl.col("token"),
         tradingsymbol=_SYMBOL,
         broker_exchange=_CODE,
@@ -195,13 +197,17 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _contract_units(lot: pl.Expr) -> pl.Expr:
-    """Units in one lot where SmartAPI speaks lots; null = not known.
+    """Units in one contract where SmartAPI speaks lots; null = not known.
 
-    MCX's lotsize counts units (several of its contracts are one gram or one piece); the others' is believed above 1 only.
+    MCX's lotsize is the exchange's trading unit (GOLD 1, quoted per 10 grams: 100 units), so the table of these contracts says what it
+    stands for, where both agree on it. Of the others' it is believed above 1 only.
     """
+    expires, underlying = pl.col("expiry"), pl.col("underlying")
     return (
         pl.when(_KIND.is_in(CURRENCY_KINDS))
         .then(pl.lit(CURRENCY_UNITS))
-        .when((_CODE == "MCX") & (lot > 0) | (_CODE != "CDS") & (lot > 1))
+        .when(_CODE == "MCX")
+        .then(pl.when(lot == trading_unit_of(underlying, expires)).then(units_of(underlying, expires)))
+        .when((_CODE != "CDS") & (lot > 1))
         .then(lot)
     )

@@ -11,6 +11,7 @@ from onebroker.brokers.angelone.values import (
     ORDER_TYPE_TO_WIRE,
     PRODUCT_TO_WIRE,
     SIDE_TO_WIRE,
+    UNSETTLED,
     VALIDITY_TO_WIRE,
     symbol_token,
 )
@@ -24,7 +25,7 @@ from onebroker.brokers.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.records import OrderRow
+from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
     CallKind,
@@ -46,6 +47,7 @@ _NOTHING = "0"
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST placeOrder; all fields as texts. Raises `NotSendable`."""
+    _check_settled(ticket.listing)
     try:
         order_type = OrderType(ticket.order_type)
         product, duration = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
@@ -80,6 +82,8 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     Raises `NotSendable`.
     """
     row = change.row
+    if change.quantity is not None:
+        _check_settled(change.listing)
     try:
         order_type = OrderType(change.order_type or row.order_type)
         product, duration = (
@@ -105,6 +109,11 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
         "triggerprice": _price(trigger_price if order_type.takes_trigger else None),
     }
     return about_standing(row, wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body))
+
+
+def _check_settled(listing: Listing) -> None:
+    if listing.exchange in UNSETTLED:
+        raise NotSendable(f"no source settles whether angelone counts lots or units on {listing.exchange}: no quantity is sent there")
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:

@@ -234,8 +234,8 @@ def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing
     which says nothing), the kind of contract.
     """
     units = values.contract_units(token, listings)
-    lot = fields.whole(row.get("lotsize"))
-    if units is None and lot > 1:
+    lot, exchange = fields.whole(row.get("lotsize")), token.partition("|")[0]
+    if units is None and lot > 1 and exchange not in values.UNSETTLED:
         units = lot
     if units is None and str(row.get("instrumenttype")).upper() in values.CURRENCY_KINDS:
         units = values.CURRENCY_UNITS

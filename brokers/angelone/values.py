@@ -100,7 +100,10 @@ STREAM_EXCHANGES = {kind: exchange for exchange, kind in STREAM_TYPES.items()}
 
 CASH_EXCHANGES = frozenset({"NSE", "BSE"})
 LOT_EXCHANGES = frozenset({"CDS", "MCX", "NCDEX", "NCO"})
-"""Here quantities are lots; everywhere else units. For MCX common practice, unchecked; for NCDEX and NCO taken to be alike."""
+"""Here quantities are lots; everywhere else units. For NCDEX and NCO taken to be alike CDS, unchecked. Whether MCX's are lots or the
+exchange's trading units (a hundred barrels as 1 or as 100) no source settles: projects contradict each other (`UNSETTLED`)."""
+UNSETTLED = frozenset({"MCX"})
+"""Here a quantity is known only where a lot is one trading unit, so that both readings are the same, and no order is sent."""
 CURRENCY_UNITS = 1000
 """Units of the base currency in one contract of NSE (of JPYINR 100,000 yen, quoted per 100): general knowledge, unchecked. The
 file says 1."""
@@ -183,9 +186,12 @@ def validity(word: object) -> str:
 
 def contract_units(name: str, listings: Mapping[str, Listing]) -> int | None:
     """Return the units in one of SmartAPI's quantities; None when it speaks lots of a size not known."""
-    if name.partition("|")[0] not in LOT_EXCHANGES:
+    exchange = name.partition("|")[0]
+    if exchange not in LOT_EXCHANGES:
         return 1
-    return listed_units(name, listings)
+    units = listed_units(name, listings)
+    # A size that the file does not settle was taken from the other brokers, and not as the unit of a quantity.
+    return None if exchange in UNSETTLED and (units is None or listings[name].lot_size != units) else units
 
 
 def iso_time(value: object) -> str | None:

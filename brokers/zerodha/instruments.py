@@ -5,7 +5,7 @@ file's own fields, by words and series that are general knowledge, unchecked. IS
 are the units per lot where its lot_size is 1 (currency, commodity).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
@@ -27,8 +27,9 @@ from onebroker.brokers.listings import (
     texts,
     told,
 )
+from onebroker.brokers.mcx_contracts import units_of
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
-from onebroker.brokers.zerodha.values import COMMODITY_UNITS, CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
+from onebroker.brokers.zerodha.values import CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -212,10 +213,9 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _contract_units() -> pl.Expr:
     """Units in one lot where Kite speaks lots; null = not known."""
-    table: Mapping[str, int] = COMMODITY_UNITS
     return (
         pl.when(pl.col("bare").str.contains("^currency_(futures|options)$"))
         .then(pl.lit(CURRENCY_UNITS))
         .when(_CODE == "MCX")
-        .then(pl.col("underlying").replace_strict(table, default=None, return_dtype=pl.Int64))
+        .then(units_of(pl.col("underlying"), pl.col("expiry")))
     )

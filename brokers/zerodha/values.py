@@ -74,21 +74,11 @@ EXCHANGES = {
 """Kite's exchange -> ours. Others in its file (GLOBAL, NSEIX) are quotes only."""
 
 LOT_EXCHANGES = frozenset({"CDS", "BCD", "MCX", "NCO"})
-"""Here quantities are lots; everywhere else units."""
+"""Here quantities are lots; everywhere else units. MCX's are so by Zerodha's own word (kite.trade/forum/discussion/14531)."""
 
 CURRENCY_UNITS = 1000
 """Units of the base currency in one contract of NSE and BSE: 1,000 (of JPYINR 100,000 yen, quoted per 100).
 General knowledge, unchecked against a circular."""
-
-COMMODITY_UNITS = {
-    "ALUMINI": 1000, "ALUMINIUM": 5000, "COPPER": 2500, "CRUDEOIL": 100, "CRUDEOILM": 10,
-    "GOLD": 100, "GOLDGUINEA": 1, "GOLDM": 10, "GOLDPETAL": 1, "GOLDTEN": 1,
-    "LEAD": 5000, "LEADMINI": 1000, "NATGASMINI": 250, "NATURALGAS": 1250,
-    "SILVER": 30, "SILVERM": 5, "SILVERMIC": 1, "ZINC": 5000, "ZINCMINI": 1000,
-}  # fmt: skip
-"""MCX underlying -> units of quotation in one contract (price x this = rupees a lot): general knowledge,
-unchecked against a circular (only LEADMINI's was seen, in a recorded position). Kite's file says 1 for all of them. What is
-not here is unknown, never 1."""
 
 
 def status(word: object) -> str:

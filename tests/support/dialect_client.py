@@ -135,14 +135,16 @@ class DialectClient:
 
     # --- instruments ------------------------------------------------------------------------------------------------
 
-    def contract(self, bare, exchange="nse"):
+    def contract(self, bare, exchange="nse", underlying=None):
         return next(
-            each for each in self.account.contracts() if each.bare == bare and each.identity.exchange == exchange
-        )
+            each for each in self.account.contracts()
+            if each.bare == bare and each.identity.exchange == exchange
+            and (underlying is None or each.identity.underlying_symbol == underlying)
+        )  # fmt: skip
 
-    def listed(self, bare, exchange="nse"):
+    def listed(self, bare, exchange="nse", underlying=None):
         """Return the first contract of a segment, by the broker's names."""
-        return self._name_of(self.contract(bare, exchange))
+        return self._name_of(self.contract(bare, exchange, underlying))
 
     def frame(self):
         """Return its instrument file as our codec reads it."""

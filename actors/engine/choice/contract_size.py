@@ -7,6 +7,7 @@ from enum import StrEnum
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.brokers.mcx_contracts import contract
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import Shape, calendar_of
 
@@ -43,6 +44,8 @@ def contract_size(instrument: Instrument) -> ContractSize | None:
     identity = instrument.identity
     if identity.shape is Shape.SECURITY or calendar_of(identity.segment) == "equity":
         return None
+    if identity.exchange == "mcx" and (known := contract(identity.underlying_symbol, identity.expiry_date)) is not None:
+        return ContractSize(SizeStatus.AGREED, known.units)  # the exchange's own size, whatever files make of it
     told = Counter(one.lot_size for one in instrument.listings.values() if one.lot_size and one.contract_units)
     if not told:
         return ContractSize(SizeStatus.UNKNOWN, None)

@@ -29,7 +29,9 @@ from onebroker.config.sections import EngineSettings, IntradayCutoff
 NOW = datetime(2026, 11, 23, 11, 0, tzinfo=IST)
 BROKERS = build_registry()
 SHARE = security("nse", "equities", "A")
-CRUDE = future("mcx", "commodity_futures", "CRUDEOIL", date(2026, 12, 18))
+CRUDE = future("mcx", "commodity_futures", "CRUDEPALM", date(2026, 12, 18))
+"""Its size is not in the exchange's table, so the brokers' files decide."""
+GOLD = future("mcx", "commodity_futures", "GOLDM", date(2026, 12, 4))
 CALL = option("nse", "equity_options", "A", date(2026, 12, 29), 100, "CE")
 DOWN = DayLoss(limit=Decimal(5000), loss=Decimal(5200), figure_at=0.0)
 DOWN_SENTENCE = "the day is down 5200.00, which is past the 5000.00 limit, so no new order is being placed"
@@ -274,10 +276,23 @@ def test_a_contract_whose_size_is_not_agreed_gets_no_order(lots, status):
     assert (answer.body["contract_size_status"], answer.body["instrument_id"]) == (status, "i")
 
 
+def test_a_majority_of_files_does_not_outvote_the_exchanges_own_size():
+    lots = {"zerodha": 10, "kotakneo": 100, "upstox": 100}
+    choice = Market(*lots, identity=GOLD, lots=lots).choose(product="NRML", quantity=10)
+    assert codes(choice) == ["zerodha"]
+    assert reasons(choice) == {"kotakneo": "contract size differs", "upstox": "contract size differs"}
+
+
+def test_no_order_goes_to_angelone_on_mcx():
+    lots = {"zerodha": 10, "angelone": 10}
+    choice = Market(*lots, identity=GOLD, lots=lots).choose(product="NRML", quantity=10)
+    assert codes(choice) == ["zerodha"]
+
+
 def test_brokers_outside_the_majority_are_skipped():
-    choice = crude(zerodha=100, upstox=100, angelone=10).choose(product="NRML")
+    choice = crude(zerodha=100, upstox=100, kotakneo=10).choose(product="NRML")
     assert set(codes(choice)) == {"zerodha", "upstox"}
-    assert reasons(choice) == {"angelone": "contract size differs"}
+    assert reasons(choice) == {"kotakneo": "contract size differs"}
 
 
 @pytest.mark.parametrize(
@@ -288,7 +303,7 @@ def test_brokers_outside_the_majority_are_skipped():
     ],
 )
 def test_quantities_are_whole_lots_of_the_trusted_size(changes, sentence):
-    assert crude(zerodha=100, upstox=100, angelone=10).refused(product="NRML", **changes) == (400, sentence)
+    assert crude(zerodha=100, upstox=100, kotakneo=10).refused(product="NRML", **changes) == (400, sentence)
 
 
 # --- cut-off, money, freeze --------------------------------------------------------------------------------------------

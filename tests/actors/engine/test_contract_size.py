@@ -11,7 +11,8 @@ from onebroker.brokers.records import Listing
 from onebroker.config.instruments import future, security
 from tests.support.every_case import every_case
 
-CRUDE = future("mcx", "commodity_futures", "CRUDEOIL", date(2026, 11, 24))
+CRUDE = future("mcx", "commodity_futures", "CRUDEPALM", date(2026, 11, 24))
+"""Not one of those whose size the exchange's table says."""
 DOLLAR = future("nse", "currency_futures", "USDINR", date(2026, 11, 24))
 NIFTY = future("nse", "equity_index_futures", "NIFTY", date(2026, 11, 24))
 
@@ -71,6 +72,14 @@ def test_a_broker_whose_quantities_are_not_understood_tells_nothing():
         listings=listings,
     )  # fmt: skip
     assert contract_size(found).status is SizeStatus.SINGLE
+
+
+def test_of_mcx_the_exchanges_own_size_counts_whatever_files_make_of_it():
+    gold = future("mcx", "commodity_futures", "GOLDM", date(2026, 12, 4))
+    for sizes in ((100, 100, 100), (10,), (None,), (), (10, 100)):
+        assert (of(*sizes, identity=gold).status, of(*sizes, identity=gold).trusted) == (SizeStatus.AGREED, 10)
+    bullion = [future("mcx", "commodity_index_futures", "MCXBULLDEX", day) for day in (date(2026, 10, 28), date(2026, 11, 25))]
+    assert [of(15, 15, identity=each).trusted for each in bullion] == [30, 15]
 
 
 def test_only_contracts_on_currencies_and_commodities_have_one():

@@ -42,11 +42,13 @@ def listings() -> dict[str, Listing]:
         ("NSE|2885", "RELIANCE-EQ", 1),
         ("NSE|99926000", "Nifty 50", 1),
         ("NFO|58662", "NIFTY30OCT2525000CE", 1),
-        ("MCX|426302", "CRUDEOIL24JUNFUT", 100),
+        ("MCX|426302", "GOLD24JUNFUT", 100),
         ("CDS|5", "USDINR25OCT8325CE", 1000),
         ("NCDEX|7", "GUARSEED24JUNFUT", None),
     ]
     return {
-        token: Listing(broker_token=token, tradingsymbol=symbol, exchange=token.partition("|")[0], contract_units=units)
+        token: Listing(
+            broker_token=token, tradingsymbol=symbol, exchange=token.partition("|")[0], lot_size=units, contract_units=units
+        )
         for token, symbol, units in rows
     }

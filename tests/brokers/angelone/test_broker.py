@@ -27,5 +27,5 @@ def test_it_is_what_the_design_says_it_is():
 
 def test_it_takes_orders_only_for_segments_that_can_be_ordered():
     assert {bare_segment(segment) for segment in ANGELONE.capabilities.segments} <= ORDERABLE_SEGMENTS
-    assert {segment.partition("_")[0] for segment in ANGELONE.capabilities.segments} == {"nse", "bse", "mcx", "ncdex"}
+    assert {segment.partition("_")[0] for segment in ANGELONE.capabilities.segments} == {"nse", "bse", "ncdex"}
     assert "disclosed_quantity" not in ANGELONE.capabilities.modifiable

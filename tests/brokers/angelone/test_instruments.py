@@ -69,7 +69,7 @@ def test_contracts_are_read_with_their_scales():
     )  # fmt: skip
     crude = documented("MCX|2")
     assert (crude["exchange"], crude["segment"], crude["strike_price"]) == ("mcx", "commodity_options", 5000.0)
-    assert (crude["lot_size"], crude["contract_units"], crude["tick_size"]) == (100, 100, 0.1)
+    assert (crude["lot_size"], crude["contract_units"], crude["tick_size"]) == (100, None, 0.1)
     dollar = documented("CDS|5")
     assert (dollar["exchange"], dollar["segment"], dollar["strike_price"]) == ("nse", "currency_options", 83.25)
     assert (dollar["lot_size"], dollar["contract_units"], dollar["tick_size"]) == (1000, 1000, 0.0025)
@@ -135,9 +135,8 @@ def test_kinds_are_segments_where_they_belong_and_what_fits_nothing_is_uncategor
 @every_case(
     ("changes", "units"),
     [
-        ({"exch_seg": "MCX", "lotsize": "1"}, 1), ({"exch_seg": "MCX", "lotsize": "100"}, 100),
         ({"exch_seg": "NCDEX", "lotsize": "50"}, 50), ({"exch_seg": "NCDEX", "lotsize": "1"}, None),
-        ({"exch_seg": "NCO", "lotsize": "1"}, None), ({"exch_seg": "MCX", "lotsize": ""}, None),
+        ({"exch_seg": "NCO", "lotsize": "1"}, None),
         ({"exch_seg": "CDS", "instrumenttype": "FUTIRC", "lotsize": "1"}, None),
         ({"exch_seg": "CDS", "instrumenttype": "FUTCUR", "lotsize": "1"}, 1000),
     ],
@@ -145,6 +144,21 @@ def test_kinds_are_segments_where_they_belong_and_what_fits_nothing_is_uncategor
 def test_the_units_of_a_lot_are_known_or_null_never_guessed(changes, units):
     (row,) = read(like(3, **{"instrumenttype": "FUTCOM", **changes}))
     assert (row["contract_units"], row["lot_size"]) == (units, units)
+
+
+@every_case(
+    ("name", "expiry", "lotsize", "lot_size", "contract_units"),
+    [
+        ("GOLD", "05DEC2026", "1", 100, 100), ("GOLDM", "05DEC2026", "100", 10, None), ("ZINC", "30NOV2026", "5", 5000, None),
+        ("ZINCMINI", "30NOV2026", "1", 1000, 1000), ("CRUDEOIL", "19NOV2026", "100", 100, None), ("GOLDGUINEA", "30NOV2026", "8", 1, None),
+        ("MCXBULLDEX", "27OCT2026", "30", 30, None), ("MCXBULLDEX", "26NOV2026", "15", 15, None),
+        ("GOLD", "05DEC2026", "100", None, None),  # not the trading unit: what it is, nobody knows
+        ("MCXBULLDEX", "26NOV2026", "30", None, None), ("TOMATO", "30NOV2026", "1", None, None), ("GOLD", "05DEC2026", "", None, None),
+    ],
+)  # fmt: skip
+def test_a_lot_of_mcx_is_its_trading_unit_and_its_size_that_of_the_table(name, expiry, lotsize, lot_size, contract_units):
+    (row,) = read(like(3, exch_seg="MCX", instrumenttype="FUTCOM", name=name, expiry=expiry, lotsize=lotsize))
+    assert (row["lot_size"], row["contract_units"]) == (lot_size, contract_units)
 
 
 def test_the_older_spelling_of_exchanges_is_read():

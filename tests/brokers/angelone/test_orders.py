@@ -27,7 +27,7 @@ def ticket(listing, **changes):
 def row(**changes):
     values = {
         "order_id": "240520000000112", "status": "OPEN", "transaction_type": "BUY", "product": "NRML",
-        "order_type": "LIMIT", "validity": "DAY", "instrument_token": "MCX|426302", "tradingsymbol": "CRUDEOIL24JUNFUT",
+        "order_type": "LIMIT", "validity": "DAY", "instrument_token": "MCX|426302", "tradingsymbol": "GOLD24JUNFUT",
         "exchange": "MCX", "quantity": 300, "price": 5300.0, "variety": "NORMAL", "contract_units": 100, **changes,
     }  # fmt: skip
     return OrderRow(**values)
@@ -69,11 +69,22 @@ def test_the_variety_follows_from_type_and_time(access, listings, order_type, af
 
 
 def test_where_lots_are_spoken_units_become_lots_and_a_part_of_one_cannot_be_sent(access, listings):
-    crude = listings["MCX|426302"]
-    assert body(orders.place_request(access, ticket(crude, product="NRML", quantity=300), NOW))["quantity"] == "3"
-    for listing, quantity in ((crude, 150), (listings["NCDEX|7"], 50)):
+    dollar = listings["CDS|5"]
+    assert body(orders.place_request(access, ticket(dollar, product="NRML", quantity=3000), NOW))["quantity"] == "3"
+    for listing, quantity in ((dollar, 1500), (listings["NCDEX|7"], 50)):
         with pytest.raises(NotSendable):
             orders.place_request(access, ticket(listing, product="NRML", quantity=quantity), NOW)
+
+
+def test_no_quantity_is_sent_to_mcx_whose_unit_nobody_settles_while_orders_there_can_be_moved_and_cancelled(access, listings):
+    gold = listings["MCX|426302"]
+    with pytest.raises(NotSendable, match="lots or units"):
+        orders.place_request(access, ticket(gold, product="NRML", quantity=100), NOW)
+    with pytest.raises(NotSendable, match="lots or units"):
+        orders.modify_request(access, OrderChange(row=row(), listing=gold, segment="x", quantity=200), NOW)
+    moved = OrderChange(row=row(), listing=gold, segment="x", price=Decimal(5310))
+    assert body(orders.modify_request(access, moved, NOW))["quantity"] == "3"
+    assert body(orders.cancel_request(access, row(), NOW))["orderid"] == row().order_id
 
 
 @pytest.mark.parametrize(
@@ -92,17 +103,17 @@ def test_a_change_sends_the_whole_order_as_it_shall_stand(access, listings):
     assert request.url.endswith("/order/v1/modifyOrder")
     assert body(request) == {
         "variety": "NORMAL", "orderid": "240520000000112", "ordertype": "LIMIT", "producttype": "CARRYFORWARD",
-        "duration": "DAY", "price": "5310.5", "quantity": "3", "tradingsymbol": "CRUDEOIL24JUNFUT",
+        "duration": "DAY", "price": "5310.5", "quantity": "3", "tradingsymbol": "GOLD24JUNFUT",
         "symboltoken": "426302", "exchange": "MCX", "triggerprice": "0",
     }  # fmt: skip
 
 
 def test_a_change_of_type_takes_the_prices_its_type_has(access, listings):
     stop = row(order_type="SL", trigger_price=5290.0, variety="STOPLOSS")
-    change = OrderChange(row=stop, listing=listings["MCX|426302"], segment="x", order_type="SL-M", quantity=200)
+    change = OrderChange(row=stop, listing=listings["MCX|426302"], segment="x", order_type="SL-M")
     sent = body(orders.modify_request(access, change, NOW))
     assert (sent["ordertype"], sent["price"], sent["triggerprice"], sent["quantity"], sent["variety"]) == (
-        "STOPLOSS_MARKET", "0", "5290", "2", "STOPLOSS",
+        "STOPLOSS_MARKET", "0", "5290", "3", "STOPLOSS",
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_an_average_that_is_not_given_stays_none_and_is_never_the_netted_or_the_
 
 
 GOODS = {
-    "exchange": "MCX", "symboltoken": "426302", "tradingsymbol": "CRUDEOIL24JUNFUT", "producttype": "CARRYFORWARD",
+    "exchange": "MCX", "symboltoken": "426302", "tradingsymbol": "GOLD24JUNFUT", "producttype": "CARRYFORWARD",
     "instrumenttype": "FUTCOM", "buyqty": "2", "netqty": "2", "totalbuyavgprice": "5300.00", "buyavgprice": "5300.00",
     "lotsize": "100",
 }  # fmt: skip
@@ -84,6 +84,9 @@ GOODS = {
 def test_lots_are_units_and_values_rupees_whichever_way_the_row_counts_them(row, yes, listings, value, known):
     written = row(**GOODS, totalbuyvalue=value, buyamount=value)
     net, day = portfolio.parse_positions([yes([written])], listings if known else {})
+    if not known:  # lots or trading units: no row says it
+        assert (net.quantity, net.contracts) == (None, 2)
+        return
     assert (net.quantity, net.buy_quantity, net.buy_value, net.multiplier) == (200, 200, 1_060_000.0, 100.0)
     assert (day.quantity, day.buy_value) == (200, 1_060_000.0)
 

@@ -59,7 +59,7 @@ def test_a_quote_about_another_instrument_is_dropped_and_one_that_contradicts_it
 
 
 def test_lots_are_units_an_index_has_none_and_what_never_traded_is_left_out(quote, fetched, listings):
-    crude = quote(exchange="MCX", symbolToken="426302", tradingSymbol="CRUDEOIL24JUNFUT", opnInterest=9)
+    crude = quote(exchange="MCX", symbolToken="426302", tradingSymbol="GOLD24JUNFUT", opnInterest=9)
     index = quote(symbolToken="99926000", tradingSymbol="NIFTY 50")
     farm = quote(exchange="NCDEX", symbolToken="7", tradingSymbol="GUARSEED24JUNFUT")
     never = quote(ltp=0)

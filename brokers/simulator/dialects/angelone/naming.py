@@ -25,6 +25,8 @@ _DERIVATIVES = {
 """(exchange, calendar) -> exchange segment."""
 EXCHANGE_TYPES = {"NSE": 1, "NFO": 2, "BSE": 3, "BFO": 4, "MCX": 5, "NCDEX": 7, "CDS": 13}
 """Exchange segment -> its number on the market socket."""
+TRADING_UNITS = {"GOLD": 1, "GOLDM": 100, "ZINC": 5, "ALUMINIUM": 5}
+"""Underlyings of MCX that are traded in another unit than they are quoted in: kilograms, grams, tonnes."""
 _KINDS = {
     "equity_index_futures": "FUTIDX", "equity_index_options": "OPTIDX", "equity_futures": "FUTSTK",
     "equity_options": "OPTSTK", "currency_futures": "FUTCUR", "currency_options": "OPTCUR",
@@ -163,6 +165,15 @@ def _derivative_symbol(contract: Contract) -> str:
     return f"{identity.underlying_symbol}{when}{strike}{identity.option_type}"
 
 
+def _file_lot(name: Name) -> str:
+    """Contracts of the currency exchange count as one; MCX's are the exchange's trading unit; other goods are units."""
+    if name.exchange == "CDS":
+        return "1"
+    lot = name.contract.lot_size
+    traded_in = TRADING_UNITS.get(name.contract.identity.underlying_symbol or "", lot)
+    return str(traded_in if name.exchange == "MCX" else lot)
+
+
 def _file_row(name: Name) -> dict[str, str]:
     contract = name.contract
     return {
@@ -171,8 +182,7 @@ def _file_row(name: Name) -> dict[str, str]:
         "name": name.short_name,
         "expiry": name.expiry,
         "strike": _strike(name),
-        # Contracts of the currency exchange count as one; goods in units.
-        "lotsize": "1" if name.exchange == "CDS" else str(contract.lot_size),
+        "lotsize": _file_lot(name),
         "instrumenttype": name.instrument_type,
         "exch_seg": name.exchange,
         "tick_size": "0.000000" if contract.is_index else f"{contract.tick_size * 100:.6f}",

@@ -66,7 +66,7 @@ class AngelOne(DialectClient):
     def listing(self, name):
         return Listing(
             broker_token=f"{name.exchange}|{name.token}", tradingsymbol=name.tradingsymbol, exchange=name.exchange,
-            contract_units=name.units,
+            lot_size=name.contract.lot_size, contract_units=name.units,
         )  # fmt: skip
 
     def book(self, order_id):
@@ -194,7 +194,14 @@ def test_the_instrument_file_names_every_contract_as_the_exchange_knows_it(angel
         assert identity.instrument_id == contract.instrument_id
         if not contract.is_index:
             assert (row["lot_size"], row["tick_size"]) == (contract.lot_size, float(contract.tick_size))
-            assert row["contract_units"] == name.units
+            # On MCX a quantity is known only where a lot is one trading unit (gold): lots and trading units are the same then.
+            unsettled = name.exchange == "MCX" and identity.underlying_symbol != "GOLD"
+            assert row["contract_units"] == (None if unsettled else name.units)
+
+
+def gold(angel):
+    """A contract of MCX in which one of SmartAPI's quantities is known (`values.UNSETTLED`)."""
+    return angel.listed("commodity_futures", "mcx", "GOLD")
 
 
 # orders ---------------------------------------------------------------------------------------------------------------
@@ -254,7 +261,6 @@ def test_an_after_market_order_keeps_its_variety(angel):
 @pytest.mark.parametrize(
     ("bare", "exchange"),
     [
-        ("commodity_futures", "mcx"),
         ("commodity_futures", "ncdex"),
         ("currency_futures", "nse"),
         ("currency_options", "nse"),
@@ -272,7 +278,7 @@ def test_lots_go_over_the_wire_and_units_come_back(angel, bare, exchange):
 
 
 @pytest.mark.parametrize(
-    ("bare", "exchange"), [("commodity_futures", "mcx"), ("currency_futures", "nse"), ("equities", "nse")]
+    ("bare", "exchange"), [("commodity_futures", "ncdex"), ("currency_futures", "nse"), ("equities", "nse")]
 )
 def test_a_trade_is_in_the_trade_book_the_position_and_on_the_order_socket(angel, bare, exchange):
     name = angel.listed(bare, exchange)
@@ -422,7 +428,7 @@ def test_an_account_without_orders_answers_null(angel):
 
 def four(angel):
     return [
-        angel.listed("equities"), angel.listed("commodity_futures", "mcx"), angel.listed("equity_indices"),
+        angel.listed("equities"), gold(angel), angel.listed("equity_indices"),
         angel.listed("currency_futures"), angel.listed("commodity_futures", "ncdex"), angel.listed("equity_index_options"),
     ]  # fmt: skip
 
@@ -471,7 +477,7 @@ def test_the_older_calls_for_one_price_and_for_symbols_answer(angel):
 @pytest.mark.parametrize(("interval", "days"), [("day", 9), ("5minute", 2), ("60minute", 5)])
 def test_candles_are_oldest_first_and_in_units(angel, interval, days):
     angel.keep_candles()
-    name = angel.listed("commodity_futures", "mcx")
+    name = gold(angel)
     last = START.date()
     requests = candles.candle_requests(angel.access, angel.listing(name), interval, last - timedelta(days=days), last)
     rows = candles.parse_candles([angel.send(request) for request in requests], angel.listing(name))
@@ -482,7 +488,7 @@ def test_candles_are_oldest_first_and_in_units(angel, interval, days):
 
 
 def test_open_interest_is_a_call_of_its_own(angel):
-    name = angel.listed("commodity_futures", "mcx")
+    name = gold(angel)
     body = {
         "exchange": "MCX", "symboltoken": name.token, "interval": "ONE_DAY", "fromdate": "2026-11-17 00:00",
         "todate": "2026-11-20 23:59",
