@@ -16,6 +16,9 @@ PUT_SECONDS = 5.0
 MOST_WAITING = 200_000
 """Ticks kept while the store cannot take them; later ones are dropped and counted."""
 
+MOST_QUANTITY = 2**53
+"""Beyond it nothing is a quantity; a store of 64 bits takes no more than 2**63 - 1, and one such tick would cost its whole batch."""
+
 _Entry = tuple[str, Quote]
 
 
@@ -28,7 +31,7 @@ class TickBuffer:
         self.dropped = 0
 
     def record(self, instrument_id: str, quote: Quote) -> None:
-        if len(self._waiting) < self._most:
+        if len(self._waiting) < self._most and storable(quote):
             self._waiting.append((instrument_id, quote))
         else:
             self.dropped += 1
@@ -50,6 +53,14 @@ def write_ticks(entries: list[_Entry], file: Path) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     rows = [_row(instrument_id, quote) for instrument_id, quote in entries]
     pl.DataFrame(rows, schema=TICK_SCHEMA, orient="row").write_parquet(file)
+
+
+def storable(quote: Quote) -> bool:
+    """Tell whether a tick's figures fit the store: a broken frame can hold a quantity beyond every market."""
+    tick = quote.tick
+    levels = [level.quantity for side in (tick.buy, tick.sell) for level in side or ()]
+    given = (tick.last_quantity, tick.volume, tick.buy_quantity, tick.sell_quantity, tick.oi, *levels)
+    return all(-MOST_QUANTITY <= figure <= MOST_QUANTITY for figure in given if figure is not None)
 
 
 def _row(instrument_id: str, quote: Quote) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from onebroker.brokers.contained import read_rows
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
+from onebroker.config.vocabulary import OrderStatus
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -40,6 +41,8 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     order_type = values.order_type(row.get("orderType"))
     quantity = fields.quantity(row, "quantity") * scale
     status = values.order_status(fields.required(row, "orderStatus"), order_type, fields.whole(row.get("filledQty")))
+    if values.waits_for_market(row) and status == OrderStatus.OPEN:
+        status = OrderStatus.PENDING
     filled = fields.filled(row, "filledQty", status) * scale
     # There is no cancelled quantity on the wire, and remainingQuantity does not say what became of it.
     pending, cancelled = fields.unfilled(status, quantity, filled)
@@ -63,11 +66,16 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
         average_price=fields.number(row.get("averageTradedPrice")) or 0.0,
         exchange_order_id=values.exchange_order_id(row.get("exchangeOrderId")),
         status_message=fields.text(row.get("omsErrorDescription")),
-        order_timestamp=values.order_time(row.get("createTime")),
+        order_timestamp=None if _restamped(row, status) else values.order_time(row.get("createTime")),
         exchange_timestamp=values.order_time(row.get("exchangeTime")),
-        tag=fields.text(row.get("correlationId")),
+        tag=values.tag(row.get("correlationId")),
         contract_units=units,
     )
+
+
+def _restamped(row: Mapping[str, object], status: str) -> bool:
+    """Tell whether `createTime` is not when the order was placed: a cancel moves it along with the time of the update (recorded)."""
+    return status == OrderStatus.CANCELLED and row.get("createTime") == row.get("updateTime")
 
 
 def symbol(row: Mapping[str, object], name: str, token: str, listings: Mapping[str, Listing]) -> str:

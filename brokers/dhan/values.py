@@ -109,6 +109,17 @@ def order_status(word: object, order_type: str, filled: int) -> str:
     return OrderStatus.PENDING if waits else ours
 
 
+def waits_for_market(row: Mapping[str, object]) -> bool:
+    """Tell whether an after-market order has not gone to the exchange yet (recorded as PENDING with the exchange's number 0)."""
+    return row.get("afterMarketOrder") is True and exchange_order_id(row.get("exchangeOrderId")) is None
+
+
+def tag(value: object) -> str | None:
+    """Return our tag of an order; `NA` stands for none."""
+    written = text(value)
+    return None if written is None or written.strip().upper() == "NA" else written
+
+
 def side(word: object) -> str:
     return translated(SIDE_FROM_WIRE, word)
 

@@ -69,9 +69,10 @@ _REFUSED_LOGIN = (401, 403)
 _TOO_MANY = re.compile(r"in a current (second|minute)", re.IGNORECASE)
 """`Order Recieved 11 in a current second exceeds Limit 10 for user`: seen at a sister broker."""
 _UNCLEAR = re.compile(
-    r"^\s*error occurred|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)", re.IGNORECASE
+    r"^\s*error occurred(?!.*invalid input)|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)", re.IGNORECASE
 )
-"""The server's own trouble: says nothing about whether an order went in."""
+"""The server's own trouble: says nothing about whether an order went in. `Error Occurred : 2 "invalid input"` is documented as the
+refusal of a bad order."""
 
 
 def user_id(access: Access) -> str:

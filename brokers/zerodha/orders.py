@@ -107,7 +107,7 @@ def _order_id(response: WireResponse) -> str | None:
     except BadAnswer:
         return None
     order_id = answer.get("order_id") if isinstance(answer, dict) else None
-    return order_id if isinstance(order_id, str) and order_id else None
+    return order_id if isinstance(order_id, str) and order_id.strip() else None
 
 
 def _tag(token: str) -> str:

@@ -91,3 +91,31 @@ def test_a_full_buffer_drops_and_counts_the_newest():
     buffer.record(SHARE, quote(4.0))
     buffer.put_back(entries)
     assert ([one.received_at for _, one in buffer.drain()], buffer.dropped) == ([1.0, 2.0], 2)
+
+
+@pytest.mark.parametrize("broken", [{"volume": 2**63}, {"oi": 2**70}, {"buy": (DepthLevel(10.0, 2**63, 1),)}])
+async def test_a_quantity_beyond_every_market_costs_its_tick_and_not_the_others(nursery, tmp_path, quick, broken):
+    store, buffer = MemoryHistory(), TickBuffer()
+    await nursery.start(lambda task_status: keep(store, buffer, tmp_path, task_status))
+    buffer.record(SHARE, quote(1.0))
+    tick = Tick(broker_token="1", last_price=10.0, **broken)
+    buffer.record(SHARE, Quote(broker="zerodha", tick=tick, received_at=2.0))
+    buffer.record(SHARE, quote(3.0))
+    with trio.fail_after(30):
+        while (rows := await stored(store)) is None or rows.height < 2:
+            await trio.sleep(0.01)
+    assert (rows.height, buffer.dropped) == (2, 1)
+
+
+async def test_a_batch_that_no_column_holds_is_dropped_and_the_next_one_put(nursery, tmp_path, quick, monkeypatch, caplog):
+    monkeypatch.setattr("onebroker.actors.history.recording.storable", lambda quote: True)
+    store, buffer = MemoryHistory(), TickBuffer()
+    buffer.record(SHARE, Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=1.0, volume=2**63), received_at=1.0))
+    await nursery.start(lambda task_status: keep(store, buffer, tmp_path, task_status))
+    with trio.fail_after(30):
+        while "are dropped" not in caplog.text:
+            await trio.sleep(0.01)
+        buffer.record(SHARE, quote(2.0))
+        while (rows := await stored(store)) is None:
+            await trio.sleep(0.01)
+    assert rows.height == 1

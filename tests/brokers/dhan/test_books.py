@@ -65,6 +65,20 @@ def test_what_is_left_of_an_order_follows_from_its_status(read, word, status, fi
     assert (row.pending_quantity, row.cancelled_quantity) == left
 
 
+def test_an_after_market_order_waits_until_it_has_the_exchanges_number(read):
+    waiting = read(orderStatus="PENDING", afterMarketOrder=True, exchangeOrderId="0", filledQty=0)
+    assert (waiting.status, waiting.exchange_order_id) == ("PENDING", None)
+    assert read(orderStatus="PENDING", afterMarketOrder=True, filledQty=0).status == "OPEN"
+    assert read(orderStatus="PENDING", afterMarketOrder=False, exchangeOrderId="0", filledQty=0).status == "OPEN"
+
+
+def test_na_is_no_tag_and_the_time_of_a_cancel_is_not_that_of_placing(read):
+    assert (read(correlationId="NA").tag, read(correlationId="ob7").tag) == (None, "ob7")
+    cancelled = {"orderStatus": "CANCELLED", "filledQty": 0, "createTime": "2026-03-07 21:07:34"}
+    assert read(**cancelled, updateTime="2026-03-07 21:07:34").order_timestamp is None
+    assert read(**cancelled, updateTime="2026-03-07 21:07:35").order_timestamp == "2026-03-07T21:07:34+05:30"
+
+
 def test_a_rejection_says_why(read):
     row = read(orderStatus="REJECTED", omsErrorCode="DH-906", omsErrorDescription="no funds")
     assert row.status_message == "no funds"

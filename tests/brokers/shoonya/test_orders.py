@@ -119,6 +119,7 @@ def test_a_cancel_names_the_order(access, listings, recorded):
         (400, b'{"stat":"Not_Ok","emsg":"Order price cannot be zero"}', Outcome.REJECTED, None),
         (200, b'{"stat":"Not_Ok","emsg":"Server Timeout : "}', Outcome.UNKNOWN, None),
         (200, b'{"stat":"Not_Ok","emsg":"Error Occurred : 7"}', Outcome.UNKNOWN, None),
+        (200, b'{"stat":"Not_Ok","emsg":"Error Occurred : 2 \\"invalid input\\""}', Outcome.REJECTED, None),
         (200, b'{"stat":"Not_Ok","emsg":"Error Occurred : 5 no data"}', Outcome.UNKNOWN, None),
         (200, b'{"stat":"Not_Ok","emsg":"Internal error"}', Outcome.UNKNOWN, None),
         (200, b'{"stat":"Not_Ok","emsg":"Unable to process"}', Outcome.UNKNOWN, None),

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import attrs
 import msgspec
 import pytest
 
@@ -40,6 +41,14 @@ def test_a_quantity_finer_than_a_unit_and_a_cost_nobody_gave(positions):
     assert (net.quantity, net.overnight_quantity, net.buy_value) == (2, 2, 246000.0)
     assert net.average_price is None  # netavgprc is the previous close: no stand-in
     assert ("day", "MCX|477176") not in positions
+
+
+def test_a_product_may_stand_under_its_other_name(recorded, listings):
+    body = msgspec.json.decode(recorded("positions").body)
+    renamed = [{("prarr" if name == "prd" else name): value for name, value in row.items()} for row in body]
+    answers = [attrs.evolve(recorded("positions"), body=msgspec.json.encode(rows)) for rows in (body, renamed)]
+    plain, other = (portfolio.parse_positions([answer], listings) for answer in answers)
+    assert plain == other
 
 
 def test_a_closed_position_stays_with_nothing_held(positions):

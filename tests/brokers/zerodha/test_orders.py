@@ -159,3 +159,9 @@ def test_a_dead_session_and_a_full_rate_are_told_apart():
     assert (dead.session_dead, dead.rate_limited, dead.status_message) == (True, False, "expired")
     full = orders.parse_order_answer(WireResponse(status=429, body=refusal("NetworkException", "Too many requests")))
     assert (full.session_dead, full.rate_limited) == (False, True)
+
+
+def test_a_blank_order_id_is_no_acceptance():
+    for order_id in ("", "   ", None, ["1"]):
+        body = msgspec.json.encode({"status": "success", "data": {"order_id": order_id}})
+        assert orders.parse_order_answer(WireResponse(status=200, body=body)).outcome is Outcome.UNKNOWN
