@@ -35,9 +35,10 @@ class OddRows(BadAnswer, Generic[T]):
 @contextlib.contextmanager
 def contained(*declared: type[Exception]) -> Iterator[None]:
     """Run a codec: a `BrokerError` and what else it `declared` pass, any other exception becomes `Unforeseen`."""
+    passing: tuple[type[Exception], ...] = (BrokerError, *declared)
     try:
         yield
-    except (BrokerError, *declared):
+    except passing:
         raise
     except Exception as error:
         cause = _innermost(error)
