@@ -2,8 +2,8 @@
 
 Source: sheet section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own (`ExchangeCode`),
 because the broker's short names are its alone; they make the broker_token. Segments are told from series, ISIN and
-instrument name, by words that are general knowledge, unchecked. Tick sizes are rupees for shares and paise for
-derivatives; freeze quantities are not given.
+instrument name, by words that are general knowledge, unchecked. Contracts' tick sizes are paise. Shares have none: in the live
+file BSE's column `TickSize` is the upper price band, and NSE's says 0.01 of every share. Freeze quantities are not given.
 """
 
 import io
@@ -176,7 +176,6 @@ def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
     rows = _told(rows)
     # A scrip's number on BSE is its scrip code.
     number = pl.coalesce("ScripCode", "Token") if code == "BSE" else _TOKEN
-    tick = pl.col("TickSize").cast(pl.Float64, strict=False)
     lot = pl.col("LotSize").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     return rows.select(
         exchange=pl.lit(values.EXCHANGES[code]),
@@ -185,7 +184,6 @@ def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         name=pl.col("CompanyName"),
         isin=pl.col("isin"),
         lot_size=pl.when(lot > 0).then(lot),
-        tick_size=pl.when(tick > 0).then(tick),
         contract_units=pl.lit(1, pl.Int64),
         broker_token=pl.lit(f"{code}:") + _SHORT,
         tradingsymbol=_SHORT,

@@ -5,10 +5,20 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.config.instruments import Shape, price_places
+from onebroker.config.instruments import Identity, Shape, price_places
 from onebroker.config.money import exact, snap
 from onebroker.config.sections import ProtectionBands
 from onebroker.config.vocabulary import OrderType, Side
+
+_STEPS = (
+    (Decimal(125), Decimal("0.05")), (Decimal(500), Decimal("0.1")), (Decimal(2500), Decimal("0.5")), (Decimal(5000), Decimal(1)),
+    (Decimal(10_000), Decimal(5)),
+)  # fmt: skip
+"""Price from which a share whose tick nobody tells is priced in steps of the second figure. NSE's ticks (0.01, from 250 rupees 0.05,
+1,000 0.10, 5,000 0.50, 10,000 1, 20,000 5, by the close of the month before; its circular of 2025) from half their prices on: each
+step is a multiple of every tick the share can have, so that no exchange refuses the price."""
+
+_CONTRACT_STEP = Decimal("0.05")
 
 _STANDS_IN = {OrderType.MARKET: OrderType.LIMIT, OrderType.SL_M: OrderType.SL}
 
@@ -19,13 +29,13 @@ def needs_stand_in(order: LegOrder, taken: frozenset[str]) -> bool:
     return order.order_type not in taken and instead is not None and instead in taken
 
 
-def stand_in(order: LegOrder, market: Decimal | None, bands: ProtectionBands, tick: Decimal) -> LegOrder | None:
+def stand_in(order: LegOrder, market: Decimal | None, bands: ProtectionBands, tick: Decimal | None) -> LegOrder | None:
     """Return the order with a limit in place: MARKET as LIMIT past `market` (the opposite touch, or the last price known), SL-M as
-    SL past its trigger. None when no price is known."""
+    SL past its trigger. None when no price is known. Without a `tick` the price is one that fits every tick its market can have."""
     start = order.trigger_price if order.order_type == OrderType.SL_M else market
     if start is None or start <= 0:
         return None
-    price = protected_price(order, start, bands, tick)
+    price = protected_price(order, start, bands, tick or _any_tick(order.instrument.identity, start))
     return attrs.evolve(order, order_type=_STANDS_IN[OrderType(order.order_type)].value, price=price)
 
 
@@ -37,12 +47,18 @@ def protected_price(order: LegOrder, start: Decimal, bands: ProtectionBands, tic
     return max(snap(start - distance, tick, "down"), tick)
 
 
-def tick_of(order: LegOrder, broker: str) -> Decimal:
-    """Return the tick brokers agree on, or else the broker's own, or else the smallest a price of the segment can have."""
+def tick_of(order: LegOrder, broker: str) -> Decimal | None:
+    """Return the tick brokers agree on, or else the broker's own; None when neither is told."""
     listing = order.instrument.listings.get(broker)
     own = listing.tick_size if listing is not None else None
     size = order.instrument.tick_size or own
-    return exact(size) if size else Decimal(1).scaleb(-price_places(order.instrument.identity.segment))
+    return exact(size) if size else None
+
+
+def _any_tick(identity: Identity, price: Decimal) -> Decimal:
+    places = price_places(identity.segment)
+    smallest = _CONTRACT_STEP if identity.shape is not Shape.SECURITY and places == 2 else Decimal(1).scaleb(-places)
+    return smallest if places > 2 else max((step for least, step in _STEPS if price >= least), default=smallest)
 
 
 def _percent(order: LegOrder, price: Decimal, bands: ProtectionBands) -> Decimal:

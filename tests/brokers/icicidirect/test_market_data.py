@@ -186,7 +186,7 @@ def test_a_share_is_known_by_the_exchanges_symbol_and_called_by_the_short_name(r
     row = rows["NSE:RELIND"]
     assert (row["segment"], row["symbol"], row["isin"]) == ("equities", "RELIANCE", "INE002A01018")
     assert (row["tradingsymbol"], row["other_names"], row["broker_exchange"]) == ("RELIND", "4!2885", "NSE")
-    assert (row["lot_size"], row["tick_size"], row["freeze_quantity"], row["contract_units"]) == (1, 0.05, None, 1)
+    assert (row["lot_size"], row["tick_size"], row["freeze_quantity"], row["contract_units"]) == (1, None, None, 1)
     assert (rows["BSE:RELIND"]["symbol"], rows["BSE:RELIND"]["other_names"]) == ("RELIANCE", "1!500325")
     assert row["name"] == "RELIANCE INDUSTRIES, LIMITED"
 

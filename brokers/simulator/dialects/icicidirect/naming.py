@@ -212,7 +212,9 @@ def _file_row(name: Name) -> dict[str, object]:
     }
     if name.kind == "cash":
         series = "0" if contract.is_index else contract.series
-        tick = 0.0 if contract.is_index else float(contract.tick_size)
+        # The broker's column holds BSE's upper price bands, and one figure for all of NSE's shares.
+        band = float(round(contract.base_price * (100 + contract.band_percent) / 100, 2))
+        tick = 0.0 if contract.is_index else band if name.exchange == "BSE" else 0.01
         return row | {
             "Series": series, "ticksize": tick, "TickSize": tick, "Lotsize": 1, "LotSize": 1, "MarketLot": 1, "BoardLotQty": 1,
             "ISINCode": contract.isin or "", "Symbol": name.stock_code, "ScripID": symbol, "ScripName": contract.name.upper(),
