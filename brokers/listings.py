@@ -14,6 +14,7 @@ from enum import IntEnum
 import polars as pl
 from polars.exceptions import PolarsError
 
+from onebroker.brokers.index_names import with_contract_names
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.tick_sizes import with_sound_ticks
 from onebroker.config.instruments import UNCATEGORISED
@@ -124,7 +125,8 @@ _QUOTED_LINE = re.compile(_CELL + rb"(?:," + _CELL + rb")*\r?")
 def listing_frame(frame: pl.DataFrame, *, unread: int = 0) -> pl.DataFrame:
     """Return `frame` with exactly the columns of listings and evidence (missing ones null, cast) and its `raw.` columns.
 
-    `unread` counts the rows of the files that are not in the frame. A tick size that cannot be one is null (`tick_sizes.py`).
+    `unread` counts the rows of the files that are not in the frame. A tick size that cannot be one is null (`tick_sizes.py`),
+    contracts on an index are called as their exchange calls them (`index_names.py`).
     """
     fixed = [
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
@@ -132,7 +134,7 @@ def listing_frame(frame: pl.DataFrame, *, unread: int = 0) -> pl.DataFrame:
         if name != "unread"
     ]
     raw = [pl.col(name).cast(pl.String) for name in frame.columns if name.startswith(RAW_PREFIX)]
-    return with_sound_ticks(frame.select(*fixed, pl.lit(unread, pl.Int64).alias("unread"), *raw))
+    return with_contract_names(with_sound_ticks(frame.select(*fixed, pl.lit(unread, pl.Int64).alias("unread"), *raw)))
 
 
 # reading -----------------------------------------------------------------------------------------------------------------

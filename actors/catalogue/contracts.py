@@ -56,7 +56,8 @@ def align_contracts(rows: pl.DataFrame) -> Aligned:
 def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rename an underlying that one broker alone knows, where its contracts have the numbers and terms of another's.
 
-    It must be one other underlying, for at least half of them.
+    It must be one other underlying, for at least half of those whose number another broker lists at all: a broker that lists more
+    strikes than the others says nothing against the name.
     """
     alone = said.filter(pl.col("rank").n_unique().over(_UNDERLYING) == 1).select([*_UNDERLYING, "rank"]).unique()
     none = rows.select("row", "rank").clear()
@@ -71,8 +72,9 @@ def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     found = odd.join(others, on=_TERMS, how="inner", nulls_equal=True).filter(pl.col("rank") != pl.col("other"))
     place = [*_UNDERLYING, "rank"]
     found = found.group_by(place).agg(pl.col("called").unique().sort(), matches=pl.col("row").n_unique())
-    found = found.join(odd.group_by(place).agg(listed=pl.len()), on=place)
-    one = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("listed"))
+    compared = odd.join(others, on=["exchange", "market", "exchange_token"], how="semi").group_by(place).agg(compared=pl.len())
+    found = found.join(compared, on=place)
+    one = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("compared"))
     several = odd.join(found.filter(pl.col("called").list.len() > 1), on=place, how="semi").select("row", "rank")
     alias = found.filter(one).select([*place, pl.col("called").list.first()])
     said = said.join(alias, on=place, how="left").with_columns(underlying_symbol=pl.coalesce("called", "underlying_symbol"))
@@ -95,12 +97,14 @@ def _one_head(said: pl.DataFrame) -> pl.DataFrame:
 def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows whose number others give to a contract on other terms, and those of them that two brokers outvote.
 
-    A market in which most of a broker's numbers disagree is numbered by the broker itself, and says nothing.
+    A market in which most of a broker's numbers disagree is numbered by the broker itself, and says nothing. A row whose expiry,
+    strike and side are those of the others is not outvoted: files call an underlying by several names.
     """
     numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
         "row", "rank", "exchange", "market",
         place=pl.struct("exchange", "market", "exchange_token").hash(),
         terms=pl.struct("underlying_symbol", "expiry_date", "strike_price", "option_type").hash(),
+        dated=pl.struct("expiry_date", "strike_price", "option_type").hash(),
     )  # fmt: skip
     several = numbered.group_by("place").agg(
         odd=pl.col("terms").min() != pl.col("terms").max(), alone=pl.col("rank").min() == pl.col("rank").max()
@@ -109,10 +113,14 @@ def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     odd = numbered.join(shared.filter("odd"), on="place", how="semi")
     if odd.is_empty():
         return odd.select("row", "rank"), odd.select("row", "rank")
-    votes = most_voted(odd, ["place"], "terms", pl.col("rank").n_unique()).rename({"terms": "voted"})
-    odd = odd.join(votes, on="place", how="left").filter(pl.col("terms") != pl.col("voted"))
+    brokers = pl.col("rank").n_unique()
+    names = most_voted(odd, ["place"], "terms", brokers).select("place", voted="terms")
+    dates = most_voted(odd, ["place"], "dated", brokers).select("place", "votes", "tied", voted_dated="dated")
+    odd = odd.join(names, on="place", how="left").join(dates, on="place", how="left")
+    odd = odd.filter(pl.col("terms") != pl.col("voted"))
     area = ["rank", "exchange", "market"]
     compared = numbered.join(shared, on="place", how="semi").group_by(area).agg(compared=pl.len())
     own = odd.group_by(area).agg(odd=pl.len()).join(compared, on=area)
     odd = odd.join(own.filter(pl.col("odd") > TRUSTED_SHARE * pl.col("compared")), on=area, how="anti")
-    return odd.select("row", "rank"), odd.filter((pl.col("votes") > 1) & ~pl.col("tied")).select("row", "rank")
+    outvoted = (pl.col("votes") > 1) & ~pl.col("tied") & (pl.col("dated") != pl.col("voted_dated"))
+    return odd.select("row", "rank"), odd.filter(outvoted).select("row", "rank")
