@@ -8,7 +8,7 @@ Columns and dtypes are fixed: what a listing is (LISTING_COLUMNS), by what it is
 import gzip
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 
 import polars as pl
@@ -48,6 +48,7 @@ EVIDENCE_COLUMNS: dict[str, type[pl.DataType]] = {
     "short_name": pl.String,  # of an index: how its contracts call it; null = not given
     "words": pl.String,  # of a row that fits nothing: exchange, segment and kind in the broker's words
     "unread": pl.Int64,  # the same in every row: rows of the files that name nothing, or repeat a token
+    "absent": pl.String,  # the same in every row: names of the columns we read that the files lack, one a line; null = none
 }
 
 RAW_PREFIX = "raw."
@@ -71,6 +72,7 @@ NSE_SERIES: Sequence[tuple[str, str]] = (
     (r"^(GS|GB|SG|TB|CG|[NYZ][0-9A-Z])$", "fixed_income"),  # state and government paper, gold bonds, debentures
     (r"^(IV|RR)$", "investment_trusts"),
     (r"^(MF|ME)$", "mutual_funds"),
+    (r"^[PW][0-9]$", "equities"),  # preference shares, warrants
 )
 """Series of NSE's cash market -> what is listed there and nowhere else. General knowledge, unchecked against a circular."""
 
@@ -87,18 +89,19 @@ NSE_SHARE_SERIES = ("EQ", "BE", "BZ", "SM", "ST", "SZ")
 NSE_PLAIN_SERIES = rf"^({'|'.join(NSE_SHARE_SERIES)}|GS|GB|SG|TB|CG|IV|RR|MF|ME)$"
 """Series whose symbols name one listing. In the others (debentures, block windows) an issuer's symbol stands for several."""
 
-NSE_SHARES = rf"^({'|'.join(NSE_SHARE_SERIES)}|[EX][0-9])$"
+NSE_SHARES = rf"^({'|'.join(NSE_SHARE_SERIES)}|[EPWX][0-9]|RE)$"
 BSE_SHARES = r"^(A|B|T|X|XT|Z|ZP|M|MT|MS|P|R|TS|W)$"
-"""Series (with those of partly paid and further classes) and groups of all that is traded like a share: for files without
+"""Series (with those of partly paid and further classes, preference shares, warrants, rights entitlements) and groups of all that is traded like a share: for files without
 ISINs, where words tell funds and trusts from shares."""
-SHARE_SERIES = r"^(EQ|BE|BZ|SM|ST|SZ|A|B|T|X|XT|Z|ZP|M|MT|P)$"
+SHARE_SERIES = rf"{NSE_SHARES}|{BSE_SHARES}"
 """Series (NSE) and groups (BSE) in which shares are listed: for a row without an ISIN. General knowledge, unchecked."""
 
 ISIN_SEGMENTS: Sequence[tuple[str, str]] = (
     (r"^INF", "exchange_traded_funds"),  # units of a fund, listed like a share
     (r"^INE.{4}(23|25)", "investment_trusts"),  # units of infrastructure and real estate trusts
     (r"^(IN[0-4]|INE.{4}(07|08|14|16|24))", "fixed_income"),  # governments; debentures, bonds, commercial paper
-    (r"^(INE.{4}01|IN9)", "equities"),  # shares; with differing rights or partly paid
+    # Shares; preference shares, warrants, rights entitlements (each a listing of its own beside the share); differing rights, partly paid.
+    (r"^(INE.{4}(01|03|04|13|20)|IN9)", "equities"),
 )
 """ISIN -> segment: the kind of security stands behind the issuer's four characters. General knowledge, unchecked."""
 
@@ -122,19 +125,24 @@ _QUOTED_LINE = re.compile(_CELL + rb"(?:," + _CELL + rb")*\r?")
 # the frame ---------------------------------------------------------------------------------------------------------------
 
 
-def listing_frame(frame: pl.DataFrame, *, unread: int = 0) -> pl.DataFrame:
+OF_THE_FILES = ("unread", "absent")
+"""Of EVIDENCE_COLUMNS those that say something of the files, not of a row."""
+
+
+def listing_frame(frame: pl.DataFrame, *, unread: int = 0, absent: Iterable[str] = ()) -> pl.DataFrame:
     """Return `frame` with exactly the columns of listings and evidence (missing ones null, cast) and its `raw.` columns.
 
-    `unread` counts the rows of the files that are not in the frame. A tick size that cannot be one is null (`tick_sizes.py`),
+    `unread` counts the rows of the files that are not in the frame, `absent` names the columns that they lack (`lacking`). A tick size that cannot be one is null (`tick_sizes.py`),
     contracts on an index are called as their exchange calls them (`index_names.py`).
     """
     fixed = [
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
         for name, kind in (LISTING_COLUMNS | EVIDENCE_COLUMNS).items()
-        if name != "unread"
+        if name not in OF_THE_FILES
     ]
     raw = [pl.col(name).cast(pl.String) for name in frame.columns if name.startswith(RAW_PREFIX)]
-    return with_contract_names(with_sound_ticks(frame.select(*fixed, pl.lit(unread, pl.Int64).alias("unread"), *raw)))
+    lacked = pl.lit("\n".join(sorted(set(absent))) or None, pl.String).alias("absent")
+    return with_contract_names(with_sound_ticks(frame.select(*fixed, pl.lit(unread, pl.Int64).alias("unread"), lacked, *raw)))
 
 
 # reading -----------------------------------------------------------------------------------------------------------------
@@ -174,6 +182,19 @@ def read_table(
     if not whole and rows.height and _is_cut(rows):
         rows, lost = rows.head(-1), lost + 1
     return rows, lost
+
+
+def lacking(
+    rows: pl.DataFrame, naming: Iterable[str], others: Iterable[str] = (), what: str = "the instrument file"
+) -> Sequence[str]:
+    """Return which of `others` the file lacks; raise `BadAnswer` where it lacks columns by which its rows are named.
+
+    Only these are required: a figure that is gone costs itself, not the broker's instruments.
+    """
+    missing = [name for name in naming if name not in rows.columns]
+    if missing:
+        raise BadAnswer(f"{what} has no column {', '.join(missing)}")
+    return [name for name in others if name not in rows.columns]
 
 
 def _has_twins(line: bytes) -> bool:

@@ -280,6 +280,8 @@ def _say(report: BuildReport, day: date) -> None:
             continue
         if broker.missing:
             _log.warning("%s: %s of its files gave nothing: %s", code, len(broker.missing), _listed(broker.missing))
+        if broker.absent:
+            _log.warning("%s: its files have no column %s: what it says is not known", code, ", ".join(broker.absent))
         for segment, count in broker.shrunk.items():
             _log.warning(
                 "%s lists %s instruments in %s, after %s", code, broker.segments.get(segment, 0), segment, count

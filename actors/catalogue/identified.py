@@ -11,7 +11,7 @@ import attrs
 import polars as pl
 
 from onebroker.actors.catalogue.attributes import attribute_names, joined_values
-from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS, Basis
+from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS, OF_THE_FILES, Basis
 
 
 @attrs.frozen(kw_only=True)
@@ -19,11 +19,13 @@ class BrokerRows:
     """One broker's listings."""
 
     rows: pl.DataFrame
-    """LISTING_COLUMNS, with the bare segment as `bare`; EVIDENCE_COLUMNS but `unread`; `attributes`."""
+    """LISTING_COLUMNS, with the bare segment as `bare`; EVIDENCE_COLUMNS but OF_THE_FILES; `attributes`."""
     attribute_names: Sequence[str]
     """What the values in `attributes` are."""
     unread: int
     """Rows of the files that are not in the frame."""
+    absent: Sequence[str]
+    """Columns that the files lack."""
 
 
 def identified(frame: pl.DataFrame) -> BrokerRows:
@@ -31,7 +33,7 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
     evidence = [
         pl.col(name) if name in frame.columns else pl.lit(None, kind).alias(name)
         for name, kind in EVIDENCE_COLUMNS.items()
-        if name != "unread"
+        if name not in OF_THE_FILES
     ]
     rows = frame.select(*(pl.col(name) for name in LISTING_COLUMNS), *evidence)
     strike = pl.col("strike_price")
@@ -41,7 +43,8 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
         underlying_symbol=_upper("underlying_symbol"),
         short_name=_upper("short_name"),
         series=_upper("series"),
-        exchange_token=_filled("exchange_token").str.strip_chars_start("0"),
+        # Some files write `0`, `00` or `NA` where a listing has no number: taken for one, it would make them one listing.
+        exchange_token=_filled("exchange_token").str.strip_chars_start("0").str.extract("^([0-9]+)$"),
         basis=pl.col("basis").fill_null(int(Basis.SUPPOSED)),
         expiry_date=_days(rows["expiry_date"]),
         strike_price=pl.when(strike.is_finite() & (strike > 0)).then(strike),
@@ -51,8 +54,13 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
         isin=_filled("isin"),
         **_figures(),
     )
-    unread = int(frame["unread"][0] or 0) if frame.height and "unread" in frame.columns else 0
-    return BrokerRows(rows=rows, attribute_names=attribute_names(frame), unread=unread)
+    first = frame.select(name for name in OF_THE_FILES if name in frame.columns).row(0, named=True) if frame.height else {}
+    return BrokerRows(
+        rows=rows,
+        attribute_names=attribute_names(frame),
+        unread=int(first.get("unread") or 0),
+        absent=(first.get("absent") or "").splitlines(),
+    )
 
 
 def _figures() -> dict[str, pl.Expr]:

@@ -69,7 +69,7 @@ def merged(brokers: Mapping[str, BrokerRows]) -> tuple[pl.DataFrame, dict[str, B
 
     The brokers are in the order of the registry, which decides ties of names and lot sizes.
     """
-    reports = {code: BrokerReport(unread=broker.unread) for code, broker in brokers.items()}
+    reports = {code: BrokerReport(unread=broker.unread, absent=list(broker.absent)) for code, broker in brokers.items()}
     ranked = list(reports.values())
     if not brokers:
         return pl.DataFrame(), reports

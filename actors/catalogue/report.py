@@ -12,6 +12,8 @@ class BrokerReport(msgspec.Struct, kw_only=True):
     """Stored segment -> listings, in name order: a segment that goes missing overnight shows here (lesson 15)."""
     unread: int = 0
     """Rows of its files that name nothing, are not whole, or repeat a token."""
+    absent: list[str] = []
+    """Columns we read that its files no longer have; what they said is unknown of every row."""
     refused: int = 0
     """Rows without a complete identity or token."""
     ambiguous: int = 0

@@ -25,6 +25,7 @@ from onebroker.brokers.listings import (
     broker_words,
     by_isin,
     by_series,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -48,6 +49,8 @@ DETAILED_COLUMNS = {
 }  # fmt: skip
 """Column of the detailed file -> ours; the first three join it to the compact one."""
 KEY = ("exchange", "part", "id")
+FIGURES = ("SEM_LOT_UNITS", "SEM_TICK_SIZE", "SM_SYMBOL_NAME", "ISIN", "UNDERLYING_SYMBOL", "SM_FREEZE_QTY")
+"""Of these columns the files can lack some (`SM_FREEZE_QTY`: real files of 2025 and 2026); the others name the rows."""
 
 COMPACT_RAW = ("SEM_EXPIRY_CODE", "SEM_CUSTOM_SYMBOL", "SEM_EXCH_INSTRUMENT_TYPE", "SEM_SERIES", "SEM_EXPIRY_FLAG")
 DETAILED_RAW = (
@@ -90,8 +93,8 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     compact, detailed = bodies
     if is_missing(compact) or is_missing(detailed):
         raise BadAnswer("each of its two files holds half of every row")
-    rows, unread = _read(compact, COMPACT_COLUMNS, COMPACT_RAW)
-    details, unread_details = _read(detailed, DETAILED_COLUMNS, DETAILED_RAW)
+    rows, unread, absent = _read(compact, COMPACT_COLUMNS, COMPACT_RAW)
+    details, unread_details, lacked = _read(detailed, DETAILED_COLUMNS, DETAILED_RAW)
     rows = rows.join(details, on=KEY, how="left", maintain_order="left")
     parts = pl.concat_str("exchange", "part", separator=" ")
     segments = {" ".join(pair): segment for pair, segment in SEGMENT_PARTS.items()}
@@ -111,19 +114,17 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         underlying=pl.coalesce("underlying", pl.col("written").str.extract(CONTRACT_SYMBOL)).str.to_uppercase(),
     )
     rows = _told(rows.unique("token", keep="first", maintain_order=True))
-    return listing_frame(_normalized(rows), unread=unread + unread_details)
+    return listing_frame(_normalized(rows), unread=unread + unread_details, absent=(*absent, *lacked))
 
 
-def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """Return the file's columns as texts under our names, and how many rows are left out.
+def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return the file's columns as texts under our names, how many rows are left out, and which columns it lacks.
 
-    Blanks and `NA` are null, and so is what a file lacks of `raw`.
+    Blanks and `NA` are null, and so is what a file lacks of FIGURES and `raw`.
     """
     rows, lost = read_table(body, "an instrument file")
     listed = rows.height + lost
-    missing = [name for name in columns if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"an instrument file has no column {', '.join(missing)}")
+    absent = lacking(rows, [name for name in columns if name not in FIGURES], columns, "an instrument file")
     rows = rows.select(texts(rows, list(dict.fromkeys((*columns, *raw))))).with_columns(pl.all().replace("NA", None))
     kept = [pl.col(name).alias(ours) for name, ours in columns.items()]
     rows = rows.select(*kept, *(pl.col(name).alias(f"{RAW_PREFIX}{name}") for name in raw))
@@ -131,7 +132,7 @@ def _read(body: bytes, columns: Mapping[str, str], raw: Sequence[str]) -> tuple[
     if "written" in rows.columns:
         named &= pl.col("written").is_not_null()
     rows = rows.filter(named).unique(KEY, keep="first", maintain_order=True)
-    return rows, listed - rows.height
+    return rows, listed - rows.height, absent
 
 
 def _number(name: str) -> pl.Expr:

@@ -22,6 +22,7 @@ from onebroker.brokers.listings import (
     broker_words,
     by_isin,
     by_series,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -63,7 +64,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Of contracts that are listed under several codes the highest counts. Raises `BadAnswer` for a body that is not the file.
     """
-    rows, unread = _read(unpacked(bodies[0]))
+    rows, unread, absent = _read(unpacked(bodies[0]))
     cash = _WHERE.is_in(CASH_SEGMENTS)
     index = cash & (pl.col("code") >= FIRST_INDEX)
     rows = rows.with_columns(
@@ -71,23 +72,23 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         index=index,
         cash=cash & ~index,
         series=pl.when(cash & ~index).then(pl.col("Series").str.to_uppercase()),
-        future=~cash & (_TYPE == "XX"),
-        option=~cash & _TYPE.is_in(["CE", "PE"]),
+        # A future's type is XX; a row without a type is one when nothing of it is an option's.
+        future=~cash & ((_TYPE == "XX") | (_TYPE.is_null() & ~(_number("StrikeRate") > 0).fill_null(False))),
+        option=~cash & _TYPE.is_in(["CE", "PE"]).fill_null(False),
         expiry=pl.col("Expiry").str.extract(r"^(\d{4}-\d\d-\d\d)").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
         strike=_number("StrikeRate"),
         underlying=pl.col("SymbolRoot").str.to_uppercase(),
     )
-    return listing_frame(_normalized(_once(_told(rows))), unread=unread)
+    return listing_frame(_normalized(_once(_told(rows))), unread=unread, absent=absent)
 
 
-def _read(body: bytes) -> tuple[pl.DataFrame, int]:
-    """Return the columns we know as texts, blank ones null, and how many rows are left out: they name no instrument."""
+def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return the columns we know as texts, blank ones null, how many rows are left out (they name no instrument), and which columns
+    the file lacks."""
     rows, lost = read_table(body)
     listed = rows.height + lost
     rows = rows.rename(_renamed(rows.columns))
-    missing = [name for name in NEEDED if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"the instrument file has no column {', '.join(missing)}")
+    absent = lacking(rows, NEEDED, COLUMNS)
     rows = rows.select(
         (pl.col(name).str.strip_chars(" \"\r\t") if name in rows.columns else pl.lit(None, pl.String))
         .replace("", None)
@@ -103,7 +104,7 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int]:
     if not rows.height:
         raise BadAnswer("the instrument file names no instrument")
     rows = rows.unique(["where", "code"], keep="first", maintain_order=True)
-    return rows, listed - rows.height
+    return rows, listed - rows.height, absent
 
 
 def _renamed(columns: Sequence[str]) -> dict[str, str]:

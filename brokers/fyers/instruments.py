@@ -54,7 +54,9 @@ RAW_MASTER = ("mtf_tradable", "leverage", "face_value", "upper_price", "lower_pr
 
 INDEX_TYPE = "10"
 TYPE_SEGMENTS = {
+    "1": "equities",  # preference shares
     "2": "fixed_income",  # debentures
+    "3": "equities",  # warrants
     "5": "fixed_income",  # sovereign gold bonds
     "6": "fixed_income",  # government securities
     "7": "fixed_income",  # treasury bills
@@ -193,7 +195,8 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
         day=_expiry_day(),
         underlying=pl.col("underlying").str.to_uppercase(),
     )
-    option = pl.col("option_type").is_in(["CE", "PE"])
+    # A future's option type is XX, or nothing (BSE's).
+    option = pl.col("option_type").is_in(["CE", "PE"]).fill_null(False)
     rows = rows.with_columns(
         ours=_SEGMENT.replace_strict(EXCHANGES, default="unknown"),
         index=_SEGMENT.is_in(CASH_SEGMENTS) & (_TYPE == INDEX_TYPE).fill_null(False),
@@ -254,7 +257,9 @@ def _derivative_segment(rows: pl.DataFrame) -> pl.Expr:
         .otherwise(pl.lit("commodity"))
     )  # fmt: skip
     complete = pl.col("underlying").is_not_null() & pl.col("day").is_not_null()
-    complete &= ~pl.col("option") | (pl.col("strike") > 0)
+    priced = (pl.col("strike") > 0).fill_null(False)
+    # An option whose side is not told is none of both: it has a strike.
+    complete &= (pl.col("option") & priced) | (~pl.col("option") & (pl.col("option_type").is_not_null() | ~priced))
     return pl.when(complete).then(head + pl.col("shape"))
 
 

@@ -20,6 +20,7 @@ from onebroker.brokers.listings import (
     broker_words,
     by_isin,
     by_series,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -27,13 +28,17 @@ from onebroker.brokers.listings import (
     texts,
     told,
 )
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
 COLUMNS = (
     "exchange", "exchange_token", "trading_symbol", "groww_symbol", "name", "instrument_type", "segment", "series", "isin",
     "underlying_symbol", "underlying_exchange_token", "expiry_date", "strike_price", "lot_size", "tick_size",
 )  # fmt: skip
+NAMING = (
+    "exchange", "trading_symbol", "name", "instrument_type", "segment", "series", "underlying_symbol", "expiry_date", "strike_price",
+)  # fmt: skip
+"""Without these the file is not the file."""
 RAW_COLUMNS = (
     "exchange_token", "groww_symbol", "instrument_type", "series", "underlying_exchange_token", "freeze_quantity",
     "is_reserved", "buy_allowed", "sell_allowed", "internal_trading_symbol", "is_intraday",
@@ -55,7 +60,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Raises `BadAnswer` for a body that is not the file.
     """
-    rows, unread = _read(bodies[0])
+    rows, unread, absent = _read(bodies[0])
     rows = rows.with_columns(
         ours=_EXCHANGE.replace_strict(EXCHANGES, default="unknown"),
         expiry=pl.col("expiry_date").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
@@ -66,14 +71,13 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     )
     rows = rows.with_columns(token=pl.concat_str([_EXCHANGE, "place", _SYMBOL], separator=":"))
     once = rows.unique("token", keep="first", maintain_order=True)
-    return listing_frame(_normalized(_told(once)), unread=unread + rows.height - once.height)
+    return listing_frame(_normalized(_told(once)), unread=unread + rows.height - once.height, absent=absent)
 
 
-def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return the rows, how many are left out, and which columns the file lacks."""
     rows, lost = read_table(body)
-    missing = [name for name in COLUMNS if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"the instrument file has no column {', '.join(missing)}")
+    absent = lacking(rows, NAMING, COLUMNS)
     listed = rows.height + lost
     rows = rows.select(texts(rows, list(dict.fromkeys((*COLUMNS, *RAW_COLUMNS)))))
     named = _SYMBOL.is_not_null() & _EXCHANGE.is_not_null() & _SEGMENT.is_not_null() & _TYPE.is_not_null()
@@ -81,7 +85,7 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int]:
     return rows.with_columns(
         _EXCHANGE.str.to_uppercase(), _SEGMENT.str.to_uppercase(), _TYPE.str.to_uppercase(), _ISIN.str.to_uppercase(),
         _SERIES.str.to_uppercase(),
-    ), listed - rows.height  # fmt: skip
+    ), listed - rows.height, absent  # fmt: skip
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from onebroker.brokers.listings import (
     by_isin,
     by_series,
     first_match,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -47,14 +48,19 @@ MEMBERS = {
 }
 """Beginning of a member's name -> exchange code. Mutual funds (MFScripMaster) are another service."""
 
-CASH_COLUMNS = ("Token", "ShortName", "Series", "CompanyName", "TickSize", "LotSize", "ISINCode", "ExchangeCode")
+CASH_COLUMNS = ("Token", "ShortName", "Series", "CompanyName", "LotSize", "ISINCode", "ExchangeCode")
 DERIVATIVE_COLUMNS = (
     "Token", "InstrumentName", "ShortName", "ExpiryDate", "StrikePrice", "OptionType", "LotSize", "TickSize", "CompanyName",
     "ExchangeCode",
 )  # fmt: skip
+CASH_NAMING = ("Token", "ShortName", "Series", "ExchangeCode")
+DERIVATIVE_NAMING = ("Token", "InstrumentName", "ShortName", "ExpiryDate", "StrikePrice", "OptionType", "ExchangeCode")
+"""Without these a member is not the member."""
 RAW_COLUMNS = ("Token", "ShortName", "Series", "InstrumentName", "MinimumLotQty", "MarginPercentage", "ScripCode")
 """What nothing else carries; a column the member lacks is null."""
 
+NO_NUMBER = r"^(0+|NA)$"
+"""What stands in `Token` of a listing that has none."""
 INDEX_SERIES = "0"
 SERIES_RANK = ("EQ", "BE", "BZ", "SM", "ST", "SZ", "A", "B", "T", "X", "XT")
 """An order names a short name without its series: of several rows of one name the most ordinary is meant (inferred)."""
@@ -104,7 +110,9 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     if not parts:
         raise BadAnswer("the security master holds no market")
     return listing_frame(
-        pl.concat([rows for rows, _ in parts], how="diagonal_relaxed"), unread=sum(unread for _, unread in parts)
+        pl.concat([rows for rows, _, _ in parts], how="diagonal_relaxed"),
+        unread=sum(unread for _, unread, _ in parts),
+        absent=[name for _, _, absent in parts for name in absent],
     )
 
 
@@ -124,17 +132,20 @@ def _code_of(member: str) -> str | None:
     return next((code for start, code in MEMBERS.items() if file.startswith(start)), None)
 
 
-def _normalized_member(code: str, body: bytes) -> tuple[pl.DataFrame, int]:
+def _normalized_member(code: str, body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return a member's normalized rows, how many are left out, and which columns it lacks."""
     cash = code in values.CASH_EXCHANGES
-    rows, lost = _rows(code, body, CASH_COLUMNS if cash else DERIVATIVE_COLUMNS)
+    rows, lost, absent = _rows(code, body)
     listed = rows.height + lost
     rows = _securities(code, rows) if cash else _derivatives(code, rows)
-    return rows, listed - rows.height
+    return rows, listed - rows.height, absent
 
 
-def _rows(code: str, body: bytes, wanted: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """Return the member's rows as texts, blanks as null, and how many are left out. NSE's header has blanks before its
-    quotes."""
+def _rows(code: str, body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return the member's rows as texts, blanks as null, how many are left out, and which columns it lacks.
+
+    NSE's header has blanks before its quotes.
+    """
     rows, lost = read_table(body, f"the security master of {code}")
     listed = rows.height + lost
     known = {name.lower(): name for name in (*CASH_COLUMNS, *DERIVATIVE_COLUMNS, *RAW_COLUMNS, "ScripID")}
@@ -144,16 +155,16 @@ def _rows(code: str, body: bytes, wanted: Sequence[str]) -> tuple[pl.DataFrame, 
         for name, spelling in spelled.items()
         if spelling in known
     )
-    missing = [name for name in wanted if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"the security master of {code} has no column {', '.join(missing)}")
-    absent = [pl.lit(None, pl.String).alias(name) for name in known.values() if name not in rows.columns]
+    cash = code in values.CASH_EXCHANGES
+    naming, wanted = (CASH_NAMING, CASH_COLUMNS) if cash else (DERIVATIVE_NAMING, DERIVATIVE_COLUMNS)
+    lacked = lacking(rows, naming, wanted, f"the security master of {code}")
+    empty = [pl.lit(None, pl.String).alias(name) for name in known.values() if name not in rows.columns]
     rows = (
-        rows.with_columns(absent)
+        rows.with_columns(empty)
         .filter(_TOKEN.is_not_null() & _SHORT.is_not_null())
         .with_columns(_SHORT.str.to_uppercase(), pl.col("ExchangeCode", "CompanyName", "ScripID").str.to_uppercase())
     )
-    return rows, listed - rows.height
+    return rows, listed - rows.height, lacked
 
 
 # shares and indices
@@ -299,7 +310,8 @@ def _day_text() -> pl.Expr:
 
 
 def _room(code: str) -> pl.Expr:
-    return pl.lit(f"{STREAM_EXCHANGES[code]}!") + _TOKEN
+    """Null without a number: a room that several listings share would bring them each other's prices."""
+    return pl.when(~_TOKEN.str.contains(NO_NUMBER)).then(pl.lit(f"{STREAM_EXCHANGES[code]}!") + _TOKEN)
 
 
 def _raw() -> dict[str, pl.Expr]:

@@ -24,6 +24,7 @@ from onebroker.brokers.listings import (
     broker_words,
     by_series,
     first_match,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -37,7 +38,9 @@ from onebroker.config.instruments import UNCATEGORISED
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
 """BCD's rows are expected in CDS's file; a row is placed by the exchange it names itself."""
 
-COLUMNS = ("Exchange", "Token", "LotSize", "Symbol", "TradingSymbol", "Instrument", "TickSize")
+NAMING = ("Exchange", "Token", "Symbol", "TradingSymbol", "Instrument")
+"""Without these a file is not the file."""
+COLUMNS = (*NAMING, "LotSize", "TickSize")
 """Of every file."""
 OTHER_COLUMNS = ("Expiry", "OptionType", "StrikePrice", "Precision", "Multiplier", "GNGD")
 """Of some."""
@@ -82,8 +85,8 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     Raises `BadFiles` for bodies that are not such files.
     """
     parts = read_each(bodies, _read)
-    rows = pl.concat([rows for rows, _ in parts])
-    listed = rows.height + sum(lost for _, lost in parts)
+    rows = pl.concat([rows for rows, _, _ in parts])
+    listed = rows.height + sum(lost for _, lost, _ in parts)
     rows = rows.unique(["Exchange", "Token"], keep="first", maintain_order=True)
     unread = listed - rows.height
     rows = _with_sensex(rows)
@@ -100,13 +103,15 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         units=_units(),
         cash=_CODE.is_in(CASH) & (_KIND != INDEX) & ~pl.col("future") & ~pl.col("option"),
     )
-    return listing_frame(_normalized(_told(rows)), unread=unread)
+    absent = [name for _, _, lacked in parts for name in lacked]
+    return listing_frame(_normalized(_told(rows)), unread=unread, absent=absent)
 
 
 # One file
 
 
-def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return one file's rows, how many are left out, and which columns it lacks."""
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
             text = packed.read(packed.namelist()[0])
@@ -115,13 +120,11 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int]:
     # Each line ends with a comma, the header's too: one empty column more.
     rows, lost = read_table(text, "an instrument file")
     rows = rows.rename({name: name.strip() for name in rows.columns if name.strip() and name.strip() != name})
-    missing = [name for name in COLUMNS if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"an instrument file has no column {', '.join(missing)}")
+    absent = lacking(rows, NAMING, COLUMNS, "an instrument file")
     rows = rows.select(texts(rows, (*COLUMNS, *OTHER_COLUMNS)))
     named = rows.filter(_names_something())
     unread = lost + rows.filter(~(_names_something() | _is_placeholder()).fill_null(False)).height
-    return named.with_columns(_KIND.str.to_uppercase(), tick=_tick(named)), unread
+    return named.with_columns(_KIND.str.to_uppercase(), tick=_tick(named)), unread, absent
 
 
 def _names_something() -> pl.Expr:

@@ -21,6 +21,7 @@ from onebroker.brokers.listings import (
     broker_words,
     by_series,
     first_match,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
@@ -28,7 +29,7 @@ from onebroker.brokers.listings import (
     told,
 )
 from onebroker.brokers.mcx_contracts import units_of
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.zerodha.values import CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION
 from onebroker.config.instruments import UNCATEGORISED
@@ -37,6 +38,8 @@ COLUMNS = (
     "instrument_token", "exchange_token", "tradingsymbol", "name", "last_price", "expiry", "strike", "tick_size",
     "lot_size", "instrument_type", "segment", "exchange",
 )  # fmt: skip
+NAMING = ("instrument_token", "tradingsymbol", "name", "expiry", "strike", "instrument_type", "segment", "exchange")
+"""Without these the file is not the file."""
 RAW_COLUMNS = ("exchange_token", "last_price", "instrument_type", "segment")
 """What nothing else carries."""
 
@@ -90,7 +93,7 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
 
     Raises `BadAnswer` for a body that is not the file.
     """
-    rows, unread = _read(bodies[0])
+    rows, unread, absent = _read(bodies[0])
     rows = rows.with_columns(
         ours=_CODE.replace_strict(EXCHANGES, default="unknown"),
         expiry=pl.col("expiry").str.to_date("%Y-%m-%d", strict=False).dt.to_string(),
@@ -105,21 +108,20 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         series=pl.when(pl.col("cash") & (_SEGMENT == "NSE")).then(pl.col("suffix").fill_null(PLAIN_SERIES)),
         underlying=pl.when(pl.col("future") | pl.col("option")).then(_underlying()),
     )
-    return listing_frame(_normalized(_told(rows)), unread=unread)
+    return listing_frame(_normalized(_told(rows)), unread=unread, absent=absent)
 
 
-def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return the rows, how many are left out, and which columns the file lacks."""
     rows, lost = read_table(body)
-    missing = [name for name in COLUMNS if name not in rows.columns]
-    if missing:
-        raise BadAnswer(f"the instrument file has no column {', '.join(missing)}")
+    absent = lacking(rows, NAMING, COLUMNS)
     listed = rows.height + lost
     rows = rows.select(texts(rows, COLUMNS))
     named = pl.col("instrument_token").str.contains(r"^\d+$") & _SYMBOL.is_not_null() & _CODE.is_not_null()
     rows = rows.filter(named).unique("instrument_token", keep="first", maintain_order=True)
     unread = listed - rows.height
     rows = rows.with_columns(_SYMBOL.alias("written"), _SYMBOL.str.to_uppercase(), _NAME.str.to_uppercase().alias("words"))
-    return rows, unread
+    return rows, unread, absent
 
 
 def _underlying() -> pl.Expr:

@@ -286,3 +286,13 @@ def test_whatever_files_say_an_id_is_one_natural_key_and_the_order_of_rows_does_
         for listings in merged["listings"]:
             brokers = [listing["broker"] for listing in listings.to_list()]
             assert brokers == sorted(set(brokers))
+
+
+@pytest.mark.parametrize("nothing", ["0", "00", "NA", "-"])
+def test_what_stands_for_no_number_is_no_number(nothing, market):
+    """Otherwise all rows without one would be one number's, and contradict each other."""
+    names = ["AA", "BB", "CC"]
+    frames = {code: market.frame(*(share(name, nothing, broker_token=name) for name in names)) for code in "ab"}
+    merged, reports = merge(frames)
+    assert listed(merged) == {f"nse_equities|{name}": ["a", "b"] for name in names}
+    assert [(report.contradicted, report.matched) for report in reports.values()] == [(0, 0), (0, 0)]

@@ -112,7 +112,7 @@ def test_a_commodity_may_be_quoted_in_single_units():
         (0, "INF204KB17I5", "NSE:NIFTYBEES-EQ", "exchange_traded_funds"), (8, "INF204K01UN9", "NSE:LIQUID-MF", "mutual_funds"),
         (0, "INE219X23014", "NSE:INDIGRID-IV", "investment_trusts"), (2, "INE062A08231", "NSE:SBIN-N5", "fixed_income"),
         (5, "IN0020160092", "NSE:SGBAUG24-GB", "fixed_income"), (0, "INE062A08231", "BSE:SBIBOND-F", "fixed_income"),
-        (1, "INE062A03010", "NSE:PREF-P1", "uncategorised"), (3, "", "NSE:WARRANT-W1", "uncategorised"),
+        (1, "INE062A03010", "NSE:PREF-P1", "equities"), (3, "", "NSE:WARRANT-W1", "equities"),
         (50, "", "BSE:ODD-XX", "uncategorised"), (0, "INE917I01010", "NSE:BAJAJ-AUTO-EQ", "equities"),
     ],
 )  # fmt: skip
@@ -182,3 +182,24 @@ def test_no_body_whatever_raises_anything_but_a_bad_answer(body, place):
     except BadAnswer:
         return
     assert rows.height > 0
+
+
+BSE_FUTURE = "12112611261163,SENSEX 26 Nov 26 FUT,{kind},20,0.05,,0915-1530:,2026-11-23,1795687200,BSE:SENSEX26NOVFUT,12,11,861163,SENSEX,1,{strike},{side},1210000000001,None,0,0.0"
+
+
+@every_case(
+    ("kind", "strike", "side", "segment"),
+    [
+        (11, "-1.0", "", "equity_index_futures"),  # the real file of BSE's contracts leaves it blank
+        (11, "", "", "equity_index_futures"),
+        (11, "-1.0", "XX", "equity_index_futures"),
+        (14, "85000.0", "", "uncategorised"),  # an option of a side that nobody tells
+        (14, "85000.0", "CE", "equity_index_options"),
+        (14, "-1.0", "CE", "uncategorised"),
+    ],
+)
+def test_a_blank_option_type_is_a_futures_unless_there_is_a_strike(kind, strike, side, segment):
+    (row,) = read(BSE_FUTURE.format(kind=kind, strike=strike, side=side), name="BSE_FO")
+    assert (row["segment"], row["exchange"]) == (segment, "bse")
+    if segment == "equity_index_futures":
+        assert (row["underlying_symbol"], row["expiry_date"], row["strike_price"]) == ("SENSEX", "2026-11-26", None)

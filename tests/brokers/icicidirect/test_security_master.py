@@ -51,3 +51,27 @@ def test_contracts_have_their_ticks():
 def test_contracts_on_an_index_are_called_as_their_exchange_calls_them(written, called):
     rows = read(FONSE=f'{FO_HEADER}\n"35000","OPTIDX","X","OPTION","24-Nov-2026","72600","CE",30,5,"{written}","{written}"\n')
     assert [row["underlying_symbol"] for row in rows.values()] == [called]
+
+
+@pytest.mark.parametrize("number", ["0", "00", "NA"])
+def test_a_listing_without_a_number_has_no_room_and_no_number(number):
+    """Hundreds of rows say `0`: a room of all of them would give each the others' prices."""
+    rows = read(NSE=f'{NSE_HEADER}\n"{number}","OLDCO","EQ","AN OLD COMPANY",0.01,1,"INE111A01010","OLDCO"\n')
+    (row,) = rows.values()
+    assert (row["segment"], row["symbol"], row["other_names"]) == ("equities", "OLDCO", None)
+
+
+@pytest.mark.parametrize(
+    ("isin", "series", "symbol", "segment"),
+    [
+        ("INE066P20011", "BE", "INOXWI-RE", "equities"),  # a rights entitlement
+        ("INE123A04017", "P1", "ZED-P1", "equities"),  # a preference share
+        ("INE123A13018", "W1", "ZED-W1", "equities"),  # a warrant
+        ("INE123A13018", "", "ZED", "equities"),
+        ("IN9397D01014", "E1", "ZED-E1", "equities"),  # partly paid
+    ],
+)
+def test_what_is_traded_like_a_share_is_one_and_can_be_sold(isin, series, symbol, segment):
+    written = symbol if series in ("BE", "") else symbol.partition("-")[0]
+    (row,) = read(NSE=f'{NSE_HEADER}\n"40012","X","{series}","X",0.01,1,"{isin}","{written}"\n').values()
+    assert (row["segment"], row["symbol"]) == (segment, symbol)
