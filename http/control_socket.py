@@ -3,7 +3,7 @@
 One JSON object a line in, one out. Requests: `{"command": "login", "broker": CODE, "redirect": URL}`, `{"command": "check",
 "brokers": "CODE,CODE"}` (all brokers for "") whose `done` maps each code to its steps,
 `{"command": "instruments"}` which has the catalogue built now, `{"command": "take", ...}` for a staged file of history
-and `{"command": "check_history"}` (`history_door`), `{"command": "backfill", "order": JSON}` (`backfill_door`), and
+`{"command": "check_history"}` and `{"command": "rename_history", "rename": JSON}` (`history_door`), `{"command": "backfill", "order": JSON}` (`backfill_door`), and
 `{"command": "reload"}` when the durable store holds newly imported documents; answers `{"done": {...}}` or
 `{"error": sentence}`. While a build of the catalogue or a backfill runs, lines `{"progress": {...}}` come before its answer. Who goes
 away ends nothing but his backfill. No secret goes out.
@@ -149,12 +149,14 @@ async def _work(request: Mapping[str, str], doors: ControlDoors, stream: trio.So
             return await history_door.answer_take(request, doors.data_dir, doors.history)
         case history_door.CHECK:
             return await history_door.answer_check(doors.data_dir, doors.history)
+        case history_door.RENAME:
+            return await history_door.answer_rename(request, doors.history)
         case backfill_door.COMMAND:
             return await backfill_door.answer(request, doors.collector, doors.backfill, stream, partial(_send, stream))
         case "reload":
             return await _reload(doors.reference)
         case _:
-            return {"error": "the commands are login, check, instruments, take, check_history, backfill and reload"}
+            return {"error": "the commands are login, check, instruments, take, check_history, rename_history, backfill and reload"}
 
 
 async def _log_in(request: Mapping[str, str], sessions: Mapping[str, SessionDoor]) -> dict[str, Any]:

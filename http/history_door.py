@@ -7,6 +7,7 @@ Either way the file is whole before it is named, and may be removed after the an
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,15 +19,16 @@ import trio
 from onebroker.actors.history.checking import Finding
 from onebroker.actors.history.folder import checked_file, incoming_folder
 from onebroker.actors.history.interface import HistoryError
-from onebroker.actors.history.messages import CheckStore, HistoryMessage, TakeFactors, TakeFile
+from onebroker.actors.history.messages import CheckStore, HistoryMessage, TakeFactors, TakeFile, TakeRename
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut
 from onebroker.actors.store.durable import DurableError
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.actors.store.merged import Merged
 
 Kind = Literal["candles", "ticks", "factors"]
 COMMAND = "take"
 CHECK = "check_history"
+RENAME = "rename_history"
 TAKE_SECONDS = 120.0
 """For one staged file."""
 CHECK_SECONDS = 1800.0
@@ -34,11 +36,30 @@ CHECK_SECONDS = 1800.0
 async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict[str, Any]:
     """Answer `{"command": "check_history"}`: the findings are written to `done["file"]`, in number they are `done["findings"]`."""
     try:
-        findings = await history.ask(CheckStore, CHECK_SECONDS)
-        file = await trio.to_thread.run_sync(write_findings, data_dir, findings)
+        checked = await history.ask(CheckStore, CHECK_SECONDS)
+        file = await trio.to_thread.run_sync(write_findings, data_dir, checked.findings)
     except (HistoryError, DurableError, ActorNotRunning, AskTimedOut, OSError) as error:
         return {"error": str(error)}
-    return {"done": {"findings": len(findings), "file": str(file)}}
+    return {"done": {"findings": len(checked.findings), "file": str(file), "renames": list(checked.renames)}}
+
+
+async def answer_rename(request: Mapping[str, str], history: Address[HistoryMessage]) -> dict[str, Any]:
+    """Answer one `{"command": "rename_history", "rename": JSON, "forget": ""}`; `done["changed"]` tells whether it changed anything."""
+    try:
+        rename = read_rename(request.get("rename", ""))
+        changed = await history.ask(partial(TakeRename, rename, bool(request.get("forget"))), TAKE_SECONDS)
+    except (DurableError, ActorNotRunning, AskTimedOut, ValueError) as error:
+        return {"error": str(error)}
+    return {"done": {"changed": changed}}
+
+
+def write_rename(rename: Rename) -> str:
+    return msgspec.json.encode(attrs.asdict(rename)).decode()
+
+
+def read_rename(text: str) -> Rename:
+    """Return what `write_rename` wrote. Raises msgspec.MsgspecError (a ValueError)."""
+    return msgspec.json.decode(text, type=Rename)
 
 
 def write_findings(data_dir: Path, findings: Sequence[Finding]) -> Path:

@@ -30,8 +30,10 @@ from onebroker.actors.history.messages import (
     LastLoad,
     TakeFactors,
     TakeFile,
+    TakeRename,
 )
 from onebroker.actors.history.recording import PUT_SECONDS, TickBuffer, write_ticks
+from onebroker.actors.history.renamed import candles_of, factors_of, parts_stored, take_rename
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable, DurableError
@@ -91,6 +93,8 @@ class HistoryActor:
                         nursery.start_soon(self._take_file, message)
                     case TakeFactors():
                         nursery.start_soon(self._take_factors, message)
+                    case TakeRename():
+                        nursery.start_soon(self._take_rename, message)
                     case CheckStore():
                         nursery.start_soon(self._check, message)
                     case _:
@@ -117,10 +121,9 @@ class HistoryActor:
         first, last = days
         loads = self._loads
         try:
-            factors = await self._durable.factors(query.instrument_id) if query.basis == "adjusted" else None
-            frame = await self._store.candles(
-                query.instrument_id, INTERVALS[query.interval], day_start(first), day_end(last)
-            )
+            parts = await parts_stored(self._durable, query.instrument_id)
+            factors = await factors_of(self._durable, parts) if query.basis == "adjusted" else None
+            frame = await candles_of(self._store, parts, INTERVALS[query.interval], day_start(first), day_end(last))
         except HistoryError as error:
             reply.refuse(Refusal(503, sentences.store_failed(str(error))))
             return
@@ -153,6 +156,15 @@ class HistoryActor:
             return
         self._loaded("factors", merged)
         message.reply.answer(merged)
+
+    async def _take_rename(self, message: TakeRename) -> None:
+        try:
+            changed = await take_rename(self._durable, message.rename, forget=message.forget)
+        except (DurableError, ValueError) as error:
+            message.reply.refuse(error)
+            return
+        self._loads += 1  # no series that was read before is served
+        message.reply.answer(changed)
 
     def _loaded(self, kind: Literal["candles", "ticks", "factors"], merged: Merged) -> None:
         """From here on no series that was read before is served."""

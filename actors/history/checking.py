@@ -17,7 +17,7 @@ import trio
 from onebroker.actors.history.adjust import IST_MICROSECONDS, steps
 from onebroker.actors.history.interface import INTERVAL_NAMES, MICROSECONDS, HistoryStore
 from onebroker.actors.store.durable import Durable
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, bare_segment, calendar_of
 from onebroker.config.intervals import DAY_MINUTES
 
@@ -44,6 +44,15 @@ class Finding:
     kind: Kind
     day: date
     detail: str
+
+
+@attrs.frozen(kw_only=True)
+class Checked:
+    """What a look through the store came to."""
+
+    findings: Sequence[Finding]
+    renames: Sequence[str]
+    """What is read through under another name, for people."""
 
 
 @attrs.define
@@ -102,8 +111,18 @@ def jumps(frame: pl.DataFrame, factors: Iterable[Factor]) -> list[tuple[int, flo
     return found.filter(pl.col("share").is_finite()).rows()
 
 
-async def check_store(store: HistoryStore, durable: Durable, identity_of: IdentityOf) -> list[Finding]:
+async def check_store(store: HistoryStore, durable: Durable, identity_of: IdentityOf) -> Checked:
     """Look through everything. Raises HistoryError, DurableError."""
+    renames = [await _shown(rename, identity_of) for rename in await durable.renames()]
+    return Checked(findings=await _look(store, durable, identity_of), renames=renames)
+
+
+async def _shown(rename: Rename, identity_of: IdentityOf) -> str:
+    old, new = [_name(await identity_of(one)) or one for one in (rename.old_id, rename.new_id)]
+    return f"{old} is {new} from {rename.from_day} on ({rename.source})"
+
+
+async def _look(store: HistoryStore, durable: Durable, identity_of: IdentityOf) -> list[Finding]:
     series = (await store.series()).filter(pl.col("minutes").is_not_null())
     known = {str(one): await identity_of(str(one)) for one in series["instrument_id"].unique(maintain_order=True)}
     traded = await _traded(store, series, known)
@@ -129,7 +148,7 @@ class _Maker:
     def finding(self, kind: Kind, day: int, detail: str) -> Finding:
         return Finding(
             instrument_id=self.instrument_id,
-            name="" if self.identity is None else self.identity.natural_key.replace("|", " "),
+            name=_name(self.identity),
             interval=INTERVAL_NAMES[self.minutes],
             kind=kind,
             day=_date(day),
@@ -160,6 +179,10 @@ async def _traded(
         if frame.height:
             markets.setdefault(_market(known[row["instrument_id"]]), MarketDays()).add(_days(frame["time"]))
     return {market: days.traded() for market, days in markets.items() if market is not None}
+
+
+def _name(identity: Identity | None) -> str:
+    return "" if identity is None else identity.natural_key.replace("|", " ")
 
 
 def _market(identity: Identity | None) -> _Market | None:

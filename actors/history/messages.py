@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from onebroker.actors.history.checking import Finding
+from onebroker.actors.history.checking import Checked
 from onebroker.actors.kernel.mailbox import Reply
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.actors.store.merged import Merged
 
 Basis = Literal["adjusted", "unadjusted", "as_served"]
@@ -72,10 +72,20 @@ class TakeFactors:
 
 
 @attrs.frozen
+class TakeRename:
+    """Keep that an instrument has another id from a day on, or `forget` it. Answered with whether anything changed; refused with
+    DurableError, and ValueError for one that would lead an id back to itself."""
+
+    rename: Rename
+    forget: bool
+    reply: Reply[bool]
+
+
+@attrs.frozen
 class CheckStore:
     """Look through the store for what looks wrong. Refused with HistoryError, DurableError."""
 
-    reply: Reply[Sequence[Finding]]
+    reply: Reply[Checked]
 
 
 # What is published.
@@ -91,4 +101,4 @@ class LastLoad:
     merged: Merged
 
 
-HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | CheckStore
+HistoryMessage: TypeAlias = GetCandles | TakeFile | TakeFactors | TakeRename | CheckStore

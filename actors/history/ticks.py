@@ -1,6 +1,6 @@
 """Ticks from the store to JSON text as they are read: never more than one frame in memory (spec 1 §4.9)."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 import attrs
@@ -11,6 +11,7 @@ from onebroker.actors.history.adjust import NO_STEPS, Steps, adjust_ticks, parts
 from onebroker.actors.history.encode import encode_ticks
 from onebroker.actors.history.interface import HistoryError, HistoryStore
 from onebroker.actors.history.messages import Basis
+from onebroker.actors.history.renamed import Part, factors_of, parts_stored, ticks_of
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.config.messages import history as sentences
 from onebroker.config.refusal import Refusal
@@ -33,9 +34,9 @@ async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> 
 
     Raises Refusal 503 before the first, HistoryError later on.
     """
-    applied = await _steps(durable, query)
+    parts, applied = await _read_first(durable, query)
     begun = False
-    async with aclosing(store.ticks(query.instrument_id, query.start, query.end)) as frames:
+    async with aclosing(ticks_of(store, parts, query.start, query.end)) as frames:
         try:
             async for frame in frames:
                 texts = _texts(frame, applied, query.places)
@@ -48,11 +49,11 @@ async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> 
             raise Refusal(503, sentences.store_failed(str(error))) from error
 
 
-async def _steps(durable: Durable, query: TickQuery) -> Steps:
-    if query.basis != "adjusted":
-        return NO_STEPS
+async def _read_first(durable: Durable, query: TickQuery) -> tuple[Sequence[Part], Steps]:
+    """Return under which ids the ticks stand, and by what their prices are adjusted."""
     try:
-        return steps(await durable.factors(query.instrument_id))
+        parts = await parts_stored(durable, query.instrument_id)
+        return parts, NO_STEPS if query.basis != "adjusted" else steps(await factors_of(durable, parts))
     except DurableError as error:
         raise Refusal(503, sentences.factors_unreadable(str(error))) from error
 

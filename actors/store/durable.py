@@ -19,7 +19,7 @@ import msgspec
 import trio
 
 from onebroker.actors.store import durable_history
-from onebroker.actors.store.durable_history import DailyLoad, Factor
+from onebroker.actors.store.durable_history import DailyLoad, Factor, Rename
 from onebroker.actors.store.merged import Merged
 from onebroker.config.instruments import Identity
 
@@ -94,6 +94,15 @@ class Durable(Protocol):
     async def put_factors(self, factors: Sequence[Factor]) -> Merged:
         """Add factors in one transaction; one of the same instrument, ex-date and kind is replaced."""
 
+    async def renames(self) -> tuple[Rename, ...]:
+        """Return what instruments were called before, all of it, by day."""
+
+    async def put_renames(self, renames: Sequence[Rename]) -> None:
+        """Add renames in one transaction; one of the same old id and day is replaced."""
+
+    async def forget_rename(self, old_id: str, from_day: date) -> bool:
+        """Remove a rename; tell whether there was one."""
+
     async def history_instrument(self, instrument_id: str) -> Identity | None:
         """Return an instrument that was entered by hand with its history."""
 
@@ -133,6 +142,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     durable_history.TABLES,
     durable_history.LOAD_TABLES,
+    durable_history.RENAME_TABLES,
 )
 """What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
 
@@ -171,6 +181,23 @@ class SqliteDurable:
                 return durable_history.write_factors(connection, factors)
 
         return await self._call(put)
+
+    async def renames(self) -> tuple[Rename, ...]:
+        return await self._call(durable_history.read_renames)
+
+    async def put_renames(self, renames: Sequence[Rename]) -> None:
+        def put(connection: sqlite3.Connection) -> None:
+            with _transaction(connection):
+                durable_history.write_renames(connection, renames)
+
+        await self._call(put)
+
+    async def forget_rename(self, old_id: str, from_day: date) -> bool:
+        def forget(connection: sqlite3.Connection) -> bool:
+            with _transaction(connection):
+                return durable_history.forget_rename(connection, old_id, from_day)
+
+        return await self._call(forget)
 
     async def history_instrument(self, instrument_id: str) -> Identity | None:
         return await self._call(lambda connection: durable_history.read_history_instrument(connection, instrument_id))
@@ -328,6 +355,7 @@ class MemoryDurable:
         self._documents: dict[Collection, tuple[bytes, ...]] = {}
         self._files: dict[date, CatalogueFile] = {}
         self._factors: dict[tuple[str, date, str], Factor] = {}
+        self._renames: dict[tuple[str, date], Rename] = {}
         self._instruments: dict[str, Identity] = {}
         self._daily: dict[str, DailyLoad] = {}
         self._parts: dict[str, list[tuple[float, bytes]]] = {}
@@ -374,6 +402,18 @@ class MemoryDurable:
             found.append(self._factors.get(factor.key))
             self._factors[factor.key] = factor
         return durable_history.merged_counts(found, factors)
+
+    async def renames(self) -> tuple[Rename, ...]:
+        await self._contact()
+        return tuple(sorted(self._renames.values(), key=lambda one: (one.from_day, one.old_id)))
+
+    async def put_renames(self, renames: Sequence[Rename]) -> None:
+        await self._contact()
+        self._renames.update({(one.old_id, one.from_day): one for one in renames})
+
+    async def forget_rename(self, old_id: str, from_day: date) -> bool:
+        await self._contact()
+        return self._renames.pop((old_id, from_day), None) is not None
 
     async def history_instrument(self, instrument_id: str) -> Identity | None:
         await self._contact()

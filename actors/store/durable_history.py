@@ -1,4 +1,5 @@
-"""What the durable store holds beside candles and ticks: adjustment factors, instruments entered by hand (architecture 4), how far
+"""What the durable store holds beside candles and ticks: adjustment factors, instruments entered by hand (architecture 4), what
+instruments were called before, how far
 the daily load has come with each market, and what backfills that are not finished have done.
 
 Statements over one SQLite connection; `durable.py` runs them.
@@ -38,6 +39,25 @@ LOAD_TABLES = """
         PRIMARY KEY (backfill, part)
     ) STRICT, WITHOUT ROWID;
 """
+
+RENAME_TABLES = """
+    CREATE TABLE renames (
+        old_id TEXT NOT NULL, from_day TEXT NOT NULL, new_id TEXT NOT NULL, source TEXT NOT NULL,
+        PRIMARY KEY (old_id, from_day)
+    ) STRICT, WITHOUT ROWID;
+"""
+
+
+@attrs.frozen(kw_only=True)
+class Rename:
+    """From a day on an instrument has another instrument_id: another symbol, or another strike of the same contract."""
+
+    old_id: str
+    new_id: str
+    from_day: date
+    """The first day under the new id."""
+    source: str
+    """Who says so, for people."""
 
 
 @attrs.frozen(kw_only=True)
@@ -141,6 +161,25 @@ def write_history_instruments(connection: sqlite3.Connection, identities: Iterab
         "INSERT OR REPLACE INTO history_instruments (instrument_id, fields) VALUES (?, ?)",
         ((identity.instrument_id, msgspec.json.encode(identity.fields())) for identity in identities),
     )
+
+
+def read_renames(connection: sqlite3.Connection) -> tuple[Rename, ...]:
+    """Return all renames, by day."""
+    rows = connection.execute("SELECT old_id, new_id, from_day, source FROM renames ORDER BY from_day, old_id")
+    return tuple(Rename(old_id=row[0], new_id=row[1], from_day=date.fromisoformat(row[2]), source=row[3]) for row in rows)
+
+
+def write_renames(connection: sqlite3.Connection, renames: Iterable[Rename]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO renames (old_id, new_id, from_day, source) VALUES (?, ?, ?, ?)",
+        ((one.old_id, one.new_id, one.from_day.isoformat(), one.source) for one in renames),
+    )
+
+
+def forget_rename(connection: sqlite3.Connection, old_id: str, from_day: date) -> bool:
+    """Remove a rename; tell whether there was one."""
+    done = connection.execute("DELETE FROM renames WHERE old_id = ? AND from_day = ?", (old_id, from_day.isoformat()))
+    return done.rowcount > 0
 
 
 def read_daily_loads(connection: sqlite3.Connection) -> tuple[DailyLoad, ...]:

@@ -1,5 +1,6 @@
 """`onebroker history load FILE…`: candles and ticks from CSV and Parquet files into the history store (architecture 11); and
-`onebroker history check`: what looks wrong in it. (`history backfill`: `history_backfill`; `history plot`: `history_plot`.)"""
+`onebroker history check`: what looks wrong in it. (`history rename`: `history_rename`; `history backfill`: `history_backfill`;
+`history plot`: `history_plot`.)"""
 
 import argparse
 from functools import partial
@@ -11,7 +12,7 @@ import trio
 from onebroker.actors.history import reading
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
-from onebroker.http.commands import history_backfill, history_plot, loading_report
+from onebroker.http.commands import history_backfill, history_plot, history_rename, loading_report
 from onebroker.http.commands.exits import WRONG_USE, CommandFailed
 from onebroker.http.commands.history_files import TextTable, digest, open_table, require
 from onebroker.http.commands.history_instruments import NAMES, Instruments
@@ -35,6 +36,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
     add_places(check)
     check.set_defaults(run=run_check)
+    history_rename.add_parser(verbs)
     history_backfill.add_parser(verbs)
     history_plot.add_parser(verbs)
 

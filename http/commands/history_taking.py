@@ -1,7 +1,7 @@
 """Who takes staged files in: the running service over its control socket, or this command itself when no service holds the data
 directory. Decided once, at the beginning."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,14 +14,16 @@ from onebroker.actors.history.checking import check_store
 from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.folder import history_file, incoming_folder
 from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.renamed import take_rename
 from onebroker.actors.store.data_directory import DataDirectory, DataDirectoryBusy
 from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_history import Rename
 from onebroker.actors.store.merged import Merged
-from onebroker.http.commands.exits import NOTHING_REACHABLE, CommandFailed
+from onebroker.http.commands.exits import NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history_instruments import Identities
 from onebroker.http.commands.service import DURABLE_FILE
 from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
-from onebroker.http.history_door import CHECK, COMMAND, Kind, read_factors, write_findings
+from onebroker.http.history_door import CHECK, COMMAND, RENAME, Kind, read_factors, write_findings, write_rename
 
 AGAIN = "run the same command again: it goes on where it stopped"
 
@@ -31,11 +33,16 @@ class Checked:
     findings: int
     file: str
     """Where they stand, CSV."""
+    renames: Sequence[str] = ()
+    """What is read through under another name, for people."""
 
 
 class Taker(Protocol):
     async def take(self, kind: Kind, file: Path) -> Merged:
         """Take a staged file in: it is on disk when this returns. Raises CommandFailed."""
+
+    async def rename(self, rename: Rename, *, forget: bool) -> bool:
+        """Keep a rename, or forget it; tell whether anything changed. Raises CommandFailed."""
 
     async def check(self) -> Checked:
         """Look through the store for what looks wrong. Raises CommandFailed."""
@@ -53,6 +60,10 @@ class ServiceTaker:
         return msgspec.convert(
             await self._ask({"command": COMMAND, "kind": kind, "file": str(self.folder / file.name)}), Merged
         )
+
+    async def rename(self, rename: Rename, *, forget: bool) -> bool:
+        request = {"command": RENAME, "rename": write_rename(rename), "forget": "yes" if forget else ""}
+        return bool((await self._ask(request))["changed"])
 
     async def check(self) -> Checked:
         return msgspec.convert(await self._ask({"command": CHECK}), Checked)
@@ -83,13 +94,20 @@ class OwnTaker:
         except HistoryError as error:
             raise CommandFailed(f"it was not taken in: {error}", NOTHING_REACHABLE) from error
 
+    async def rename(self, rename: Rename, *, forget: bool) -> bool:
+        try:
+            return await take_rename(self.durable, rename, forget=forget)
+        except ValueError as error:
+            raise CommandFailed(str(error), WRONG_USE) from error
+
     async def check(self) -> Checked:
         identities = Identities(self.data_dir, self.durable)
         try:
-            findings = await check_store(self.history, self.durable, identities.identity_of)
+            checked = await check_store(self.history, self.durable, identities.identity_of)
         except HistoryError as error:
             raise CommandFailed(str(error), NOTHING_REACHABLE) from error
-        return Checked(findings=len(findings), file=str(write_findings(self.data_dir, findings)))
+        file = write_findings(self.data_dir, checked.findings)
+        return Checked(findings=len(checked.findings), file=str(file), renames=list(checked.renames))
 
 
 @asynccontextmanager

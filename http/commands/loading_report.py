@@ -111,6 +111,8 @@ def say_checked(checked: Checked, *, as_json: bool) -> int:
     if as_json:
         _print(msgspec.json.encode(attrs.asdict(checked)).decode())
     else:
+        for rename in checked.renames:
+            _print(f"renamed: {rename}")
         _print(f"{checked.findings} findings" + (f": {checked.file}" if checked.findings else ""))
         for row in pl.read_csv(checked.file, n_rows=MOST_FINDINGS, infer_schema=False).iter_rows():
             _print("  " + "  ".join(part for part in row if part))

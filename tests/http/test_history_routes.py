@@ -16,10 +16,11 @@ from onebroker.actors.catalogue.interface import CatalogueState, Found, Instrume
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.duck import FIRST_TICKS, DuckHistory
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MOST_TICKS, TICK_SCHEMA, HistoryError
+from onebroker.actors.history.messages import TakeRename
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import DurableError, MemoryDurable
-from onebroker.actors.store.durable_history import Factor
+from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security
 from onebroker.http.app import build_app
@@ -81,6 +82,7 @@ class HistoryHouse:
     catalogue: Published
     folder: object
     clock: object
+    actor: object
     put: int = 0
 
     def staged(self, rows, schema):
@@ -126,7 +128,7 @@ async def history(house, token, nursery, tmp_path):
     doors = HistoryServices(actor=mailbox.address, store=store, durable=durable, catalogue=catalogue)
     app = build_app(attrs.evolve(house.services, history=doors))
     yield HistoryHouse(app.test_client(), {"access-token": token}, store, durable, catalogue, tmp_path,
-                       house.services.clock)  # fmt: skip
+                       house.services.clock, mailbox.address)  # fmt: skip
     nursery.cancel_scope.cancel()
     with trio.CancelScope(shield=True):
         await store.close()
@@ -490,3 +492,28 @@ async def test_a_client_that_leaves_stops_the_query(history):
                     await trio.sleep(0.01)
             left.cancel()  # the test client itself would wait for the rest
     assert left.cancelled_caught
+
+
+# renamed instruments
+
+
+async def test_a_renamed_share_answers_what_is_stored_under_its_old_name(history):
+    """Also right after the rename, though the series was read before and is kept at hand."""
+    await history.candles(candle(ENTERED, at(2026, 11, 18), close=50.0), candle(SHARE, at(2026, 11, 19), close=101.0))
+    await history.ticks(tick(ENTERED, at(2026, 11, 18, 10), 50.0), tick(SHARE, at(2026, 11, 19, 10), 101.0))
+    split = Factor(
+        instrument_id=ENTERED.instrument_id, ex_date=date(2026, 11, 19), kind="split", price_factor=Decimal(2), volume_factor=Decimal(1), source="x"
+    )
+    await history.durable.put_factors([split])
+    _, before = await history.get("prices", **NAMED, **RANGE)
+    assert len(before["candles"]) == 1
+    rename = Rename(old_id=ENTERED.instrument_id, new_id=SHARE.instrument_id, from_day=date(2026, 11, 19), source="test")
+    assert await history.actor.ask(lambda reply: TakeRename(rename, False, reply), PATIENCE_SECONDS)
+    _, after = await history.get("prices", **NAMED, **RANGE)
+    assert after["instrument_id"] == SHARE.instrument_id
+    assert [(row[0][:10], row[4]) for row in after["candles"]] == [("2026-11-18", 100.0), ("2026-11-19", 101.0)]
+    _, ticks = await history.get("ticks", **NAMED, start="2026-11-18", end="2026-11-20")
+    assert [one["last_price"] for one in ticks] == [100.0, 101.0]
+    assert await history.actor.ask(lambda reply: TakeRename(rename, True, reply), PATIENCE_SECONDS)
+    _, again = await history.get("prices", **NAMED, **RANGE)
+    assert again["candles"] == before["candles"]

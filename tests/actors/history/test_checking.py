@@ -48,7 +48,7 @@ class House:
     async def found(self):
         return [
             (IDENTITIES[one.instrument_id].symbol, one.interval, one.kind, one.day, one.detail)
-            for one in await check_store(self.store, self.durable, identity_of)
+            for one in (await check_store(self.store, self.durable, identity_of)).findings
         ]
 
 
@@ -107,7 +107,7 @@ async def test_thirty_percent_is_no_jump_and_an_index_may_jump(house):
     async def index(_):
         return nifty
 
-    assert await check_store(house.store, house.durable, index) == []
+    assert (await check_store(house.store, house.durable, index)).findings == []
 
 
 def test_a_day_of_one_series_alone_is_no_market_day():

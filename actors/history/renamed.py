@@ -1,0 +1,145 @@
+"""What an instrument was called before: the series of its earlier names, read through as if they were its own.
+
+An instrument_id holds the symbol, so a renamed share gets another one, and its candles, ticks and factors stay under the old
+(spec 1 §2.1). A `Rename` says from which day the new id counts. Of the days before it the new id answers the rows of the old one
+beside its own; where both have one of the same moment its own counts (a broker's history of the new symbol goes back before the
+day). Nothing is moved: taking a rename back leaves what was stored.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from itertools import pairwise
+
+import attrs
+import polars as pl
+
+from onebroker.actors.history.adjust import day_start
+from onebroker.actors.history.interface import HistoryStore
+from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.durable_history import Factor, Rename
+
+_ALWAYS = (-(2**62), 2**62)
+
+
+@attrs.frozen
+class Part:
+    """One id's share of an instrument's past."""
+
+    instrument_id: str
+    since: int
+    """Microseconds UTC, included."""
+    until: int
+    """Excluded."""
+
+    def of(self, start: int, end: int) -> tuple[int, int]:
+        """Return what of the range is this id's; empty where the second is not above the first."""
+        return max(start, self.since), min(end, self.until)
+
+
+def parts_of(renames: Sequence[Rename], instrument_id: str) -> tuple[Part, ...]:
+    """Return the ids under which an instrument's past stands, itself first, then back in time.
+
+    A symbol can be given away and taken by another company: what stood under it before it was left belongs to who left it.
+    """
+    found = [Part(instrument_id, _taken(renames, instrument_id), _ALWAYS[1])]
+    for part in found:  # grows while it is gone through
+        for rename in _before(renames, part):
+            until = day_start(rename.from_day)
+            since = max((day_start(one.from_day) for one in _leaves(renames, rename.old_id) if one.from_day < rename.from_day), default=_ALWAYS[0])
+            found.append(Part(rename.old_id, since, until))
+    return tuple(found)
+
+
+def _before(renames: Sequence[Rename], part: Part) -> Iterator[Rename]:
+    into = [one for one in renames if one.new_id == part.instrument_id and part.since <= day_start(one.from_day) < part.until]
+    yield from sorted(into, key=lambda one: (one.from_day, one.old_id), reverse=True)
+
+
+def _leaves(renames: Sequence[Rename], instrument_id: str) -> list[Rename]:
+    return [one for one in renames if one.old_id == instrument_id]
+
+
+def _taken(renames: Sequence[Rename], instrument_id: str) -> int:
+    """Return from when on an id is the present owner's: after a company left it and another took it."""
+    taken = max((one.from_day for one in renames if one.new_id == instrument_id), default=None)
+    left = [one.from_day for one in _leaves(renames, instrument_id) if taken is not None and one.from_day <= taken]
+    return day_start(max(left)) if left else _ALWAYS[0]
+
+
+async def parts_stored(durable: Durable, instrument_id: str) -> tuple[Part, ...]:
+    """The same of the stored renames. Raises DurableError."""
+    return parts_of(await durable.renames(), instrument_id)
+
+
+async def candles_of(store: HistoryStore, parts: Iterable[Part], minutes: int, start: int, end: int) -> pl.DataFrame:
+    """Return the candles with start <= time < end, oldest first. Raises HistoryError."""
+    ranges = [(part.instrument_id, *part.of(start, end)) for part in parts]
+    frames = [await store.candles(one, minutes, first, last) for one, first, last in ranges if first < last or one == ranges[0][0]]
+    if len(frames) == 1:
+        return frames[0]
+    return pl.concat(frames).unique("time", keep="first", maintain_order=True).sort("time")
+
+
+async def factors_of(durable: Durable, parts: Iterable[Part]) -> tuple[Factor, ...]:
+    """Return the factors of all its names: an earlier one's up to the day it was left, once each. Raises DurableError."""
+    found: dict[tuple[object, str], Factor] = {}
+    for part in parts:
+        for factor in await durable.factors(part.instrument_id):
+            if part.since <= day_start(factor.ex_date) <= part.until:
+                found.setdefault((factor.ex_date, factor.kind), factor)
+    return tuple(sorted(found.values(), key=lambda factor: factor.key[1:]))
+
+
+async def ticks_of(store: HistoryStore, parts: Sequence[Part], start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
+    """Yield the ticks with start <= time < end as `HistoryStore.ticks` does.
+
+    Of the days before a rename they are those of the earlier name, or its own where that has none. Raises HistoryError.
+    """
+    for since, until in _stretches(parts, start, end):
+        for part in reversed(parts):
+            first, last = part.of(since, until)
+            if first >= last:
+                continue
+            empty = True
+            async with aclosing(store.ticks(part.instrument_id, first, last)) as frames:
+                async for frame in frames:
+                    empty = False
+                    yield frame
+            if not empty:
+                break
+
+
+def _stretches(parts: Iterable[Part], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the range cut where a name begins or ends."""
+    cuts = sorted({start, end} | {cut for part in parts for cut in (part.since, part.until) if start < cut < end})
+    return list(pairwise(cuts))
+
+
+async def take_rename(durable: Durable, rename: Rename, *, forget: bool = False) -> bool:
+    """Keep a rename, or forget the one of its old id and day; tell whether anything changed.
+
+    Raises DurableError, and ValueError for one that would lead an id back to itself.
+    """
+    if forget:
+        return await durable.forget_rename(rename.old_id, rename.from_day)
+    known = await durable.renames()
+    if rename in known:
+        return False
+    if in_circle(known, rename):
+        raise ValueError("the new name is one that the instrument had before, by what is stored already")
+    await durable.put_renames([rename])
+    return True
+
+
+def in_circle(renames: Sequence[Rename], added: Rename) -> bool:
+    """Tell whether a rename would lead an id back to itself on its own day; on another day a name may be taken again."""
+    seen: set[str] = set()
+    look: list[str] = [added.old_id]
+    while look:
+        one = look.pop()
+        if one == added.new_id:
+            return True
+        if one not in seen:
+            seen.add(one)
+            look += [rename.old_id for rename in renames if rename.new_id == one and rename.from_day == added.from_day]
+    return False
