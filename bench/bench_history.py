@@ -62,6 +62,7 @@ def _ticks(first: int, count: int) -> pl.DataFrame:
     units = ("last_quantity", "volume", "buy_quantity", "sell_quantity")
     return pl.select(
         pl.lit(SHARE.instrument_id).alias("instrument_id"),
+        pl.lit(0, pl.Int32).alias("sequence"),
         (day_start(DAY) + number * STEP).alias("time"),
         pl.lit("zerodha").alias("broker"),
         *(price.alias(name) for name in ("last_price", "average_price", "open", "high", "low", "close")),

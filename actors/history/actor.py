@@ -13,7 +13,6 @@ from typing import Literal, assert_never
 
 import polars as pl
 import trio
-from polars.exceptions import PolarsError
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, steps
@@ -187,13 +186,19 @@ class HistoryActor:
         if not entries:
             return
         try:
-            await trio.to_thread.run_sync(write_ticks, entries, file)
+            left_out = await trio.to_thread.run_sync(write_ticks, entries, file)
             await self._store.put_ticks(file)
-        except PolarsError:  # a figure of a broken frame that no column holds: the batch would never be put
-            _log.exception("%d recorded ticks cannot be written and are dropped", len(entries))
         except (HistoryError, OSError) as error:
             recorded.put_back(entries)
             _log.warning("recorded ticks could not be put and wait (%s dropped so far): %s", recorded.dropped, error)
+            return
+        if left_out:
+            recorded.dropped += len(left_out)
+            first = left_out[0]
+            _log.warning(
+                "%s recorded ticks have figures that cannot be stored and are dropped, the first one of %s from %s: %r",
+                len(left_out), first.instrument_id, first.quote.broker, first.quote.tick,
+            )  # fmt: skip
 
     # Checking
 

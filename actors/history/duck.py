@@ -89,19 +89,20 @@ class DuckHistory:
         cursor = await self._in_thread(self._begin)
         try:
             at = await self._next_tick(cursor, instrument, start, end)
-            window, most = FIRST_WINDOW, FIRST_TICKS
+            window, most, passed = FIRST_WINDOW, FIRST_TICKS, 0
             while at is not None:
                 until = min(at + window, end)
-                frame = await self._in_thread(_window, cursor, instrument, at, until, most)
+                frame = await self._in_thread(_window, cursor, instrument, at, until, most, passed)
                 if self._closed != opened:
                     raise HistoryError(f"{self._path.name} was closed")
                 if frame.height:
                     yield frame
                 if frame.height == most:
                     last = int(frame["time"][-1])
-                    window, at, most = max((last - at) * MOST_TICKS // most, 1), last + 1, MOST_TICKS
+                    passed = frame["time"].eq(last).sum() + (passed if last == at else 0)
+                    window, at, most = max((last - at) * MOST_TICKS // most, 1), last, MOST_TICKS
                     continue
-                most = MOST_TICKS
+                most, passed = MOST_TICKS, 0
                 if frame.height < MOST_TICKS // 2:
                     window = min(window * WIDENING, MOST_WINDOW)
                 at = until if frame.height and until < end else await self._next_tick(cursor, instrument, until, end)
@@ -197,9 +198,12 @@ class DuckHistory:
                 "autoload_known_extensions": "false",
             },
         )
-        self._path.chmod(0o600)
-        for statement in SCHEMA:
-            connection.execute(statement)
+        try:
+            self._path.chmod(0o600)
+            _bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _end(self, cursor: duckdb.DuckDBPyConnection) -> None:
@@ -214,10 +218,13 @@ class DuckHistory:
             self._invalid.pop().close()
 
 
-def _window(cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int, most: int) -> pl.DataFrame:
+def _window(
+    cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int, most: int, passed: int
+) -> pl.DataFrame:
+    """Return the ticks of a window but for the first `passed`, which were read before: many may have one time."""
     query = (
         f"SELECT {_TICK_COLUMNS} FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
-        f" ORDER BY time LIMIT {most}"
+        f" ORDER BY time, broker, sequence LIMIT {most} OFFSET {passed}"
     )
     return _frame(cursor, query, TICK_VALUES)
 
@@ -225,6 +232,14 @@ def _window(cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end:
 def _frame(cursor: duckdb.DuckDBPyConnection, query: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
     # Values stand in the text (numbers, and an id that is one): a prepared query is fifty times slower to Arrow.
     return pl.DataFrame(cursor.sql(query)).cast(pl.Schema(schema))
+
+
+def _bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables, or what those of an older file lack: all of it or, when killed meanwhile, nothing."""
+    connection.execute("BEGIN TRANSACTION")
+    for statement in SCHEMA:
+        connection.execute(statement)
+    connection.execute("COMMIT")
 
 
 def _uuid(instrument_id: str) -> str:

@@ -48,11 +48,12 @@ TICK_VALUES: dict[str, pl.DataType] = {
     "buy": LEVELS,
     "sell": LEVELS,
 }
-TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), **TICK_VALUES}
-"""A file of `put_ticks`; `buy` and `sell` are null where no depth was recorded."""
+TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "sequence": pl.Int32(), **TICK_VALUES}
+"""A file of `put_ticks`; `buy` and `sell` are null where no depth was recorded. `sequence` counts the ticks of one instrument, time and
+broker from 0 (actors.history.sequence)."""
 
 CANDLE_KEY = ("instrument_id", "minutes", "time")
-TICK_KEY = ("instrument_id", "time")
+TICK_KEY = ("instrument_id", "time", "broker", "sequence")
 
 SERIES_SCHEMA: dict[str, pl.DataType] = {
     "instrument_id": pl.String(),
@@ -82,8 +83,8 @@ class HistoryStore(Protocol):
         """Return the candles with start <= time < end as CANDLE_VALUES, oldest first."""
 
     def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
-        """Yield the ticks with start <= time < end as frames of TICK_VALUES, oldest first, at most MOST_TICKS each, from one
-        state of the store. Closing the generator ends the query."""
+        """Yield the ticks with start <= time < end as frames of TICK_VALUES, by time, broker and sequence, at most MOST_TICKS
+        each, from one state of the store. Closing the generator ends the query."""
 
     async def series(self) -> pl.DataFrame:
         """Return what is stored as SERIES_SCHEMA, by instrument and interval."""

@@ -55,7 +55,7 @@ class MemoryHistory:
         await self._contact()
         opened = self._closed
         wanted = (pl.col("instrument_id") == instrument_id) & _within(start, end)
-        found = self._ticks.filter(wanted).sort("time").select(*TICK_VALUES)
+        found = self._ticks.filter(wanted).sort("time", "broker", "sequence").select(*TICK_VALUES)
         for place in range(0, found.height, MOST_TICKS):
             await self._contact()
             if self._closed != opened:

@@ -39,7 +39,9 @@ _FIRST_DAY = -719_162
 @attrs.frozen
 class Checked:
     good: pl.DataFrame
-    """Of CANDLE_SCHEMA or TICK_SCHEMA."""
+    """Of CANDLE_SCHEMA or TICK_SCHEMA; a tick's sequence is 0 yet."""
+    places: pl.Series
+    """Where in their file the good rows stand: their `row`."""
     refused: pl.DataFrame
     """`row` and `reason`."""
 
@@ -109,7 +111,7 @@ def check_ticks(rows: pl.DataFrame, brokers: Iterable[str]) -> Checked:
         (pl.col("_wrong_depth"), sentences.DEPTH_FORM),
     ]
     figures = {name: pl.col(f"_{name}") for name in ("time", *prices, *quantities)}
-    return _split(read, reasons, TICK_SCHEMA, figures)
+    return _split(read, reasons, TICK_SCHEMA, {"sequence": pl.lit(0), **figures})
 
 
 def _with_missing(rows: pl.DataFrame, fields: Iterable[str]) -> pl.DataFrame:
@@ -183,4 +185,5 @@ def _split(
     judged = read.with_columns(reason)
     good = judged.filter(pl.col(REASON).is_null())
     chosen = [figures.get(name, pl.col(name)).cast(kind).alias(name) for name, kind in schema.items()]
-    return Checked(good.select(chosen), judged.filter(pl.col(REASON).is_not_null()).select(ROW, REASON))
+    refused = judged.filter(pl.col(REASON).is_not_null()).select(ROW, REASON)
+    return Checked(good=good.select(chosen), places=good[ROW], refused=refused)

@@ -3,11 +3,14 @@
 What is not yet put is lost when the process is killed: some seconds of ticks, which nothing depends on.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import attrs
 import polars as pl
 
 from onebroker.actors.history.interface import MICROSECONDS, TICK_SCHEMA
+from onebroker.actors.history.sequence import TickNumbers
 from onebroker.actors.quotes.fold import Quote
 from onebroker.brokers.records import DepthLevel
 
@@ -16,10 +19,14 @@ PUT_SECONDS = 5.0
 MOST_WAITING = 200_000
 """Ticks kept while the store cannot take them; later ones are dropped and counted."""
 
-MOST_QUANTITY = 2**53
-"""Beyond it nothing is a quantity; a store of 64 bits takes no more than 2**63 - 1, and one such tick would cost its whole batch."""
 
-_Entry = tuple[str, Quote]
+@attrs.frozen
+class Recorded:
+    """One tick of one instrument."""
+
+    instrument_id: str
+    sequence: int
+    quote: Quote
 
 
 class TickBuffer:
@@ -27,46 +34,65 @@ class TickBuffer:
 
     def __init__(self, most: int = MOST_WAITING) -> None:
         self._most = most
-        self._waiting: list[_Entry] = []
+        self._waiting: list[Recorded] = []
+        self._numbers = TickNumbers()
         self.dropped = 0
 
     def record(self, instrument_id: str, quote: Quote) -> None:
-        if len(self._waiting) < self._most and storable(quote):
-            self._waiting.append((instrument_id, quote))
+        if len(self._waiting) < self._most:
+            sequence = self._numbers.next(instrument_id, quote.broker, quote.received_at)
+            self._waiting.append(Recorded(instrument_id, sequence, quote))
         else:
             self.dropped += 1
 
-    def drain(self) -> list[_Entry]:
+    def drain(self) -> list[Recorded]:
         """Return what waits, and forget it."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
-    def put_back(self, entries: list[_Entry]) -> None:
+    def put_back(self, entries: list[Recorded]) -> None:
         """Keep for the next batch what could not be put now; the newest is dropped when there is no room."""
         self._waiting = entries + self._waiting
         self.dropped += max(len(self._waiting) - self._most, 0)
         del self._waiting[self._most :]
 
 
-def write_ticks(entries: list[_Entry], file: Path) -> None:
-    """Stage recorded ticks; a tick's time is when it was received. Raises OSError."""
+_NO_FIT = (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError)
+"""What a figure raises that no column takes, such as a quantity beyond 64 bits."""
+
+
+def write_ticks(entries: Sequence[Recorded], file: Path) -> list[Recorded]:
+    """Stage recorded ticks; a tick's time is when it was received. Return those that are left out: they fit no column.
+
+    Raises OSError.
+    """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    rows = [_row(instrument_id, quote) for instrument_id, quote in entries]
-    pl.DataFrame(rows, schema=TICK_SCHEMA, orient="row").write_parquet(file)
+    try:
+        frame, left_out = _frame(entries), list[Recorded]()
+    except _NO_FIT:
+        fits = [_fits(entry) for entry in entries]
+        left_out = [entry for entry, fit in zip(entries, fits, strict=True) if not fit]
+        frame = _frame([entry for entry, fit in zip(entries, fits, strict=True) if fit])
+    frame.write_parquet(file)
+    return left_out
 
 
-def storable(quote: Quote) -> bool:
-    """Tell whether a tick's figures fit the store: a broken frame can hold a quantity beyond every market."""
-    tick = quote.tick
-    levels = [level.quantity for side in (tick.buy, tick.sell) for level in side or ()]
-    given = (tick.last_quantity, tick.volume, tick.buy_quantity, tick.sell_quantity, tick.oi, *levels)
-    return all(-MOST_QUANTITY <= figure <= MOST_QUANTITY for figure in given if figure is not None)
+def _fits(entry: Recorded) -> bool:
+    try:
+        _frame([entry])
+    except _NO_FIT:
+        return False
+    return True
 
 
-def _row(instrument_id: str, quote: Quote) -> tuple[object, ...]:
-    tick = quote.tick
+def _frame(entries: Sequence[Recorded]) -> pl.DataFrame:
+    return pl.DataFrame([_row(entry) for entry in entries], schema=TICK_SCHEMA, orient="row")
+
+
+def _row(entry: Recorded) -> tuple[object, ...]:
+    quote, tick = entry.quote, entry.quote.tick
     return (
-        instrument_id, round(quote.received_at * MICROSECONDS), quote.broker, tick.last_price, tick.average_price,
+        entry.instrument_id, entry.sequence, round(quote.received_at * MICROSECONDS), quote.broker, tick.last_price, tick.average_price,
         tick.open, tick.high, tick.low, tick.previous_close, tick.last_quantity, tick.volume, tick.buy_quantity,
         tick.sell_quantity, tick.oi, _levels(tick.buy), _levels(tick.sell),
     )  # fmt: skip

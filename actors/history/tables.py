@@ -14,14 +14,20 @@ SCHEMA = (
     """,
     f"""
     CREATE TABLE IF NOT EXISTS ticks (
-        instrument UUID NOT NULL, time BIGINT NOT NULL, broker VARCHAR NOT NULL, last_price DOUBLE NOT NULL,
+        instrument UUID NOT NULL, time BIGINT NOT NULL, broker VARCHAR NOT NULL, sequence INTEGER NOT NULL DEFAULT 0,
+        last_price DOUBLE NOT NULL,
         average_price DOUBLE, open DOUBLE, high DOUBLE, low DOUBLE, close DOUBLE,
         last_quantity BIGINT, volume BIGINT, buy_quantity BIGINT, sell_quantity BIGINT, oi BIGINT,
         buy {_LEVELS}, sell {_LEVELS}
     )
     """,
+    # A file made before ticks had a sequence kept one tick of each moment: it is the first of its broker there.
+    "ALTER TABLE ticks ADD COLUMN IF NOT EXISTS sequence INTEGER DEFAULT 0",
 )
-"""Times are microseconds UTC. There is no index: rows are merged by key, and row groups know the range of what they hold."""
+"""Run in one transaction at each opening: makes the tables, or brings those of an older file up to date.
+
+Times are microseconds UTC. There is no index: rows are merged by key, and row groups know the range of what they hold.
+"""
 
 
 @attrs.frozen
@@ -35,9 +41,9 @@ class Table:
 CANDLES = Table("candles", ("instrument", "minutes", "time"), ("open", "high", "low", "close", "volume", "oi"))
 TICKS = Table(
     "ticks",
-    ("instrument", "time"),
+    ("instrument", "time", "broker", "sequence"),
     (
-        "broker", "last_price", "average_price", "open", "high", "low", "close", "last_quantity", "volume",
-        "buy_quantity", "sell_quantity", "oi", "buy", "sell",
+        "last_price", "average_price", "open", "high", "low", "close", "last_quantity", "volume", "buy_quantity",
+        "sell_quantity", "oi", "buy", "sell",
     ),
 )  # fmt: skip

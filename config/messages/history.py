@@ -45,6 +45,7 @@ HIGH_TOO_LOW = "high must not be below open, low or close"
 LOW_TOO_HIGH = "low must not be above open or close"
 DEPTH_FORM = 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'
 BROKER_UNKNOWN = "broker must be a broker code"
+OVERWRITES = "an earlier row of this file gives other figures for the same candle or tick; this row stands in its place"
 FACTOR_TWICE = "an earlier row gives another factor of this kind for this instrument and ex_date; give their product"
 
 

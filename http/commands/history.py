@@ -3,13 +3,13 @@
 `history plot`: `history_plot`.)"""
 
 import argparse
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 import trio
 
 from onebroker.actors.history import reading
+from onebroker.actors.history.sequence import FileNumbers
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
 from onebroker.http.commands import history_backfill, history_plot, history_rename, loading_report
@@ -17,10 +17,14 @@ from onebroker.http.commands.exits import WRONG_USE, CommandFailed
 from onebroker.http.commands.history_files import TextTable, digest, open_table, require
 from onebroker.http.commands.history_instruments import NAMES, Instruments
 from onebroker.http.commands.history_loading import Load, Staged, Tell
+from onebroker.http.commands.history_repeats import Repeats
 from onebroker.http.commands.history_taking import Taker, open_taker
 from onebroker.http.commands.loading_report import Loaded, add_places, places_of
 from onebroker.http.commands.service import DURABLE_FILE
 from onebroker.http.history_door import Kind
+
+FORM = 2
+"""Of how rows are staged: a load that was broken off by a version with another one begins again."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -100,17 +104,35 @@ def load_of(
     """Return the load of one file."""
     return Load(
         data_dir=data_dir,
-        name=digest(path, kind, create),
+        name=digest(path, kind, create, FORM),
         kind=kind,
         table=table,
-        check=partial(_check, kind, instruments, tuple(build_registry())),
+        check=_FileCheck(kind, instruments).check,
         taker=taker,
         tell=tell,
     )
 
 
-async def _check(kind: Kind, instruments: Instruments, brokers: tuple[str, ...], rows: pl.DataFrame) -> Staged:
-    named, unnamed = await instruments.resolve(rows)
-    checked = reading.check_candles(named) if kind == "candles" else reading.check_ticks(named, brokers)
-    write = checked.good.write_parquet if checked.good.height else None
-    return Staged(write=write, refused=pl.concat([unnamed, checked.refused]))
+class _FileCheck:
+    """Checks the rows of one file, chunk by chunk in their order."""
+
+    def __init__(self, kind: Kind, instruments: Instruments) -> None:
+        self._kind = kind
+        self._instruments = instruments
+        self._brokers = tuple(build_registry())
+        self._numbers = FileNumbers()
+        self._repeats = Repeats(kind)
+
+    async def check(self, rows: pl.DataFrame) -> Staged:
+        named, unnamed = await self._instruments.resolve(rows)
+        if self._kind == "candles":
+            checked = reading.check_candles(named)
+            good = checked.good
+        else:
+            checked = reading.check_ticks(named, self._brokers)
+            good = self._numbers.number(checked.good)
+        return Staged(
+            write=good.write_parquet if good.height else None,
+            refused=pl.concat([unnamed, checked.refused]),
+            overwriting=self._repeats.overwriting(good, checked.places),
+        )

@@ -2,7 +2,7 @@
 
 How far it has come stands in the data directory after each chunk, under a name made from the file's content: after a kill the
 same command goes on behind the last chunk that was taken in. The chunk in hand at the kill is taken in again, which changes
-nothing that is there. Refused rows go to a report; they stop nothing.
+nothing that is there. Refused rows, and rows that overwrite others of their file, go to a report; they stop nothing.
 """
 
 import fcntl
@@ -37,9 +37,11 @@ class Progress(msgspec.Struct):
     replaced: int = 0
     equal: int = 0
     refused: int = 0
+    overwriting: int = 0
+    """Rows that took the place of an earlier row of the same file."""
     reasons: dict[str, int] = {}
     report_bytes: int = 0
-    """Of the report of refused rows, as far as it belongs to those chunks."""
+    """Of the report, as far as it belongs to those chunks."""
 
     def take(self, rows: int, merged: Merged) -> None:
         self.chunks += 1
@@ -56,10 +58,13 @@ class Staged:
     write: Callable[[Path], object] | None
     """Writes the good rows to a file; None when there are none."""
     refused: pl.DataFrame
+    """`row` and `reason`."""
+    overwriting: pl.DataFrame | None = None
+    """The same of rows that take the place of an earlier row of the file."""
 
 
 Check = Callable[[pl.DataFrame], Awaitable[Staged]]
-"""Rows of text -> what of them is taken in."""
+"""Rows of text -> what of them is taken in. Asked for every chunk of a file in order: rows are also judged by what came before."""
 Tell = Callable[[Progress, float], None]
 
 
@@ -98,11 +103,12 @@ class Load:
         progress = _read(kept)
         _cut(report, progress.report_bytes)
         for number, chunk in enumerate(self.table.chunks()):
+            staged = await self.check(chunk.rows)
             if number >= progress.chunks:
-                await self._chunk(chunk, progress, report)
+                await self._chunk(chunk, staged, progress, report)
                 _write(kept, progress)
             self.tell(progress, chunk.share)
-        _done(kept, None if progress.refused else report)
+        _done(kept, None if progress.refused or progress.overwriting else report)
         return progress
 
     def _remove_left_behind(self) -> None:
@@ -112,8 +118,7 @@ class Load:
             if pid.isdecimal() and not _lives(int(pid)):
                 file.unlink(missing_ok=True)
 
-    async def _chunk(self, chunk: Chunk, progress: Progress, report: Path) -> None:
-        staged = await self.check(chunk.rows)
+    async def _chunk(self, chunk: Chunk, staged: Staged, progress: Progress, report: Path) -> None:
         merged = Merged()
         if staged.write is not None:
             file = incoming_folder(self.data_dir) / f"{self.name}-{os.getpid()}"
@@ -122,8 +127,9 @@ class Load:
                 merged = await self.taker.take(self.kind, file)
             finally:
                 file.unlink(missing_ok=True)
-        refused = pl.concat([chunk.refused, staged.refused]).sort(ROW)
-        _note(progress, refused, report)
+        progress.refused += _note(progress, pl.concat([chunk.refused, staged.refused]).sort(ROW), report)
+        if staged.overwriting is not None:
+            progress.overwriting += _note(progress, staged.overwriting, report)
         progress.take(chunk.rows.height + chunk.refused.height, merged)
 
     @contextmanager
@@ -151,21 +157,21 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _note(progress: Progress, refused: pl.DataFrame, report: Path) -> None:
-    """Append refused rows to the report, on disk before the progress that counts them."""
-    if not refused.height:
-        return
+def _note(progress: Progress, rows: pl.DataFrame, report: Path) -> int:
+    """Append rows to the report, on disk before the progress that counts them; return how many they are."""
+    if not rows.height:
+        return 0
     with report.open("ab") as opened:
         if opened.tell() == 0:
             opened.write(f"{ROW},{REASON}\n".encode())
-        opened.write(refused.select(ROW, REASON).write_csv(include_header=False).encode())
+        opened.write(rows.select(ROW, REASON).write_csv(include_header=False).encode())
         opened.flush()
         os.fsync(opened.fileno())
         progress.report_bytes = opened.tell()
-    progress.refused += refused.height
-    for reason, count in refused.group_by(REASON, maintain_order=True).len().iter_rows():
+    for reason, count in rows.group_by(REASON, maintain_order=True).len().iter_rows():
         if reason in progress.reasons or len(progress.reasons) < MOST_REASONS:
             progress.reasons[reason] = progress.reasons.get(reason, 0) + count
+    return rows.height
 
 
 def _read(kept: Path | None) -> Progress:

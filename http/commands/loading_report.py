@@ -37,7 +37,7 @@ class Loaded:
     kind: str
     progress: Progress
     report: str
-    """Where the refused rows stand, when there are any."""
+    """Where the refused and the overwriting rows stand, when there are any."""
 
     def counts(self) -> dict[str, object]:
         progress = self.progress
@@ -49,8 +49,9 @@ class Loaded:
             "replaced": progress.replaced,
             "equal": progress.equal,
             "refused": progress.refused,
+            "overwriting": progress.overwriting,
             "reasons": progress.reasons,
-            "report": self.report if progress.refused else None,
+            "report": self.report if progress.refused or progress.overwriting else None,
         }
 
 
@@ -98,12 +99,13 @@ def say(loaded: Sequence[Loaded], *, as_json: bool) -> int:
         _print(
             f"{one.file}: {progress.rows} rows of {one.kind}: {progress.added} added, {progress.replaced} replaced, "
             f"{progress.equal} equal, {progress.refused} refused"
+            + (f", {progress.overwriting} overwrote other rows of the file" if progress.overwriting else "")
         )
         for reason, count in progress.reasons.items():
             _print(f"  {count} × {reason}")
-        if progress.refused:
-            _print(f"  each refused row: {one.report}")
-    return SOME_REFUSED if any(one.progress.refused for one in loaded) else DONE
+        if progress.refused or progress.overwriting:
+            _print(f"  each of these rows: {one.report}")
+    return SOME_REFUSED if any(one.progress.refused or one.progress.overwriting for one in loaded) else DONE
 
 
 def say_checked(checked: Checked, *, as_json: bool) -> int:

@@ -69,7 +69,7 @@ def candle(identity, time, minutes=1440, close=100.0, volume=10):
 
 def tick(identity, time, last_price=100.0, **given):
     empty = dict.fromkeys(TICK_SCHEMA)
-    known = {"instrument_id": identity.instrument_id, "time": time, "broker": "zerodha", "last_price": last_price}
+    known = {"instrument_id": identity.instrument_id, "sequence": 0, "time": time, "broker": "zerodha", "last_price": last_price}
     return empty | known | given
 
 

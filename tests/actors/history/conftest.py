@@ -44,7 +44,7 @@ def candle(time, close=100.0, **given):
 
 def tick(time, last_price=100.0, **given):
     empty = dict.fromkeys(TICK_SCHEMA)
-    return empty | {"instrument_id": SHARE, "time": time, "broker": "zerodha", "last_price": last_price} | given
+    return empty | {"instrument_id": SHARE, "sequence": 0, "time": time, "broker": "zerodha", "last_price": last_price} | given
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import duckdb
 import polars as pl
 import pytest
 import trio
@@ -88,6 +89,34 @@ async def test_ticks_keep_their_depth_and_one_that_differs_in_it_is_replaced(sto
     assert found["buy"].to_list() == [[level, level], None]
     assert found["sell"].to_list() == [[], None]
     assert (await all_ticks(store, rows.SHARE, 6, 7)).height == 0
+
+
+async def test_ticks_of_one_moment_are_kept_by_broker_and_sequence(store, staged, rows):
+    file = staged.ticks(
+        rows.tick(5, 101.0, sequence=1), rows.tick(5, 100.0), rows.tick(5, 99.0, broker="dhan"), rows.tick(4, 98.0)
+    )
+    assert await store.put_ticks(file) == Merged(added=4)
+    assert await store.put_ticks(file) == Merged(equal=4)
+    found = await all_ticks(store, rows.SHARE, 4, 6)
+    assert found.select("time", "broker", "last_price").rows() == [
+        (4, "zerodha", 98.0), (5, "dhan", 99.0), (5, "zerodha", 100.0), (5, "zerodha", 101.0),
+    ]  # fmt: skip
+    assert await store.put_ticks(staged.ticks(rows.tick(5, 102.0, sequence=1))) == Merged(replaced=1)
+    assert (await all_ticks(store, rows.SHARE, 5, 6))["last_price"].to_list() == [99.0, 100.0, 102.0]
+
+
+async def test_more_ticks_of_one_moment_than_a_frame_holds_are_all_read(store, staged, rows):
+    moments = [7] * (2 * MOST_TICKS + 700) + [8] * 3 + [9] * MOST_TICKS
+    times = pl.Series("time", moments)
+    frame = staged.tick_times(times)
+    numbered = pl.read_parquet(frame).with_columns(
+        sequence=pl.int_range(pl.len(), dtype=pl.Int32).over("time"), last_price=pl.int_range(pl.len()).cast(pl.Float64)
+    )
+    numbered.write_parquet(frame)
+    await store.put_ticks(frame)
+    frames = [frame async for frame in store.ticks(rows.SHARE, *ALL)]
+    assert max(frame.height for frame in frames) <= MOST_TICKS
+    assert pl.concat(frames)["last_price"].to_list() == [float(number) for number in range(len(moments))]
 
 
 async def test_many_ticks_come_in_bounded_frames_over_gaps_and_bursts(store, staged, rows):
@@ -222,6 +251,75 @@ async def test_a_damaged_file_is_an_error_that_names_it(tmp_path, rows):
     store = DuckHistory(path, memory_limit="64MB")
     with pytest.raises(HistoryError, match=r"history\.duckdb"):
         await store.candles(rows.SHARE, 1440, *ALL)
+
+
+_OLD_SCHEMA = """
+    CREATE TABLE candles (
+        instrument UUID NOT NULL, minutes SMALLINT NOT NULL, time BIGINT NOT NULL,
+        open DOUBLE NOT NULL, high DOUBLE NOT NULL, low DOUBLE NOT NULL, close DOUBLE NOT NULL,
+        volume BIGINT, oi BIGINT
+    );
+    CREATE TABLE ticks (
+        instrument UUID NOT NULL, time BIGINT NOT NULL, broker VARCHAR NOT NULL, last_price DOUBLE NOT NULL,
+        average_price DOUBLE, open DOUBLE, high DOUBLE, low DOUBLE, close DOUBLE,
+        last_quantity BIGINT, volume BIGINT, buy_quantity BIGINT, sell_quantity BIGINT, oi BIGINT,
+        buy STRUCT(price DOUBLE, quantity BIGINT, orders BIGINT)[],
+        sell STRUCT(price DOUBLE, quantity BIGINT, orders BIGINT)[]
+    );
+"""
+OLD_TICKS = 5_000
+_CARRIER = """
+import os, signal, sys
+import duckdb
+from onebroker.actors.history import duck
+
+class Killed:
+    def __init__(self, connection):
+        self.connection = connection
+
+    def execute(self, statement):
+        if (statement, sys.argv[2]) == ("COMMIT", "before the end"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.connection.execute(statement)
+
+duck._bring_up_to_date(Killed(duckdb.connect(sys.argv[1])))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def old_file(tmp_path, rows):
+    """A history file made before ticks had a sequence, with ticks of two brokers."""
+    path = tmp_path / "history.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(_OLD_SCHEMA)
+        connection.execute(
+            f"INSERT INTO ticks (instrument, time, broker, last_price) SELECT '{rows.SHARE}', range,"
+            f" CASE range % 2 WHEN 0 THEN 'zerodha' ELSE 'dhan' END, range + 0.5 FROM range({OLD_TICKS})"
+        )
+    return path
+
+
+@pytest.mark.parametrize("killed", [None, "before the end", "after the end"])
+def test_an_older_file_is_carried_over_once_also_when_killed_meanwhile(old_file, staged, rows, killed):
+    if killed is not None:
+        command = [sys.executable, "-c", _CARRIER, str(old_file), killed]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+
+    async def use():
+        for _ in range(2):
+            store = DuckHistory(old_file, memory_limit="256MB")
+            found = await all_ticks(store, rows.SHARE, *ALL)
+            assert found["last_price"].to_list() == [number + 0.5 for number in range(OLD_TICKS)]
+            await store.close()
+        same = staged.ticks(rows.tick(0, 0.5), rows.tick(1, 1.5, broker="dhan"))
+        assert await store.put_ticks(same) == Merged(equal=2)
+        more = staged.ticks(rows.tick(0, 7.0, sequence=1), rows.tick(1, 8.0))
+        assert await store.put_ticks(more) == Merged(added=2)
+        assert (await all_ticks(store, rows.SHARE, 0, 2))["last_price"].to_list() == [0.5, 7.0, 1.5, 8.0]
+        await store.close()
+
+    trio.run(use)
 
 
 _LOADER = """

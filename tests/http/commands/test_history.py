@@ -169,6 +169,50 @@ def test_ticks_are_loaded_with_their_depth(data_dir, csv):
     assert found["time"].to_list() == [day_start(date(2024, 1, 1)) + (9 * 60 + 15) * MINUTE + 250_000]
 
 
+TICK_HEADER = "exchange,segment,symbol,time,broker,last_price"
+
+
+def tick_lines(*ticks):
+    return [f"nse,equities,OLDCO,2024-01-01 09:15:{second:02},{broker},{price}" for second, broker, price in ticks]
+
+
+def test_all_ticks_of_one_second_are_kept_and_the_same_file_again_changes_nothing(data_dir, csv):
+    ticks = [(0, "zerodha", 10.0), (0, "dhan", 10.1), (0, "zerodha", 10.2), (0, "zerodha", 10.2), (1, "zerodha", 10.3)]
+    path = csv(*tick_lines(*ticks), name="ticks.csv", header=TICK_HEADER)
+    code, (said,) = load(data_dir, path, "--create")
+    assert (code, said["added"], said["replaced"], said["overwriting"]) == (0, 5, 0, 0)
+    code, (said,) = load(data_dir, path, "--create")
+    assert (code, said["added"], said["equal"]) == (0, 0, 5)
+    assert stored_ticks(data_dir).select("broker", "last_price").rows() == [
+        ("dhan", 10.1), ("zerodha", 10.0), ("zerodha", 10.2), ("zerodha", 10.2), ("zerodha", 10.3),
+    ]  # fmt: skip
+
+
+def test_ticks_of_one_second_are_kept_when_a_chunk_ends_between_them(data_dir, csv, monkeypatch):
+    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", 2)
+    path = csv(*tick_lines(*((0, "zerodha", 10.0 + number) for number in range(5))), name="ticks.csv", header=TICK_HEADER)
+    for equal in (0, 5):
+        code, (said,) = load(data_dir, path, "--create")
+        assert (code, said["rows"], said["equal"], said["replaced"]) == (0, 5, equal, 0)
+    assert stored_ticks(data_dir)["last_price"].to_list() == [10.0, 11.0, 12.0, 13.0, 14.0]
+
+
+@pytest.mark.parametrize("chunk_rows", [2, CHUNK_ROWS])
+def test_rows_that_overwrite_others_of_their_file_are_told(data_dir, csv, monkeypatch, chunk_rows):
+    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", chunk_rows)
+    path = csv(
+        line("2024-01-01"), line("2024-01-02"), line("2024-01-01", 101.0), line("2024-01-02"), line("2024-01-01", 101.0),
+        line("2024-01-01", 102.0),
+    )  # fmt: skip
+    for added in (2, 0):
+        code, (said,) = load(data_dir, path, "--create")
+        assert (code, said["added"], said["overwriting"], said["refused"]) == (1, added, 2, 0)
+        assert pl.read_csv(said["report"])["row"].to_list() == [4, 7]
+        assert stored(data_dir)["close"].to_list() == [102.0, 100.0]
+    done = run("history", "load", "--data-dir", data_dir, path)
+    assert "2 overwrote other rows of the file" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("header", "sentence"),
     [
