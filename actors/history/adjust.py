@@ -47,7 +47,7 @@ NO_STEPS = Steps((), (1.0,), (1.0,))
 
 
 def steps(factors: Iterable[Factor], known_as_of: date | None = None) -> Steps:
-    """Return the steps of the factors with an ex-date on or before `known_as_of` (None: all). Products are exact decimals."""
+    """Return the steps of the factors with an ex-date on or before `known_as_of` (None: all). Products are decimals of 28 figures."""
     by_day: dict[date, tuple[Decimal, Decimal]] = {}
     for factor in factors:
         if known_as_of is None or factor.ex_date <= known_as_of:
@@ -104,8 +104,8 @@ def adjust_ticks(frame: pl.DataFrame, price: float, volume: float) -> pl.DataFra
 
 
 def whole(expression: pl.Expr) -> pl.Expr:
-    """Round half up to whole units."""
-    return rounded(expression, 0).cast(pl.Int64)
+    """Round half up to whole units; null where they are beyond 64 bits."""
+    return rounded(expression, 0).cast(pl.Int64, strict=False)
 
 
 def rounded(expression: pl.Expr, places: int) -> pl.Expr:
@@ -115,6 +115,22 @@ def rounded(expression: pl.Expr, places: int) -> pl.Expr:
     whole_units = (scaled + 0.5 + scaled * _WRITTEN).floor() * expression.sign()
     # polars divides a column by multiplying it with the inverse, which is off by the last bit; its `round` mends that.
     return (whole_units / scale).round(places)
+
+
+ADJUSTED_PLACES, MOST_ADJUSTED_PLACES = 4, 12
+"""Decimals of an adjusted price, at least and at most."""
+_FIGURES = 6
+"""Significant figures of an adjusted price below 100, at least."""
+
+
+def rounded_adjusted(expression: pl.Expr) -> pl.Expr:
+    """Round adjusted prices to four decimals, or where these are fewer to six significant figures: a share at a hundredth of what it
+    was traded at still moves by its own steps.
+    """
+    size, shown = expression.abs(), rounded(expression, MOST_ADJUSTED_PLACES)
+    for places in range(MOST_ADJUSTED_PLACES - 1, ADJUSTED_PLACES - 1, -1):
+        shown = pl.when(size >= 10.0 ** (_FIGURES - 1 - places)).then(rounded(expression, places)).otherwise(shown)
+    return shown
 
 
 def _whole(column: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ from io import BytesIO
 import attrs
 import polars as pl
 
-from onebroker.actors.history.adjust import IST_MICROSECONDS, rounded
+from onebroker.actors.history.adjust import IST_MICROSECONDS, rounded, rounded_adjusted
 
 ROWS_AT_ONCE = 2_000
 """Ticks turned into text at once. Twice as many are a tenth faster, but the allocator keeps more of what they took."""
@@ -41,12 +41,12 @@ class EncodedCandles:
 def encode_candles(frame: pl.DataFrame, places: int) -> EncodedCandles:
     """Encode candles (oldest first) in the order of COLUMNS, then `price_factor` where the frame has it.
 
-    Prices are rounded to `places`.
+    Prices are rounded to `places`, those with another factor than 1 as `rounded_adjusted`.
     """
     local = (pl.col("time") + IST_MICROSECONDS).cast(pl.Datetime("us"))
     fields = [
         pl.lit('["') + local.dt.strftime("%Y-%m-%dT%H:%M:%S+05:30") + pl.lit('"'),
-        *(_number(rounded(pl.col(name), places)) for name in _PRICES),
+        *(_number(_price(frame, name, places)) for name in _PRICES),
         *(_number(pl.col(name)) for name in COLUMNS[5:]),
         *([_number(pl.col(PRICE_FACTOR))] if PRICE_FACTOR in frame.columns else []),
     ]
@@ -58,23 +58,35 @@ def encode_candles(frame: pl.DataFrame, places: int) -> EncodedCandles:
     )
 
 
+def _price(frame: pl.DataFrame, name: str, places: int) -> pl.Expr:
+    price = pl.col(name)
+    shown = rounded(price, places)
+    if PRICE_FACTOR in frame.columns and (frame[PRICE_FACTOR] != 1).any():
+        shown = pl.when(pl.col(PRICE_FACTOR) == 1).then(shown).otherwise(rounded_adjusted(price))
+    return pl.when(shown.is_finite()).then(shown)
+
+
 def _number(expression: pl.Expr) -> pl.Expr:
     return expression.cast(pl.String).fill_null("null")
 
 
-def encode_ticks(frame: pl.DataFrame, places: int) -> Iterator[bytes]:
-    """Yield the ticks as JSON objects joined by commas, some thousand at a time. Prices are rounded to `places`."""
+def encode_ticks(frame: pl.DataFrame, places: int | None) -> Iterator[bytes]:
+    """Yield the ticks as JSON objects joined by commas, some thousand at a time. Prices are rounded to `places`; None: as
+    `rounded_adjusted`."""
     for place in range(0, frame.height, ROWS_AT_ONCE):
         yield _tick_objects(frame.slice(place, ROWS_AT_ONCE), places)
 
 
-def _tick_objects(frame: pl.DataFrame, places: int) -> bytes:
+def _tick_objects(frame: pl.DataFrame, places: int | None) -> bytes:
+    def shown(price: pl.Expr) -> pl.Expr:
+        return rounded_adjusted(price) if places is None else rounded(price, places)
+
     def price(name: str) -> pl.Expr:
-        return rounded(pl.col(name), places)
+        return shown(pl.col(name))
 
     level = pl.element().struct
     levels = pl.struct(
-        price=rounded(level.field("price"), places), quantity=level.field("quantity"), orders=level.field("orders")
+        price=shown(level.field("price")), quantity=level.field("quantity"), orders=level.field("orders")
     )
     recorded = pl.col("buy").is_not_null() | pl.col("sell").is_not_null()
     depth = pl.struct(*(pl.col(name).fill_null([]).list.eval(levels) for name in ("buy", "sell")))

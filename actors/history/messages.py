@@ -33,7 +33,7 @@ class CandleQuery:
     known_as_of: date | None = None
     """None = all factors; always None unless the basis is adjusted."""
     places: int
-    """Decimals of prices (config.instruments.price_places)."""
+    """Decimals of prices that are not adjusted (config.instruments.price_places)."""
 
 
 @attrs.frozen(kw_only=True)

@@ -26,7 +26,7 @@ class TickQuery:
     """Excluded."""
     basis: Basis
     places: int
-    """Decimals of prices."""
+    """Decimals of prices that are not adjusted."""
 
 
 async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> AsyncGenerator[bytes, None]:
@@ -61,4 +61,4 @@ async def _read_first(durable: Durable, query: TickQuery) -> tuple[Sequence[Part
 def _texts(frame: pl.DataFrame, applied: Steps, places: int) -> Iterator[bytes]:
     """Yield the texts of a frame; each is made when it is asked for, in the thread that asks."""
     for part, price, volume in parts(frame, applied):
-        yield from encode_ticks(adjust_ticks(part, price, volume), places)
+        yield from encode_ticks(adjust_ticks(part, price, volume), places if price == 1.0 else None)

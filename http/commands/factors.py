@@ -25,7 +25,8 @@ from onebroker.http.history_door import write_factors
 
 NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")
 
-_NUMBER = r"^[0-9]{1,15}(\.[0-9]{1,15})?$"
+_NUMBER = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
+"""A decimal number as people and programs write it; of any length, also with an exponent."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -105,7 +106,8 @@ def _judged(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _above_zero(name: str) -> pl.Expr:
-    return pl.col(name).str.contains(_NUMBER) & (pl.col(name).cast(pl.Float64, strict=False) > 0)
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.col(name).str.contains(_NUMBER) & (number > 0) & number.is_finite()
 
 
 def _factor(row: dict[str, object]) -> Factor:

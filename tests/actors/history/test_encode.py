@@ -6,6 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.actors.history.adjust import rounded_adjusted
 from onebroker.actors.history.encode import ROWS_AT_ONCE, encode_candles, encode_ticks
 from onebroker.actors.history.interface import CANDLE_VALUES, TICK_VALUES
 
@@ -22,7 +23,30 @@ def test_a_candle_is_an_array_with_india_time_and_rounded_prices():
     assert json.loads(encoded.body) == ["2023-11-15T03:44:00+05:30", 1.0, 2.01, 0.5, 0.0, None, 12]
     with_factor = candle_frame([0]).with_columns(price_factor=pl.lit(0.05))
     assert json.loads(encode_candles(with_factor, 4).body)[-1] == 0.05
+    beyond = candle_frame([0], open=1e308, volume=2**62).with_columns(open=pl.col("open") * 10)
+    assert json.loads(encode_candles(beyond, 2).body)[1] is None
     assert json.loads(encode_candles(candle_frame([0], high=2.00504), 4).body)[2] == 2.005
+
+
+def test_adjusted_prices_have_four_decimals_or_six_figures_and_those_as_traded_the_segments():
+    # Apple on 2 January 1998, as traded and with all splits and dividends since.
+    prices = {"open": 13.63 * 0.00769, "high": 16.25 * 0.00769, "low": 13.5 * 0.00769, "close": 16.25 * 0.00769}
+    frame = candle_frame([0, MINUTE], **prices).with_columns(price_factor=pl.Series([0.00769, 1.0]))
+    adjusted, traded = json.loads(b"[" + encode_candles(frame, 2).body + b"]")
+    assert adjusted[1:5] == [0.104815, 0.124963, 0.103815, 0.124963]
+    assert traded[1:5] == [0.1, 0.12, 0.1, 0.12]
+    tick = dict.fromkeys(TICK_VALUES) | {"time": 0, "broker": "zerodha", "last_price": 1234.56789, "open": 0.0123456789,
+                                         "buy": [{"price": 3.14159265, "quantity": 1, "orders": 1}]}  # fmt: skip
+    (text,) = encode_ticks(pl.DataFrame([tick], schema=TICK_VALUES, orient="row"), None)
+    shown = json.loads(text)
+    assert (shown["last_price"], shown["ohlc"]["open"], shown["depth"]["buy"][0]["price"]) == (1234.5679, 0.0123457, 3.14159)
+
+
+@given(st.floats(1e-6, 1e7), st.sampled_from([1, -1]))
+def test_an_adjusted_price_is_shown_to_a_hundredth_of_a_per_mille_and_never_with_fewer_than_four_decimals(price, sign):
+    shown = pl.select(rounded_adjusted(pl.lit(price * sign))).item()
+    assert abs(shown - price * sign) <= min(price * 0.5e-5, 0.5e-4) * (1 + 1e-9)
+    assert len(repr(shown)) <= len("-12345678.1234"), "no figures that are none"
 
 
 @given(times=st.lists(st.integers(0, 50), unique=True).map(sorted), start=st.integers(-5, 55), end=st.integers(-5, 55))

@@ -365,6 +365,24 @@ def test_factors_are_loaded_checked_and_replaced(data_dir, csv):
     assert (code, said["replaced"]) == (0, 1)
 
 
+WRITTEN = ["0.3333333333333333", "0.007693201474386901", "0.123456789012345678901234567890", "7.5e-1", "5E+2", ".5", "2.", "1e-05"]
+
+
+def test_factors_are_taken_as_programs_write_them(data_dir, csv):
+    days = [date(2024, 1, number + 1) for number in range(len(WRITTEN))]
+    wrong = ["1e-999", "1e999", "0e5", "0.0", "-1", "1_000", "1e", ".", "0x1p-2", "1,5"]
+    rows = [f"nse,equities,OLDCO,{day},split,{text},{text},x" for day, text in zip(days, WRITTEN, strict=True)]
+    path = factors(csv, *rows, *(f"nse,equities,OLDCO,2024-02-01,split,{text.replace(',', ';')},1,x" for text in wrong))
+    code, (said,) = load(data_dir, path, "--create", kind="factors")
+    assert (code, said["added"], said["reasons"]) == (1, 8, {"price_factor must be a number above 0": len(wrong)})
+    held = trio.run(SqliteDurable(data_dir / "durable.sqlite").factors, SHARE.instrument_id)
+    assert [(one.ex_date, one.price_factor, one.volume_factor) for one in held] == [
+        (day, Decimal(text), Decimal(text)) for day, text in zip(days, WRITTEN, strict=True)
+    ]
+    code, (said,) = load(data_dir, path, kind="factors")
+    assert said["equal"] == 8
+
+
 def test_factors_that_a_running_service_takes_in_are_kept_by_it(data_dir, csv):
     with service(data_dir):
         code, (said,) = load(data_dir, factors(csv, "nse,equities,OLDCO,2024-06-03,split,0.2,5,x"), "--create", kind="factors")
