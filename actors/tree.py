@@ -452,6 +452,7 @@ class _Planting:
             history=self._history_box.address,
             store=inputs.history,
             clock=inputs.clock,
+            calendar=inputs.calendar,
             staging=incoming_folder(inputs.data_dir),
         )
         choosing = Choosing(catalogue=self._catalogue, sessions=self._sessions, book=self._book, store=inputs.history)

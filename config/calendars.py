@@ -84,6 +84,11 @@ class Calendar:
         """Return the day's sessions in time order; empty on a day without trading. A datetime stands for its India day."""
         return self._day(exchange, calendar, day).sessions
 
+    def covers(self, exchange: str, calendar: str, day: date) -> bool:
+        """Tell whether the holidays of the day's year are known, so that a day without sessions was none of trading."""
+        timetable = self._timetables.get((exchange, calendar))
+        return timetable is not None and _india_day(day).year in timetable.years
+
     def pre_open(self, exchange: str, day: date) -> Session | None:
         """Return the equity pre-open of a day, or None when the day or the exchange has none."""
         return self._day(exchange, "equity", day).pre_open
@@ -190,6 +195,10 @@ class JoinedCalendar(Calendar):
 
     def trades(self, exchange: str, calendar: str) -> bool:
         return self._before.trades(exchange, calendar) or self._since.trades(exchange, calendar)
+
+    def covers(self, exchange: str, calendar: str, day: date) -> bool:
+        responsible = self._before if _india_day(day) < self._first else self._since
+        return responsible.covers(exchange, calendar, day)
 
     def _day(self, exchange: str, calendar: str, day: date) -> Day:
         responsible = self._before if _india_day(day) < self._first else self._since

@@ -68,6 +68,11 @@ class Timetable:
     weekdays: frozenset[int] = _WORKING_WEEK
     """Monday is 0."""
 
+    @property
+    def years(self) -> frozenset[int]:
+        """The years whose holidays are known: of others nobody can say which days were closed."""
+        return frozenset(day.year for day in self.holidays)
+
     def regular_hours(self, day: date) -> tuple[Hours, ...]:
         """Return the sessions held on that day, special ones aside."""
         if day.weekday() not in self.weekdays:

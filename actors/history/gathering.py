@@ -19,9 +19,10 @@ from onebroker.actors.history.adjust import day_end, day_start
 from onebroker.actors.history.basis import JUDGED_DAYS, ex_dates
 from onebroker.actors.history.brokers_left import BrokersLeft, Line
 from onebroker.actors.history.gathered import Job, Outcome, Part
-from onebroker.actors.history.interface import CANDLE_VALUES, HistoryError, HistoryStore
+from onebroker.actors.history.interface import CANDLE_VALUES, MICROSECONDS, HistoryError, HistoryStore
 from onebroker.actors.history.judging import Judged, Question, judge
 from onebroker.actors.history.messages import HistoryMessage, TakeFile
+from onebroker.actors.history.rules import Rules
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
 from onebroker.actors.quotes.watching import Session
 from onebroker.actors.sessions.messages import LoginNeeded, ReadCandles
@@ -31,6 +32,7 @@ from onebroker.actors.store.merged import Merged
 from onebroker.brokers.candle_rows import spans
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BrokerError
+from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, bare_segment
 from onebroker.config.intervals import DAY, INTERVALS
@@ -67,6 +69,7 @@ class GatherDoors:
     store: HistoryStore
     """Read only."""
     clock: Clock
+    calendar: Calendar
     staging: Path
     in_worker: InWorker = trio.to_thread.run_sync
 
@@ -178,7 +181,8 @@ class Gathering:
                 instrument_id, INTERVALS[job.interval], day_start(job.first), day_end(today)
             )
         return Question(
-            instrument_id=instrument_id,
+            identity=job.instrument.identity,
+            rules=Rules(calendar=self._doors.calendar, now=round(self._doors.clock.epoch() * MICROSECONDS)),
             interval=job.interval,
             first=job.first,
             last=job.last,

@@ -13,10 +13,11 @@ from onebroker.actors.history import reading
 from onebroker.actors.history.adjust import day_end, day_start
 from onebroker.actors.history.basis import judge_basis
 from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.rules import Rules
 from onebroker.actors.store.durable_history import Factor
 from onebroker.brokers.records import Candle
 from onebroker.config.clock import from_epoch
-from onebroker.config.messages import history as sentences
+from onebroker.config.instruments import Identity
 
 _PRICES = ("open", "high", "low", "close")
 
@@ -33,7 +34,8 @@ class Refused(msgspec.Struct, frozen=True):
 class Question:
     """What was asked for, and what is known of the series besides."""
 
-    instrument_id: str
+    identity: Identity
+    rules: Rules
     interval: str
     first: date
     last: date
@@ -57,19 +59,16 @@ class Judged:
 def judge(candles: Sequence[Candle], question: Question) -> Judged:
     """Return which candles go into the store, and why the others do not."""
     texts = [_time_text(candle.start) for candle in candles]
-    checked = reading.check_candles(_as_text(candles, texts, question))
+    checked = reading.check_candles(_as_text(candles, texts, question), question.rules)
     kept = checked.good.unique(subset="time", keep="last").sort("time")
-    empty = pl.all_horizontal(pl.col(name) == 0 for name in _PRICES)
     start, end = day_start(question.first), day_end(question.last)
     refused = [
         Refused(texts[row], reason)
         for row, reason in checked.refused.iter_rows()
         if not _elsewhere(candles[row].start * MICROSECONDS, start, end)
     ]
-    cut = judge_basis(_joined(kept.filter(~empty), question.stored), question.factors, question.today)
+    cut = judge_basis(_joined(kept, question.stored), question.factors, question.today)
     asked = kept.filter(pl.col("time").is_between(start, end, closed="left"))
-    refused += _of_days(asked.filter(empty), sentences.NO_PRICE)
-    asked = asked.filter(~empty)
     if cut is not None:
         before = pl.col("time") < day_start(cut.ex_date)
         refused += _of_days(asked.filter(before), cut.reason)
@@ -88,7 +87,9 @@ def _as_text(candles: Sequence[Candle], times: Sequence[str], question: Question
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     return frame.with_columns(
         pl.int_range(pl.len()).alias(reading.ROW),
-        pl.lit(question.instrument_id).alias("instrument_id"),
+        pl.lit(question.identity.instrument_id).alias("instrument_id"),
+        pl.lit(question.identity.exchange).alias("exchange"),
+        pl.lit(question.identity.segment).alias("segment"),
         pl.lit(question.interval).alias("interval"),
     )
 

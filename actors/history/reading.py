@@ -4,7 +4,7 @@ refused with the first reason, without stopping the others (architecture 11).
 Whose instrument a row is, is resolved before (it comes as `instrument_id`); this is about everything else.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 import msgspec
@@ -12,6 +12,9 @@ import polars as pl
 
 from onebroker.actors.history.adjust import IST_MICROSECONDS
 from onebroker.actors.history.interface import CANDLE_SCHEMA, LEVELS, MICROSECONDS, TICK_SCHEMA
+from onebroker.actors.history.rules import Rules, off_anchor
+from onebroker.actors.history.rules import prices as price_rules
+from onebroker.actors.history.trading_days import midnight
 from onebroker.config.intervals import DAY_MINUTES, INTERVALS
 from onebroker.config.messages import history as sentences
 
@@ -32,6 +35,8 @@ _MOMENT = (
     r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(Z|([+-])([0-9]{2}):?([0-9]{2})?)?)?$"
 )
 _MOST_EXACT = 2.0**53
+MOST_QUANTITY = 10**15
+"""Units of one row: more than any market has, and sums and adjusted volumes of a year of them stay within 64 bits."""
 _FIRST_DAY = -719_162
 """0001-01-01, the first a date can name, in days since the epoch."""
 
@@ -62,36 +67,40 @@ def moment(text: pl.Expr) -> pl.Expr:
     return pl.when(in_range & (day >= _FIRST_DAY)).then(seconds * MICROSECONDS + fraction - offset)
 
 
-def check_candles(rows: pl.DataFrame) -> Checked:
-    """Check rows with `row`, `instrument_id` and text columns named as CANDLE_FIELDS (volume and oi may be missing).
+def check_candles(rows: pl.DataFrame, rules: Rules) -> Checked:
+    """Check rows with `row`, `instrument_id`, `exchange`, `segment` and text columns named as CANDLE_FIELDS (volume and oi may be
+    missing).
 
     A day candle begins at midnight in India, whatever time of its day is given.
     """
-    prices = ("open", "high", "low", "close")
+    prices, quantities = ("open", "high", "low", "close"), ("volume", "oi")
     read = _with_missing(rows, CANDLE_FIELDS).with_columns(
         moment(pl.col("time")).alias("_time"),
         pl.col("interval").replace_strict(INTERVALS, default=None, return_dtype=pl.Int32).alias("minutes"),
         *(_price(name) for name in prices),
-        *(_quantity(name) for name in ("volume", "oi")),
+        *(_quantity(name) for name in quantities),
     )
+    read = rules.with_days(read)
     high, low = pl.col("_high"), pl.col("_low")
+    time = pl.when(pl.col("minutes") == DAY_MINUTES).then(midnight(pl.col("_time"))).otherwise(pl.col("_time"))
     reasons = [
         (pl.col("minutes").is_null(), sentences.INTERVAL_UNKNOWN),
         (pl.col("_time").is_null(), sentences.must_be_moment("time")),
         ((pl.col("_time") % MICROSECONDS) != 0, sentences.WHOLE_SECOND),
         *((pl.col(f"_{name}").is_null(), sentences.must_be_number(name)) for name in prices),
+        (pl.all_horizontal(pl.col(f"_{name}") == 0 for name in prices), sentences.NO_PRICE),
+        *price_rules(prices),
         ((high < pl.col("_open")) | (high < pl.col("_close")) | (high < low), sentences.HIGH_TOO_LOW),
         ((low > pl.col("_open")) | (low > pl.col("_close")), sentences.LOW_TOO_HIGH),
-        *(_unreadable(name, sentences.must_be_quantity(name)) for name in ("volume", "oi")),
+        *_quantity_rules(quantities),
+        *rules.moments(time),
+        off_anchor(),
     ]
-    day = 24 * 3600 * MICROSECONDS
-    midnight = (pl.col("_time") + IST_MICROSECONDS) // day * day - IST_MICROSECONDS
-    time = pl.when(pl.col("minutes") == DAY_MINUTES).then(midnight).otherwise(pl.col("_time"))
-    figures = {name: pl.col(f"_{name}") for name in (*prices, "volume", "oi")}
+    figures = {name: pl.col(f"_{name}") for name in (*prices, *quantities)}
     return _split(read, reasons, CANDLE_SCHEMA, {"time": time, **figures})
 
 
-def check_ticks(rows: pl.DataFrame, brokers: Iterable[str]) -> Checked:
+def check_ticks(rows: pl.DataFrame, brokers: Iterable[str], rules: Rules) -> Checked:
     """The same for ticks, with columns of TICK_FIELDS; `depth` is JSON text."""
     prices = ("last_price", "average_price", "open", "high", "low", "close")
     quantities = ("last_quantity", "volume", "buy_quantity", "sell_quantity", "oi")
@@ -102,13 +111,16 @@ def check_ticks(rows: pl.DataFrame, brokers: Iterable[str]) -> Checked:
         *(_quantity(name) for name in quantities),
         *_depth(full["depth"]),
     )
+    read = rules.with_days(read)
     reasons = [
         (pl.col("_time").is_null(), sentences.must_be_moment("time")),
         (~pl.col("broker").is_in(list(brokers)).fill_null(False), sentences.BROKER_UNKNOWN),
         (pl.col("_last_price").is_null(), sentences.must_be_number("last_price")),
         *(_unreadable(name, sentences.must_be_number(name)) for name in prices[1:]),
-        *(_unreadable(name, sentences.must_be_quantity(name)) for name in quantities),
+        *price_rules(("last_price",)),
+        *_quantity_rules(quantities),
         (pl.col("_wrong_depth"), sentences.DEPTH_FORM),
+        *rules.moments(pl.col("_time")),
     ]
     figures = {name: pl.col(f"_{name}") for name in ("time", *prices, *quantities)}
     return _split(read, reasons, TICK_SCHEMA, {"sequence": pl.lit(0), **figures})
@@ -132,6 +144,14 @@ def _quantity(name: str) -> pl.Expr:
     written = pl.when((number == number.floor()) & (number < _MOST_EXACT)).then(number).cast(pl.Int64, strict=False)
     whole = pl.coalesce(pl.col(name).cast(pl.Int64, strict=False), written)
     return pl.when(whole >= 0).then(whole).alias(f"_{name}")
+
+
+def _quantity_rules(names: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
+    """What may be wrong with quantities: too many of them, or no whole number."""
+    for name in names:
+        many = pl.col(name).cast(pl.Float64, strict=False) > MOST_QUANTITY
+        yield many, sentences.too_many(name, MOST_QUANTITY)
+        yield _unreadable(name, sentences.must_be_quantity(name))
 
 
 def _unreadable(name: str, reason: str) -> tuple[pl.Expr, str]:

@@ -49,10 +49,13 @@ OVERWRITES = "an earlier row of this file gives other figures for the same candl
 FACTOR_TWICE = "an earlier row gives another factor of this kind for this instrument and ex_date; give their product"
 
 
-# Candles of brokers that are refused
-
-
 NO_PRICE = "a candle without a price"
+FUTURE = "time must not lie in the future"
+NO_SESSION = "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
+OFF_ANCHOR = "no candle of this interval begins at this time: they are counted from when the market opens"
+
+
+# Candles of brokers that are refused
 
 
 def adjusted_by_broker(ex_date: date) -> str:
@@ -75,6 +78,14 @@ def must_be_number(name: str) -> str:
 
 def must_be_quantity(name: str) -> str:
     return f"{name} must be a whole number of at least 0"
+
+
+def must_be_price(name: str) -> str:
+    return f"{name} must be above 0; only commodities and their futures may be below"
+
+
+def too_many(name: str, most: int) -> str:
+    return f"{name} must not be more than {most}"
 
 
 def must_be_above_zero(name: str) -> str:

@@ -16,10 +16,13 @@ import msgspec
 import trio
 
 from onebroker.actors.history.folder import incoming_folder
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.rules import Rules
 from onebroker.actors.store.durable import DurableError, SqliteDurable
 from onebroker.brokers.simulator.__main__ import calendar_of_hours
 from onebroker.brokers.simulator.past_files import PastFiles, Recipe, write_past
 from onebroker.config.calendars import JoinedCalendar, always_open
+from onebroker.config.clock import Clock
 from onebroker.http.commands import factors, history
 from onebroker.http.commands.demo_past import LOADED_FILE, LoadedPast
 from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, CommandFailed
@@ -94,7 +97,8 @@ async def _load(options: Options) -> None:
     folder = options.data_dir / FOLDER
     files = await trio.to_thread.run_sync(write_past, options.recipe, folder, abandon_on_cancel=True)
     loaded = LoadedPast()
-    for load in _loads(files, options.data_dir):
+    rules = Rules(calendar=options.recipe.calendar, now=round(Clock().epoch() * MICROSECONDS))
+    for load in _loads(files, options.data_dir, rules):
         progress = await load.run()
         if progress.refused:
             raise CommandFailed(f"rows were refused: {load.report}", NOTHING_REACHABLE)
@@ -105,11 +109,11 @@ async def _load(options: Options) -> None:
     shutil.rmtree(folder)
 
 
-def _loads(files: PastFiles, data_dir: Path) -> list[Load]:
+def _loads(files: PastFiles, data_dir: Path, rules: Rules) -> list[Load]:
     # Only ever the running demo: to take the files in ourselves would hold its data directory when it starts again.
     taker = ServiceTaker(data_dir / SOCKET_NAME, incoming_folder(data_dir))
     durable = SqliteDurable(data_dir / DURABLE_FILE)
-    made = partial(_load_of, data_dir=data_dir, taker=taker)
+    made = partial(_load_of, data_dir=data_dir, taker=taker, rules=rules)
     known, entered = (Instruments(data_dir, durable, create=create) for create in (False, True))
     return [
         factors.load_of(files.factors, open_table(files.factors), known, taker, data_dir, create=False, tell=_silent),
@@ -120,10 +124,12 @@ def _loads(files: PastFiles, data_dir: Path) -> list[Load]:
     ]
 
 
-def _load_of(path: Path, instruments: Instruments, *, create: bool, data_dir: Path, taker: ServiceTaker) -> Load:
+def _load_of(
+    path: Path, instruments: Instruments, *, create: bool, data_dir: Path, taker: ServiceTaker, rules: Rules
+) -> Load:
     table = open_table(path)
-    kind = history.kind_of(path, table)
-    return history.load_of(path, table, kind, instruments, taker, data_dir, create=create, tell=_silent)
+    check = history.FileCheck(history.kind_of(path, table), instruments, rules)
+    return history.load_of(path, table, check, taker, data_dir, create=create, tell=_silent)
 
 
 def _silent(_progress: Progress, _share: float) -> None:

@@ -9,11 +9,15 @@ import polars as pl
 import trio
 
 from onebroker.actors.history import reading
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.rules import Rules
 from onebroker.actors.history.sequence import FileNumbers
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.brokers.registry import build_registry
+from onebroker.config.clock import Clock
 from onebroker.http.commands import history_backfill, history_plot, history_rename, loading_report
 from onebroker.http.commands.exits import WRONG_USE, CommandFailed
+from onebroker.http.commands.history_calendar import stored_calendar
 from onebroker.http.commands.history_files import TextTable, digest, open_table, require
 from onebroker.http.commands.history_instruments import NAMES, Instruments
 from onebroker.http.commands.history_loading import Load, Staged, Tell
@@ -61,14 +65,17 @@ def run_load(parsed: argparse.Namespace) -> int:
 
 
 async def _load(parsed: argparse.Namespace) -> int:
-    places = places_of(parsed)
+    places, clock = places_of(parsed), Clock()
     tables = [(path, table := open_table(path), kind_of(path, table)) for path in parsed.file]
-    instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
+    durable = SqliteDurable(places.data_dir / DURABLE_FILE)
+    instruments = Instruments(places.data_dir, durable, create=parsed.create)
     loaded: list[Loaded] = []
     async with open_taker(places.data_dir, places.memory_limit) as taker:
+        rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
         for path, table, kind in tables:
             tell = loading_report.progress_line(path, shown=not parsed.json)
-            load = load_of(path, table, kind, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
+            check = FileCheck(kind, instruments, rules)
+            load = load_of(path, table, check, taker, places.data_dir, create=parsed.create, tell=tell)
             loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
     return loading_report.say(loaded, as_json=parsed.json)
 
@@ -93,8 +100,7 @@ def kind_of(path: Path, table: TextTable) -> Kind:
 def load_of(
     path: Path,
     table: TextTable,
-    kind: Kind,
-    instruments: Instruments,
+    check: "FileCheck",
     taker: Taker,
     data_dir: Path,
     *,
@@ -104,20 +110,21 @@ def load_of(
     """Return the load of one file."""
     return Load(
         data_dir=data_dir,
-        name=digest(path, kind, create, FORM),
-        kind=kind,
+        name=digest(path, check.kind, create, FORM),
+        kind=check.kind,
         table=table,
-        check=_FileCheck(kind, instruments).check,
+        check=check.check,
         taker=taker,
         tell=tell,
     )
 
 
-class _FileCheck:
+class FileCheck:
     """Checks the rows of one file, chunk by chunk in their order."""
 
-    def __init__(self, kind: Kind, instruments: Instruments) -> None:
-        self._kind = kind
+    def __init__(self, kind: Kind, instruments: Instruments, rules: Rules) -> None:
+        self.kind = kind
+        self._rules = rules
         self._instruments = instruments
         self._brokers = tuple(build_registry())
         self._numbers = FileNumbers()
@@ -125,11 +132,11 @@ class _FileCheck:
 
     async def check(self, rows: pl.DataFrame) -> Staged:
         named, unnamed = await self._instruments.resolve(rows)
-        if self._kind == "candles":
-            checked = reading.check_candles(named)
+        if self.kind == "candles":
+            checked = reading.check_candles(named, self._rules)
             good = checked.good
         else:
-            checked = reading.check_ticks(named, self._brokers)
+            checked = reading.check_ticks(named, self._brokers, self._rules)
             good = self._numbers.number(checked.good)
         return Staged(
             write=good.write_parquet if good.height else None,

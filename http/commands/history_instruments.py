@@ -6,6 +6,7 @@ Known is what is listed, what was listed, and what was entered with its history 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import attrs
 import polars as pl
 import trio
 from polars.exceptions import PolarsError
@@ -20,31 +21,42 @@ from onebroker.config.refusal import Refusal
 from onebroker.http import instrument_naming as naming
 
 NAMES = tuple(parameter.name for parameter in naming.PARAMETERS)
+_FOUND = ("instrument_id", "exchange", "segment")
+
+
+@attrs.frozen
+class _Resolved:
+    """What a name stands for: an instrument, or a reason why it stands for none."""
+
+    reason: str | None = None
+    instrument_id: str | None = None
+    exchange: str | None = None
+    segment: str | None = None
 
 
 class Instruments:
     """Resolves names, each once. `create`: what is not known and is named by its identity fields is entered."""
 
     def __init__(self, data_dir: Path, durable: SqliteDurable, *, create: bool) -> None:
-        self._data_dir = data_dir
+        self._known = Identities(data_dir, durable)
         self._durable = durable
         self._create = create
-        self._listed: pl.Series | None = None
-        """Ids, sorted."""
-        self._resolved: dict[tuple[str | None, ...], tuple[str | None, str | None]] = {}
-        """Name -> its id, or why there is none."""
+        self._resolved: dict[tuple[str | None, ...], _Resolved] = {}
 
     async def resolve(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the rows with their `instrument_id`, and the refused ones (`row`, `reason`). Raises DurableError."""
+        """Return the rows with their `instrument_id`, `exchange` and `segment` (stored form), and the refused ones (`row`,
+        `reason`). Raises DurableError."""
         names = [name for name in NAMES if name in rows.columns]
         given = rows.with_columns(*(pl.col(name).str.strip_chars().replace("", None) for name in names))
         distinct = given.select(names).unique(maintain_order=True)
         await self._look_up(names, distinct)
         found = [self._resolved[self._key(names, row)] for row in distinct.iter_rows()]
-        columns = {"_id": [one[0] for one in found], REASON: [one[1] for one in found]}
+        columns = {REASON: [one.reason for one in found]}
+        columns |= {f"_{name}": [getattr(one, name) for one in found] for name in _FOUND}
         known = distinct.with_columns(pl.Series(name, values, pl.String) for name, values in columns.items())
         joined = given.join(known, on=names, how="left", nulls_equal=True, maintain_order="left")
-        good = joined.filter(pl.col(REASON).is_null()).drop(REASON, *names).rename({"_id": "instrument_id"})
+        own = {f"_{name}": name for name in _FOUND}
+        good = joined.filter(pl.col(REASON).is_null()).drop(REASON, *names).rename(own)
         return good, joined.filter(pl.col(REASON).is_not_null()).select(ROW, REASON)
 
     def _key(self, names: Sequence[str], row: Sequence[str | None]) -> tuple[str | None, ...]:
@@ -62,27 +74,20 @@ class Instruments:
         if created:
             await self._durable.put_history_instruments(created)
 
-    async def _one(self, texts: Mapping[str, str], created: list[Identity]) -> tuple[str | None, str | None]:
+    async def _one(self, texts: Mapping[str, str], created: list[Identity]) -> _Resolved:
         try:
             name = naming.read_name(texts)
         except Refusal as refusal:
-            return None, refusal.sentence
-        if await self._known(name.instrument_id):
-            return name.instrument_id, None
-        if not self._create:
-            return None, sentences.UNKNOWN_INSTRUMENT
-        if name.identity is None:
-            return None, sentences.UNKNOWN_ID
-        created.append(name.identity)
-        return name.instrument_id, None
-
-    async def _known(self, instrument_id: str) -> bool:
-        if self._listed is None:
-            self._listed = (await catalogue_frame(self._data_dir, self._durable))["instrument_id"]
-        place = self._listed.search_sorted(instrument_id)
-        if place < self._listed.len() and self._listed[int(place)] == instrument_id:
-            return True
-        return await self._durable.history_instrument(instrument_id) is not None
+            return _Resolved(refusal.sentence)
+        identity = await self._known.identity_of(name.instrument_id)
+        if identity is None:
+            if not self._create:
+                return _Resolved(sentences.UNKNOWN_INSTRUMENT)
+            if name.identity is None:
+                return _Resolved(sentences.UNKNOWN_ID)
+            identity = name.identity
+            created.append(identity)
+        return _Resolved(None, name.instrument_id, identity.exchange, identity.segment)
 
 
 class Identities:

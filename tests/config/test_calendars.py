@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.config.calendars import CALENDARS, Calendar, always_open, calendar_from_documents
+from onebroker.config.calendars import CALENDARS, Calendar, JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 from tests.support.every_case import every_case
@@ -101,6 +101,15 @@ def test_a_commodity_holiday_may_close_the_morning_or_the_evening_only() -> None
     assert hours(REAL, "mcx", "commodity", "2026-01-01") == ["morning 09:00-17:00"]
     assert hours(REAL, "mcx", "commodity", "2026-12-25") == []
     assert hours(REAL, "ncdex", "commodity", "2026-11-24") == []
+
+
+def test_only_years_whose_holidays_are_known_are_covered() -> None:
+    documented = calendar_from_documents(exchange_documents())
+    joined = JoinedCalendar(documented, date(2026, 6, 1), always_open())
+    asked = [(day, one.covers("nse", "equity", day)) for one in (documented, joined) for day in
+             (date(2024, 12, 31), date(2025, 1, 1), date(2026, 12, 31), date(2027, 1, 1))]  # fmt: skip
+    assert [known for _, known in asked] == [False, True, True, False, False, True, False, False]
+    assert not documented.covers("mcx", "equity", date(2026, 1, 1))
 
 
 def test_the_pre_open_belongs_to_equity_and_is_no_session() -> None:

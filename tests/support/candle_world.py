@@ -208,7 +208,7 @@ class World:
 
             doors = GatherDoors(
                 sessions=self.sessions, history=history.address, store=self.store, clock=self.clock,
-                staging=self.folder / "incoming", in_worker=at_once,
+                calendar=self.calendar, staging=self.folder / "incoming", in_worker=at_once,
             )  # fmt: skip
             choosing = Choosing(
                 catalogue=self.catalogue,

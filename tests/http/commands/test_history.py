@@ -129,6 +129,19 @@ def test_bad_rows_are_reported_with_their_line_and_stop_no_good_one(data_dir, cs
     assert "1 × a security segment needs symbol" in done.stdout
 
 
+def test_rows_that_cannot_be_are_refused_by_the_calendar_of_the_instrument(data_dir, csv):
+    path = csv(
+        line("2026-11-15"), line("2026-11-16", 0.0), line("2999-01-01"), line("2026-11-17 10:00", interval="60minute"),
+        line("2026-11-17"), line("2026-11-17 09:15", interval="60minute"),
+    )  # fmt: skip
+    code, (said,) = load(data_dir, path, "--create")
+    assert (code, said["added"], pl.read_csv(said["report"])["row"].to_list()) == (1, 2, [2, 3, 4, 5])
+    header = "exchange,segment,underlying_symbol,expiry_date,interval,time,open,high,low,close"
+    crude = "mcx,commodity_futures,CRUDEOIL,2020-04-20,day,2020-04-20,10,12,-37.63,-2.5"
+    code, (said,) = load(data_dir, csv(crude, name="crude.csv", header=header), "--create")
+    assert (code, said["added"]) == (0, 1)
+
+
 def test_an_unknown_instrument_is_refused_unless_it_is_to_be_created(data_dir, csv):
     code, (said,) = load(data_dir, csv(line("2024-01-01")))
     assert (code, said["added"]) == (1, 0)
@@ -242,7 +255,7 @@ def minutes(count, first=0):
     return pl.select(
         pl.lit("nse").alias("exchange"), pl.lit("equities").alias("segment"), pl.lit("OLDCO").alias("symbol"),
         pl.lit("1minute").alias("interval"), when.dt.strftime("%Y-%m-%d %H:%M:%S"),
-        *(pl.int_range(first, first + count).cast(pl.Float64).alias(name) for name in ("open", "high", "low", "close")),
+        *((pl.int_range(first, first + count) + 1.0).alias(name) for name in ("open", "high", "low", "close")),
     )  # fmt: skip
 
 
@@ -334,7 +347,7 @@ def test_a_running_service_takes_files_in_also_of_two_loaders_at_once(data_dir, 
     assert sum(one["added"] for one in said) == rows + 100
     assert sum(one["replaced"] for one in said) == 0
     found = stored(data_dir, minutes=1)
-    assert found["close"].to_list() == [float(number) for number in range(rows + 100)]
+    assert found["close"].to_list() == [number + 1.0 for number in range(rows + 100)]
 
 
 def factors(csv, *lines):

@@ -1,0 +1,79 @@
+"""What a row of candles or ticks can be at all: no prices of 0, no future, no day without a session, no candle off its anchor.
+
+Asked of rows of files and of brokers alike. Where the calendar does not know the holidays of a year, only the whole minute is asked for.
+"""
+
+from collections.abc import Sequence
+
+import attrs
+import polars as pl
+
+from onebroker.actors.history import trading_days
+from onebroker.actors.history.trading_days import Market
+from onebroker.config.calendars import Calendar
+from onebroker.config.instruments import bare_segment, calendar_of
+from onebroker.config.intervals import DAY_MINUTES
+from onebroker.config.messages import history as sentences
+
+MARKET_FIELDS = ("exchange", "segment")
+"""Columns that say where a row's instrument trades."""
+NEGATIVE_SEGMENTS = ("commodities", "commodity_futures")
+"""Whose prices may be below 0, as crude oil's on 20 April 2020."""
+
+Reason = tuple[pl.Expr, str]
+"""What is wrong, and its sentence."""
+
+
+@attrs.frozen(kw_only=True)
+class Rules:
+    """What rows are judged by."""
+
+    calendar: Calendar
+    now: int
+    """Microseconds UTC: a row of later is of the future."""
+
+    def with_days(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows (`_time`, `exchange`, `segment`) with `_closed` (their day had no session), and with `_anchor` (null where
+        the calendar cannot say) and `_may_be_negative`."""
+        parts = [
+            self._of_market(part, str(exchange), str(segment))
+            for (exchange, segment), part in rows.with_row_index("_place").group_by(*MARKET_FIELDS)
+        ]
+        if not parts:
+            empty = {"_closed": pl.Boolean, "_anchor": pl.Int64, "_may_be_negative": pl.Boolean}
+            return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in empty.items())
+        return pl.concat(parts).sort("_place").drop("_place")
+
+    def _of_market(self, rows: pl.DataFrame, exchange: str, segment: str) -> pl.DataFrame:
+        market: Market = (exchange, calendar_of(segment))
+        times = rows["_time"]
+        known = [day for day in trading_days.days_of(times) if trading_days.covers(self.calendar, market, day)]
+        opens = {day: trading_days.openings(self.calendar, market, day) for day in known}
+        closed = [day for day, found in opens.items() if not found]
+        return rows.with_columns(
+            trading_days.india_day(pl.col("_time")).is_in(closed).alias("_closed"),
+            trading_days.anchors(times, opens).alias("_anchor"),
+            pl.lit(bare_segment(segment) in NEGATIVE_SEGMENTS).alias("_may_be_negative"),
+        )
+
+    def moments(self, time: pl.Expr) -> list[Reason]:
+        """Return what may be wrong with the time of any row."""
+        return [
+            (time > self.now, sentences.FUTURE),
+            (pl.col("_closed"), sentences.NO_SESSION),
+        ]
+
+
+def off_anchor() -> Reason:
+    """A candle that begins where none of its interval does; a day candle may have any time of its day."""
+    anchor = pl.coalesce("_anchor", trading_days.midnight(pl.col("_time")))
+    minutes = pl.when(pl.col("_anchor").is_null()).then(1).otherwise(pl.col("minutes").cast(pl.Int64))
+    off = trading_days.begins(pl.col("_time"), anchor, minutes) != pl.col("_time")
+    return (pl.col("minutes") != DAY_MINUTES) & off, sentences.OFF_ANCHOR
+
+
+def prices(names: Sequence[str]) -> list[Reason]:
+    """Return what may be wrong with prices that are numbers."""
+    zero = [(pl.col(f"_{name}") == 0, sentences.must_be_price(name)) for name in names]
+    below = [(pl.col(f"_{name}").lt(0) & ~pl.col("_may_be_negative"), sentences.must_be_price(name)) for name in names]
+    return [*zero, *below]

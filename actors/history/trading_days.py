@@ -1,0 +1,82 @@
+"""Trading days as whole columns need them: whether a market trades on the day of a time, and where its candles are anchored.
+
+A candle of so many minutes begins a whole number of them after its stretch of trading opened: shares at 09:15, 09:20 ... for five
+minutes. Sessions that touch are one stretch (the commodity morning and evening), others begin anew (an evening after a morning's
+holiday, Muhurat). Pure; the calendar is asked once for each market and day.
+"""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import TypeAlias
+
+import polars as pl
+
+from onebroker.actors.history.adjust import IST_MICROSECONDS
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.config.calendars import Calendar
+
+Market: TypeAlias = tuple[str, str]
+"""Exchange and calendar."""
+
+DAY = 24 * 3600 * MICROSECONDS
+MINUTE = 60 * MICROSECONDS
+_EPOCH = date(1970, 1, 1)
+_LAST_DAY = (date.max - _EPOCH).days
+_FIRST_DAY = (date.min - _EPOCH).days
+
+
+def india_day(time: pl.Expr) -> pl.Expr:
+    """Return the India day of times (microseconds UTC), in days since the epoch."""
+    return (time + IST_MICROSECONDS).floordiv(DAY)
+
+
+def midnight(time: pl.Expr) -> pl.Expr:
+    """Return midnight in India at the start of the day of times."""
+    return india_day(time) * DAY - IST_MICROSECONDS
+
+
+def openings(calendar: Calendar, market: Market, day: int) -> list[int]:
+    """Return when the stretches of trading of a day begin, microseconds UTC, rising."""
+    if not _FIRST_DAY < day < _LAST_DAY:
+        return []
+    opens: list[int] = []
+    closed = None
+    for session in calendar.sessions(*market, _date(day)):
+        if session.opens != closed:
+            opens.append(round(session.opens.timestamp()) * MICROSECONDS)
+        closed = session.closes
+    return opens
+
+
+def covers(calendar: Calendar, market: Market, day: int) -> bool:
+    """Tell whether the calendar knows what a day was."""
+    return _FIRST_DAY < day < _LAST_DAY and calendar.covers(*market, _date(day))
+
+
+def anchors(times: pl.Series, opens: dict[int, list[int]]) -> pl.Series:
+    """Return for each time the opening of the stretch that began last before it on its day, of the first one for what lies before.
+
+    `opens`: the openings by day. Null for days without any.
+    """
+    rows = pl.DataFrame({"time": times, "day": pl.select(india_day(pl.lit(times))).to_series(), "place": range(times.len())})
+    pairs = [(day, at) for day, found in opens.items() for at in found]
+    known = pl.DataFrame(pairs, schema={"day": pl.Int64, "opens": pl.Int64}, orient="row").sort("opens")
+    last = rows.sort("time").join_asof(known, left_on="time", right_on="opens", by="day", check_sortedness=False)
+    first = known.group_by("day").agg(pl.col("opens").min().alias("first"))
+    found = last.join(first, on="day", how="left").sort("place")
+    return found.select(pl.coalesce("opens", "first")).to_series()
+
+
+def begins(time: pl.Expr, anchor: pl.Expr, minutes: pl.Expr | int) -> pl.Expr:
+    """Return when the candle of so many minutes begins that holds a time."""
+    span = minutes * MINUTE
+    return anchor + (time - anchor).floordiv(span) * span
+
+
+def days_of(times: pl.Series) -> Iterable[int]:
+    """Return the India days of times, each once."""
+    return pl.select(india_day(pl.lit(times)).unique()).to_series().drop_nulls().to_list()
+
+
+def _date(day: int) -> date:
+    return _EPOCH + timedelta(days=day)
