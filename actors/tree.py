@@ -388,6 +388,7 @@ class _Planting:
             durable=inputs.durable,
             catalogue=self._catalogue,
             clock=inputs.clock,
+            calendar=inputs.calendar,
             recorded=self._recorded,
             staging=incoming_folder(inputs.data_dir),
             last_load=self._last_load,

@@ -10,7 +10,7 @@ import attrs
 
 from onebroker.actors.history.messages import Basis, CandleQuery
 from onebroker.actors.history.ticks import TickQuery
-from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, bare_segment, price_places
+from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, bare_segment, calendar_of, price_places
 from onebroker.config.intervals import DAY, INTERVALS, MOST_INTRADAY_DAYS
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import shared
@@ -139,6 +139,7 @@ def candle_query(identity: Identity, asked: CandleRange) -> CandleQuery:
     basis = basis_of(identity, adjusted=asked.adjusted)
     return CandleQuery(
         instrument_id=identity.instrument_id,
+        market=(identity.exchange, calendar_of(identity.segment)),
         interval=asked.interval,
         first=asked.first,
         last=asked.last,

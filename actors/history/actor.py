@@ -19,7 +19,8 @@ from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, 
 from onebroker.actors.history.cache import CandleCache, Entry, holds, range_to_read, widens
 from onebroker.actors.history.checking import check_store
 from onebroker.actors.history.encode import EncodedCandles, encode_candles
-from onebroker.actors.history.interface import HistoryError, HistoryStore
+from onebroker.actors.history.interface import CANDLE_VALUES, HistoryError, HistoryStore
+from onebroker.actors.history.making import with_made
 from onebroker.actors.history.messages import (
     CandleAnswer,
     CandleQuery,
@@ -32,12 +33,20 @@ from onebroker.actors.history.messages import (
     TakeRename,
 )
 from onebroker.actors.history.recording import PUT_SECONDS, TickBuffer, write_ticks
-from onebroker.actors.history.renamed import candles_of, factors_of, parts_stored, take_rename
+from onebroker.actors.history.renamed import (
+    Part,
+    candles_of,
+    factors_of,
+    minutes_besides_of,
+    parts_stored,
+    take_rename,
+)
 from onebroker.actors.kernel.mailbox import Mailbox, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.actors.store.durable_history import Factor
 from onebroker.actors.store.merged import Merged
+from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Identity
 from onebroker.config.intervals import INTERVALS
@@ -62,6 +71,7 @@ class HistoryActor:
         durable: Durable,
         catalogue: Published[CatalogueState],
         clock: Clock,
+        calendar: Calendar,
         recorded: TickBuffer | None = None,
         staging: Path | None = None,
         last_load: Published[LastLoad | None] | None = None,
@@ -72,6 +82,7 @@ class HistoryActor:
         self._durable = durable
         self._catalogue = catalogue
         self._clock = clock
+        self._calendar = calendar
         self._recorded = recorded
         self._staging = staging
         self._last_load = last_load
@@ -122,18 +133,29 @@ class HistoryActor:
         try:
             parts = await parts_stored(self._durable, query.instrument_id)
             factors = await factors_of(self._durable, parts) if query.basis == "adjusted" else None
-            frame = await candles_of(self._store, parts, INTERVALS[query.interval], day_start(first), day_end(last))
+            stored, bare = await self._stored(query, parts, day_start(first), day_end(last))
         except HistoryError as error:
             reply.refuse(Refusal(503, sentences.store_failed(str(error))))
             return
         except DurableError as error:
             reply.refuse(Refusal(503, sentences.factors_unreadable(str(error))))
             return
-        candles = await trio.to_thread.run_sync(_encode, query, frame, factors)
+        candles = await trio.to_thread.run_sync(_encode, query, stored, bare, self._calendar, factors)
         entry = Entry(first=first, last=last, candles=candles, loads=loads, built_at=self._clock.monotonic())
         if loads == self._loads and widens(entry, self._cache.entry(query, loads, entry.built_at)):
             self._cache.put(query, entry)
         reply.answer(CandleAnswer(rows=_rows(candles, query), source="database"))
+
+    async def _stored(
+        self, query: CandleQuery, parts: Sequence[Part], start: int, end: int
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the stored candles of a series, and the 1-minute candles of the days on which it has none. Raises HistoryError."""
+        minutes = INTERVALS[query.interval]
+        bare = pl.DataFrame(schema=CANDLE_VALUES)
+        if minutes != 1:
+            # First, so that no day is in neither: what a load brings meanwhile is in the other.
+            bare = await minutes_besides_of(self._store, parts, minutes, start, end)
+        return await candles_of(self._store, parts, minutes, start, end), bare
 
     # Writing
 
@@ -215,7 +237,10 @@ class HistoryActor:
         return await self._durable.history_instrument(instrument_id)
 
 
-def _encode(query: CandleQuery, frame: pl.DataFrame, factors: Sequence[Factor] | None) -> EncodedCandles:
+def _encode(
+    query: CandleQuery, stored: pl.DataFrame, bare: pl.DataFrame, calendar: Calendar, factors: Sequence[Factor] | None
+) -> EncodedCandles:
+    frame = with_made(stored, bare, INTERVALS[query.interval], query.market, calendar)
     if factors is not None:
         frame = adjust_candles(frame, steps(factors, query.known_as_of))
     return encode_candles(frame, query.places)

@@ -11,13 +11,12 @@ from decimal import Decimal
 import attrs
 import polars as pl
 
-from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.interface import INDIA_DAY, INDIA_OFFSET
 from onebroker.actors.store.durable_history import Factor
-from onebroker.config.clock import IST
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_DAY = 24 * 3600 * MICROSECONDS
-IST_MICROSECONDS = int(IST.utcoffset(None).total_seconds()) * MICROSECONDS
+_DAY = INDIA_DAY
+IST_MICROSECONDS = INDIA_OFFSET
 _WRITTEN = 5e-16
 """Relative: what separates a product of floats from the decimal figure it stands for. A half so written is rounded up."""
 

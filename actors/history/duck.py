@@ -22,6 +22,8 @@ import trio
 from onebroker.actors.history import merging
 from onebroker.actors.history.interface import (
     CANDLE_VALUES,
+    INDIA_DAY,
+    INDIA_OFFSET,
     MICROSECONDS,
     MOST_TICKS,
     SERIES_SCHEMA,
@@ -81,6 +83,15 @@ class DuckHistory:
         query = (
             f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {_uuid(instrument_id)} AND minutes = {int(minutes)}"
             f" AND {_within(start, end)} ORDER BY time"
+        )
+        return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
+
+    async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        day = f"(time + {INDIA_OFFSET}) // {INDIA_DAY}"
+        where = f"FROM candles WHERE instrument = {_uuid(instrument_id)} AND {_within(start, end)}"
+        query = (
+            f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1"
+            f" AND {day} NOT IN (SELECT {day} {where} AND minutes = {int(minutes)}) ORDER BY time"
         )
         return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
 

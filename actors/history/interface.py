@@ -1,4 +1,4 @@
-"""The history store as everybody else sees it: six calls (architecture 4, 8), and the frames that go in and come out.
+"""The history store as everybody else sees it: seven calls (architecture 4, 8), and the frames that go in and come out.
 
 Times are whole microseconds since the epoch (UTC); prices rupees as they were traded, unadjusted; quantities units.
 """
@@ -10,11 +10,15 @@ from typing import Protocol
 import polars as pl
 
 from onebroker.actors.store.merged import Merged
+from onebroker.config.clock import IST
 from onebroker.config.intervals import INTERVALS
 
 MICROSECONDS = 1_000_000
 MOST_TICKS = 20_000
 """Rows of one frame of `ticks`: what is in memory at a time."""
+
+INDIA_OFFSET = int(IST.utcoffset(None).total_seconds()) * MICROSECONDS
+INDIA_DAY = 24 * 3600 * MICROSECONDS
 
 INTERVAL_NAMES = {minutes: name for name, minutes in INTERVALS.items()}
 
@@ -81,6 +85,10 @@ class HistoryStore(Protocol):
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         """Return the candles with start <= time < end as CANDLE_VALUES, oldest first."""
+
+    async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        """Return the 1-minute candles with start <= time < end, as `candles` does, of the India days on which no candle of `minutes`
+        is stored. `start` and `end` are midnights in India."""
 
     def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
         """Yield the ticks with start <= time < end as frames of TICK_VALUES, by time, broker and sequence, at most MOST_TICKS

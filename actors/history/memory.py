@@ -10,6 +10,8 @@ from onebroker.actors.history.interface import (
     CANDLE_KEY,
     CANDLE_SCHEMA,
     CANDLE_VALUES,
+    INDIA_DAY,
+    INDIA_OFFSET,
     MOST_TICKS,
     SERIES_SCHEMA,
     TICK_KEY,
@@ -48,8 +50,17 @@ class MemoryHistory:
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         await self._contact()
+        return self._series(instrument_id, minutes, start, end)
+
+    def _series(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         wanted = (pl.col("instrument_id") == instrument_id) & (pl.col("minutes") == minutes) & _within(start, end)
         return self._candles.filter(wanted).sort("time").select(*CANDLE_VALUES)
+
+    async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
+        await self._contact()
+        bare, stored = (self._series(instrument_id, one, start, end) for one in (1, minutes))
+        day = ((pl.col("time") + INDIA_OFFSET) // INDIA_DAY).alias("day")
+        return bare.with_columns(day).join(stored.select(day), on="day", how="anti", maintain_order="left").drop("day")
 
     async def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
         await self._contact()

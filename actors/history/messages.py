@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from onebroker.actors.history.checking import Checked
+from onebroker.actors.history.trading_days import Market
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.actors.store.merged import Merged
@@ -24,6 +25,8 @@ class CandleQuery:
     """One series and a range of it."""
 
     instrument_id: str
+    market: Market
+    """Its exchange and calendar: where candles are anchored that are made of minutes."""
     interval: str
     first: date
     """India calendar day."""

@@ -6,7 +6,7 @@ beside its own; where both have one of the same moment its own counts (a broker'
 day). Nothing is moved: taking a rename back leaves what was stored.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from itertools import pairwise
 
@@ -73,8 +73,22 @@ async def parts_stored(durable: Durable, instrument_id: str) -> tuple[Part, ...]
 
 async def candles_of(store: HistoryStore, parts: Iterable[Part], minutes: int, start: int, end: int) -> pl.DataFrame:
     """Return the candles with start <= time < end, oldest first. Raises HistoryError."""
+    return await _joined(lambda one, first, last: store.candles(one, minutes, first, last), parts, start, end)
+
+
+async def minutes_besides_of(
+    store: HistoryStore, parts: Iterable[Part], minutes: int, start: int, end: int
+) -> pl.DataFrame:
+    """Return the 1-minute candles of the days on which a name has no candle of `minutes`, oldest first. Raises HistoryError."""
+    return await _joined(lambda one, first, last: store.minutes_besides(one, minutes, first, last), parts, start, end)
+
+
+async def _joined(
+    read: Callable[[str, int, int], Awaitable[pl.DataFrame]], parts: Iterable[Part], start: int, end: int
+) -> pl.DataFrame:
+    """Return the rows of all names, oldest first; of two of one moment the later name's."""
     ranges = [(part.instrument_id, *part.of(start, end)) for part in parts]
-    frames = [await store.candles(one, minutes, first, last) for one, first, last in ranges if first < last or one == ranges[0][0]]
+    frames = [await read(one, first, last) for one, first, last in ranges if first < last or one == ranges[0][0]]
     if len(frames) == 1:
         return frames[0]
     return pl.concat(frames).unique("time", keep="first", maintain_order=True).sort("time")

@@ -11,14 +11,12 @@ from typing import TypeAlias
 
 import polars as pl
 
-from onebroker.actors.history.adjust import IST_MICROSECONDS
-from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.interface import INDIA_DAY, INDIA_OFFSET, MICROSECONDS
 from onebroker.config.calendars import Calendar
 
 Market: TypeAlias = tuple[str, str]
 """Exchange and calendar."""
 
-DAY = 24 * 3600 * MICROSECONDS
 MINUTE = 60 * MICROSECONDS
 _EPOCH = date(1970, 1, 1)
 _LAST_DAY = (date.max - _EPOCH).days
@@ -27,12 +25,12 @@ _FIRST_DAY = (date.min - _EPOCH).days
 
 def india_day(time: pl.Expr) -> pl.Expr:
     """Return the India day of times (microseconds UTC), in days since the epoch."""
-    return (time + IST_MICROSECONDS).floordiv(DAY)
+    return (time + INDIA_OFFSET).floordiv(INDIA_DAY)
 
 
 def midnight(time: pl.Expr) -> pl.Expr:
     """Return midnight in India at the start of the day of times."""
-    return india_day(time) * DAY - IST_MICROSECONDS
+    return india_day(time) * INDIA_DAY - INDIA_OFFSET
 
 
 def openings(calendar: Calendar, market: Market, day: int) -> list[int]:

@@ -194,7 +194,8 @@ ROUTES = (
         answers=(
             Answer(
                 status=200,
-                doc="Empty `candles` means that nothing is stored for the range.",
+                doc="Empty `candles` means that nothing is stored for the range. On days without stored candles of the interval they "
+                "are made of stored 1-minute candles, counted from when the market opened.",
                 schema=history_schemas.PRICES,
                 example=history_schemas.PRICES_EXAMPLE,
             ),

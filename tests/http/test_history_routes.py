@@ -16,12 +16,14 @@ from onebroker.actors.catalogue.interface import CatalogueState, Found, Instrume
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.duck import FIRST_TICKS, DuckHistory
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MOST_TICKS, TICK_SCHEMA, HistoryError
-from onebroker.actors.history.messages import TakeRename
+from onebroker.actors.history.messages import TakeFile, TakeRename
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import DurableError, MemoryDurable
 from onebroker.actors.store.durable_history import Factor, Rename
+from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
+from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.instruments import future, security
 from onebroker.http.app import build_app
 from onebroker.http.services import HistoryServices
@@ -122,8 +124,9 @@ async def history(house, token, nursery, tmp_path):
     mailbox.running = True
     catalogue = Published(CatalogueState(latest=snapshot(), published_today=True, reason="", unlisted=unlisted()))
     actor = HistoryActor(
-        mailbox=mailbox, store=store, durable=durable, catalogue=catalogue, clock=house.services.clock
-    )
+        mailbox=mailbox, store=store, durable=durable, catalogue=catalogue, clock=house.services.clock,
+        calendar=calendar_from_documents(exchange_documents()),
+    )  # fmt: skip
     await nursery.start(actor.run)
     doors = HistoryServices(actor=mailbox.address, store=store, durable=durable, catalogue=catalogue)
     app = build_app(attrs.evolve(house.services, history=doors))
@@ -206,6 +209,55 @@ async def test_candles_come_with_identity_range_basis_and_columns(history):
     again = (await history.get("prices", **RANGE, **NAMED))[1]
     assert (again.pop("source"), answer.pop("source")) == ("cache", "database")
     assert again == answer
+
+
+def minute(identity, number, close, day=20, **given):
+    """The candle of a minute of a day after 09:15."""
+    time = at(2026, 11, day, 9, 15) + number * MINUTE
+    return candle(identity, time, 1, close) | {"high": close + 1, "low": close - 1} | given
+
+
+async def prices_of(history, interval, identity=SHARE, **query):
+    query = {"from_": "2026-11-19", "to": "2026-11-20", "adjusted": "no"} | query
+    status, answer = await history.get("prices", interval=interval, instrument_id=identity.instrument_id, **query)
+    assert status == 200
+    return [[row[0][8:16], *row[1:]] for row in answer["candles"]], answer["source"]
+
+
+async def test_an_interval_that_is_not_stored_is_made_of_minutes(history):
+    rows = [minute(SHARE, number, 100.0 + number, oi=number) for number in (0, 1, 4, 5, 374)]
+    await history.candles(*rows)
+    assert (await prices_of(history, "5minute"))[0] == [
+        ["20T09:15", 100.0, 105.0, 99.0, 104.0, 30, 4], ["20T09:20", 105.0, 106.0, 104.0, 105.0, 10, 5],
+        ["20T15:25", 474.0, 475.0, 473.0, 474.0, 10, 374],
+    ]  # fmt: skip
+    assert [row[0] for row in (await prices_of(history, "60minute"))[0]] == ["20T09:15", "20T15:15"]
+    assert (await prices_of(history, "day"))[0] == [["20T00:00", 100.0, 475.0, 99.0, 474.0, 50, 374]]
+    assert len((await prices_of(history, "1minute"))[0]) == 5
+
+
+async def test_stored_candles_of_a_day_win_over_its_minutes(history):
+    await history.candles(*(minute(SHARE, number, 100.0 + number, day) for day in (19, 20) for number in range(10)))
+    await history.candles(candle(SHARE, at(2026, 11, 19), close=77.0), candle(SHARE, at(2026, 11, 20, 9, 20), 5, 88.0))
+    assert [row[:5:4] for row in (await prices_of(history, "day"))[0]] == [["19T00:00", 77.0], ["20T00:00", 109.0]]
+    fives, _ = await prices_of(history, "5minute")
+    assert [row[:5:4] for row in fives] == [["19T09:15", 104.0], ["19T09:20", 109.0], ["20T09:20", 88.0]]
+
+
+async def test_candles_made_of_minutes_are_cached_adjusted_and_read_anew_after_a_load(history):
+    await history.candles(*(minute(SHARE, number, 500.0, day) for day in (19, 20) for number in range(10)))
+    split = Factor(instrument_id=SHARE.instrument_id, ex_date=date(2026, 11, 20), kind="split",
+                   price_factor=Decimal("0.2"), volume_factor=Decimal(5), source="test")  # fmt: skip
+    await history.durable.put_factors([split])
+    made, source = await prices_of(history, "10minute", adjusted="yes")
+    assert (made, source) == ([["19T09:15", 100.0, 100.2, 99.8, 100.0, 500, None, 0.2],
+                               ["20T09:15", 500.0, 501.0, 499.0, 500.0, 100, None, 1.0]], "database")  # fmt: skip
+    again, source = await prices_of(history, "10minute", adjusted="yes", from_="2026-11-20")
+    assert (again, source) == (made[1:], "cache")
+    file = history.staged([candle(SHARE, at(2026, 11, 20, 9, 15), 10, 88.0)], CANDLE_SCHEMA)
+    await history.actor.ask(lambda reply: TakeFile("candles", file, reply), PATIENCE_SECONDS)
+    loaded, source = await prices_of(history, "10minute", adjusted="yes")
+    assert ([row[4] for row in loaded], source) == ([100.0, 88.0], "database")
 
 
 async def test_days_are_counted_back_from_today_with_both_ends(history):

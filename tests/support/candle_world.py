@@ -227,7 +227,7 @@ class World:
             def build_history() -> HistoryActor:
                 return HistoryActor(
                     mailbox=history, store=self.store, durable=self.durable, catalogue=self.catalogue, clock=self.clock,
-                    last_load=self.last_load,
+                    calendar=self.calendar, last_load=self.last_load,
                 )  # fmt: skip
 
             def build_collector() -> CandleCollector:

@@ -29,6 +29,7 @@ from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import DurableError, MemoryDurable
 from onebroker.actors.store.durable_history import Factor
+from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.config.refusal import Refusal
 
@@ -40,7 +41,7 @@ def days(count):
 
 
 def query(first, last, **given):
-    usual = {"instrument_id": "x", "interval": "day", "basis": "as_served", "places": 2}
+    usual = {"instrument_id": "x", "market": ("nse", "equity"), "interval": "day", "basis": "as_served", "places": 2}
     return CandleQuery(**(usual | {"first": days(first), "last": days(last)} | given))
 
 
@@ -141,7 +142,9 @@ async def house(nursery, staged, rows):
     store, durable = Counting(), MemoryDurable()
     mailbox = open_mailbox("history", capacity=8)
     mailbox.running = True
-    actor = HistoryActor(mailbox=mailbox, store=store, durable=durable, catalogue=Published(NOT_MAPPED), clock=clock)
+    actor = HistoryActor(
+        mailbox=mailbox, store=store, durable=durable, catalogue=Published(NOT_MAPPED), clock=clock, calendar=always_open()
+    )
     await nursery.start(actor.run)
     house = House(store=store, durable=durable, address=mailbox.address, seconds=seconds, share=rows.SHARE)
     await house.take(staged.candles(*(rows.candle(day_start(days(number)), close=100.0 + number) for number in range(40))))

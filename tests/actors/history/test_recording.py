@@ -14,6 +14,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.records import DepthLevel, Tick
+from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import security
 
@@ -40,7 +41,7 @@ def quick(monkeypatch):
 async def keep(store, buffer, folder, task_status):
     actor = HistoryActor(
         mailbox=open_mailbox("history", capacity=1), store=store, durable=MemoryDurable(),
-        catalogue=Published(NOT_MAPPED), clock=Clock(), recorded=buffer, staging=folder,
+        catalogue=Published(NOT_MAPPED), clock=Clock(), calendar=always_open(), recorded=buffer, staging=folder,
     )  # fmt: skip
     await actor.run(task_status=task_status)
 

@@ -78,6 +78,21 @@ async def test_of_two_rows_of_one_file_with_the_same_key_the_later_counts(store,
     assert (await store.candles(rows.SHARE, 1440, *ALL))["close"].to_list() == [102.0]
 
 
+async def test_minutes_are_read_of_the_days_without_candles_of_an_interval(store, staged, rows):
+    midnight = 2 * DAY - 19_800_000_000  # in India
+    minutes = [rows.candle(midnight + offset, minutes=1) for offset in (-1, 0, 60_000_000, DAY - 1, DAY)]
+    await store.put_candles(staged.candles(
+        *minutes, rows.candle(midnight, minutes=1440), rows.candle(midnight + DAY, minutes=5),
+        rows.candle(midnight - DAY, minutes=1440, instrument_id=rows.OTHER),
+    ))  # fmt: skip
+    span = (midnight - DAY, midnight + 2 * DAY)
+    for interval, left in ((1440, [-1, DAY]), (5, [-1, 0, 60_000_000, DAY - 1]), (15, [-1, 0, 60_000_000, DAY - 1, DAY])):
+        found = await store.minutes_besides(rows.SHARE, interval, *span)
+        assert (found["time"] - midnight).to_list() == left
+        assert dict(found.schema) == CANDLE_VALUES
+    assert (await store.minutes_besides(rows.SHARE, 1440, midnight, midnight + DAY)).height == 0
+
+
 async def test_ticks_keep_their_depth_and_one_that_differs_in_it_is_replaced(store, staged, rows):
     level = {"price": 99.95, "quantity": 10, "orders": 2}
     full = rows.tick(5, buy=[level], sell=[], volume=10)
