@@ -110,7 +110,7 @@ class DuckHistory:
                     yield frame
                 if frame.height == most:
                     last = int(frame["time"][-1])
-                    passed = frame["time"].eq(last).sum() + (passed if last == at else 0)
+                    passed = frame.filter(pl.col("time") == last).height + (passed if last == at else 0)
                     window, at, most = max((last - at) * MOST_TICKS // most, 1), last, MOST_TICKS
                     continue
                 most, passed = MOST_TICKS, 0

@@ -3,6 +3,7 @@
 `history plot`: `history_plot`.)"""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,7 @@ from onebroker.http.commands import history_backfill, history_plot, history_rena
 from onebroker.http.commands.exits import WRONG_USE, CommandFailed
 from onebroker.http.commands.history_calendar import stored_calendar
 from onebroker.http.commands.history_files import TextTable, digest, open_table, require
+from onebroker.http.commands.history_formats import OPTIONS, recognised
 from onebroker.http.commands.history_instruments import NAMES, Instruments
 from onebroker.http.commands.history_loading import Load, Staged, Tell
 from onebroker.http.commands.history_repeats import Repeats
@@ -39,6 +41,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     load = verbs.add_parser("load", help="load candles or ticks from CSV or Parquet files")
     load.add_argument("file", nargs="+", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
     load.add_argument("--create", action="store_true", help="enter instruments that are not known")
+    for name in OPTIONS:
+        load.add_argument(f"--{name.replace('_', '-')}", help=f"the {name} of all rows, for files that do not say it")
     add_places(load)
     load.set_defaults(run=run_load)
     check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
@@ -66,7 +70,8 @@ def run_load(parsed: argparse.Namespace) -> int:
 
 async def _load(parsed: argparse.Namespace) -> int:
     places, clock = places_of(parsed), Clock()
-    tables = [(path, table := open_table(path), kind_of(path, table)) for path in parsed.file]
+    given = {name: text for name in OPTIONS if (text := getattr(parsed, name)) is not None}
+    tables = [(path, table := recognised(path, open_table(path), given), kind_of(path, table)) for path in parsed.file]
     durable = SqliteDurable(places.data_dir / DURABLE_FILE)
     instruments = Instruments(places.data_dir, durable, create=parsed.create)
     loaded: list[Loaded] = []
@@ -75,7 +80,7 @@ async def _load(parsed: argparse.Namespace) -> int:
         for path, table, kind in tables:
             tell = loading_report.progress_line(path, shown=not parsed.json)
             check = FileCheck(kind, instruments, rules)
-            load = load_of(path, table, check, taker, places.data_dir, create=parsed.create, tell=tell)
+            load = load_of(path, table, check, taker, places.data_dir, create=parsed.create, given=given, tell=tell)
             loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
     return loading_report.say(loaded, as_json=parsed.json)
 
@@ -84,7 +89,7 @@ def kind_of(path: Path, table: TextTable) -> Kind:
     """Tell what a file holds by its columns; raise CommandFailed when it is neither, or lacks columns."""
     if not any(name in table.columns for name in NAMES):
         raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
-                            "columns", WRONG_USE)  # fmt: skip
+                            "columns, or options that say them", WRONG_USE)  # fmt: skip
     if "interval" in table.columns:
         require(path, table, reading.CANDLES_NEED)
         return "candles"
@@ -106,11 +111,12 @@ def load_of(
     *,
     create: bool,
     tell: Tell,
+    given: Mapping[str, str] | None = None,
 ) -> Load:
-    """Return the load of one file."""
+    """Return the load of one file. `given`: what was said of it besides."""
     return Load(
         data_dir=data_dir,
-        name=digest(path, check.kind, create, FORM),
+        name=digest(path, check.kind, create, FORM, given or {}),
         kind=check.kind,
         table=table,
         check=check.check,
