@@ -44,6 +44,7 @@ WIDENING = 4
 MOST_WINDOW = 3660 * 24 * 3600 * MICROSECONDS
 
 _CANDLE_COLUMNS = ", ".join(CANDLE_VALUES)
+_PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
 _TICK_COLUMNS = ", ".join(TICK_VALUES)
 
 
@@ -82,7 +83,7 @@ class DuckHistory:
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         query = (
             f"SELECT {_CANDLE_COLUMNS} FROM candles WHERE instrument = {_uuid(instrument_id)} AND minutes = {int(minutes)}"
-            f" AND {_within(start, end)} ORDER BY time"
+            f" AND {_within(start, end)} AND {_PRICED} ORDER BY time"
         )
         return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
 
@@ -90,8 +91,8 @@ class DuckHistory:
         day = f"(time + {INDIA_OFFSET}) // {INDIA_DAY}"
         where = f"FROM candles WHERE instrument = {_uuid(instrument_id)} AND {_within(start, end)}"
         query = (
-            f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1"
-            f" AND {day} NOT IN (SELECT {day} {where} AND minutes = {int(minutes)}) ORDER BY time"
+            f"SELECT {_CANDLE_COLUMNS} {where} AND minutes = 1 AND {_PRICED}"
+            f" AND {day} NOT IN (SELECT {day} {where} AND minutes = {int(minutes)} AND {_PRICED}) ORDER BY time"
         )
         return await self._call(lambda cursor: _frame(cursor, query, CANDLE_VALUES))
 

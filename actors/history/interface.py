@@ -84,7 +84,8 @@ class HistoryStore(Protocol):
         """The same for TICK_SCHEMA."""
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
-        """Return the candles with start <= time < end as CANDLE_VALUES, oldest first."""
+        """Return the candles with start <= time < end as CANDLE_VALUES, oldest first. Candles whose prices are all 0, as brokers give
+        minutes without a trade and earlier versions stored them, are none."""
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         """Return the 1-minute candles with start <= time < end, as `candles` does, of the India days on which no candle of `minutes`

@@ -54,7 +54,8 @@ class MemoryHistory:
 
     def _series(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         wanted = (pl.col("instrument_id") == instrument_id) & (pl.col("minutes") == minutes) & _within(start, end)
-        return self._candles.filter(wanted).sort("time").select(*CANDLE_VALUES)
+        priced = pl.any_horizontal(pl.col(name) != 0 for name in ("open", "high", "low", "close"))
+        return self._candles.filter(wanted & priced).sort("time").select(*CANDLE_VALUES)
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
         await self._contact()

@@ -93,6 +93,20 @@ async def test_minutes_are_read_of_the_days_without_candles_of_an_interval(store
     assert (await store.minutes_besides(rows.SHARE, 1440, midnight, midnight + DAY)).height == 0
 
 
+async def test_candles_without_a_price_that_were_stored_once_are_none(store, staged, rows):
+    zero = dict.fromkeys(("open", "high", "low", "close"), 0.0)
+    noon = DAY - 19_800_000_000
+    await store.put_candles(staged.candles(
+        rows.candle(noon, minutes=1), rows.candle(noon + 60_000_000, minutes=1, **zero),
+        rows.candle(noon, minutes=5, **zero), rows.candle(noon + 300_000_000, minutes=1, **{**zero, "high": 1.0}),
+    ))  # fmt: skip
+    span = (noon, noon + DAY)
+    assert (await store.candles(rows.SHARE, 5, *span)).height == 0
+    assert (await store.candles(rows.SHARE, 1, *span))["time"].to_list() == [noon, noon + 300_000_000]
+    assert (await store.minutes_besides(rows.SHARE, 5, *span)).height == 2
+    assert await store.put_candles(staged.candles(rows.candle(noon, minutes=5))) == Merged(replaced=1)
+
+
 async def test_ticks_keep_their_depth_and_one_that_differs_in_it_is_replaced(store, staged, rows):
     level = {"price": 99.95, "quantity": 10, "orders": 2}
     full = rows.tick(5, buy=[level], sell=[], volume=10)
