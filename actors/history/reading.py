@@ -5,6 +5,7 @@ Whose instrument a row is, is resolved before (it comes as `instrument_id`); thi
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated
 
 import attrs
 import msgspec
@@ -159,10 +160,13 @@ def _unreadable(name: str, reason: str) -> tuple[pl.Expr, str]:
     return pl.col(name).is_not_null() & pl.col(f"_{name}").is_null(), reason
 
 
+_Units = Annotated[int, msgspec.Meta(ge=0, le=MOST_QUANTITY)]
+
+
 class _Level(msgspec.Struct):
     price: float
-    quantity: int
-    orders: int | None = None
+    quantity: _Units
+    orders: _Units | None = None
 
 
 class _Depth(msgspec.Struct):

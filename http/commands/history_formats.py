@@ -68,10 +68,10 @@ def recognised(path: Path, table: TextTable, given: Mapping[str, str]) -> TextTa
     if not given and all(old == new for old, new in names.items()):
         return table
 
-    def shape(rows: pl.DataFrame) -> pl.DataFrame:
+    def named(rows: pl.DataFrame) -> pl.DataFrame:
         return rows.rename(names).with_columns(pl.lit(text).alias(name) for name, text in given.items())
 
-    return ShapedTable(table, [*(names[name] for name in table.columns), *given], shape)
+    return ShapedTable(table, [*(names[name] for name in table.columns), *given], named)
 
 
 def _refuse(path: Path, said: Mapping[str, str] | Sequence[str]) -> None:

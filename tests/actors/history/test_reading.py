@@ -53,6 +53,7 @@ def test_an_intraday_candle_keeps_its_time_and_needs_neither_volume_nor_oi():
     assert checked.good["volume"].to_list() == [None]
 
 
+DEPTH = 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'
 FUTURE = "time must not lie in the future"
 CLOSED = "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
 ANCHOR = "no candle of this interval begins at this time: they are counted from when the market opens"
@@ -157,6 +158,8 @@ def test_a_tick_takes_any_field_it_has():
         ({"time": "2026-11-20 12:00:00.000001"}, FUTURE),
         ({"time": "2026-11-15 10:00"}, CLOSED),
         ({"volume": "1e30"}, "volume must not be more than 1000000000000000"),
+        ({"depth": '{"buy": [{"price": 1, "quantity": 9223372036854775808}]}'}, DEPTH),
+        ({"depth": '{"sell": [{"price": 1, "quantity": -1}]}'}, DEPTH),
         ({"depth": "{"}, 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'),
     ],
 )
