@@ -14,6 +14,7 @@ import trio
 
 from onebroker.actors.store.address import WAITAOF_MILLISECONDS, Connect, Durability
 from onebroker.actors.store.commands import SCRIPTS, Command, command_bytes, op_commands, pieces
+from onebroker.actors.store.failures import is_out_of_files, reason_of
 from onebroker.actors.store.held import Held, op_bytes
 from onebroker.actors.store.interface import Op, StoreError
 
@@ -48,10 +49,10 @@ class Link:
         self.lost = trio.Event()
         self.up.set()
 
-    def lose(self, reason: str) -> None:
-        """The server went away: say so, once, and take it as away."""
+    def lose(self, reason: str, detail: object = "") -> None:
+        """The server went away: say so, once, with what callers need not know, and take it as away."""
         if self.reachable:
-            _log.warning("Redis cannot be used: %s", reason)
+            _log.warning("Redis cannot be used: %s", detail or reason)
         self.end(reason)
 
     def end(self, reason: str) -> None:
@@ -88,7 +89,7 @@ class Line:
             answers = await trio.to_thread.run_sync(self._send, commands, limiter=self._limiter)
         except (redis.RedisError, OSError) as error:
             self._lost(error)
-            raise StoreError(str(error)) from error
+            raise StoreError(reason_of(error)) from error
         self.batches += 1
         for answer in answers:
             if isinstance(answer, redis.ResponseError) and _CANNOT_SERVE.search(str(answer)):
@@ -103,8 +104,9 @@ class Line:
         try:
             await trio.to_thread.run_sync(self._open, connect, generation, limiter=self._limiter)
         except (redis.RedisError, OSError) as error:
-            self._lost(error)
-            raise StoreError(f"not sent: {error}") from error
+            if not is_out_of_files(error):
+                self._lost(error)
+            raise StoreError(f"not sent: {reason_of(error)}") from error
 
     def close(self) -> None:
         client, self._client = self._client, None
@@ -113,7 +115,7 @@ class Line:
 
     def _lost(self, error: Exception) -> None:
         self.close()
-        self._link.lose(str(error))
+        self._link.lose(reason_of(error), error)
 
     def _open(self, connect: Connect, generation: int) -> None:
         self.close()

@@ -9,6 +9,7 @@ tries again by itself with back-off until contact is made. The handle outlives r
 
 import logging
 import math
+from contextlib import suppress
 
 import attrs
 import redis
@@ -18,6 +19,7 @@ from onebroker.actors.kernel.supervisor import flush_shielded
 from onebroker.actors.store.address import Connect, Durability, ServerAddress, StoreRefused, probe
 from onebroker.actors.store.commands import FENCED, THERE, commit_command, lock_command
 from onebroker.actors.store.embedded import EmbeddedServer
+from onebroker.actors.store.failures import reason_of
 from onebroker.actors.store.interface import AlreadyThere, Fence, FencedOut, Op, StoreError
 from onebroker.actors.store.lanes import Line, Link, RequestLane, RestLane
 
@@ -168,25 +170,26 @@ class RedisStore:
             delay_seconds = _FIRST_RETRY_SECONDS
             self._link.found(connect, durability)
             _log.info("Redis is in use: %s", durability.text)
-            await self._watch(connect)
+            await self._watch()
 
-    async def _watch(self, connect: Connect) -> None:
+    async def _watch(self) -> None:
         """Return when contact is lost; ask the server for a sign of life now and then, so that a quiet store notices too."""
         lost = self._link.lost
         while not lost.is_set():
             with trio.move_on_after(_PING_SECONDS):
                 await lost.wait()
                 return
-            try:
-                await trio.to_thread.run_sync(_ping, connect, limiter=self._limiter)
-            except (redis.RedisError, OSError) as error:
-                self._link.lose(str(error))
+            # Over a lane's own connection: a new one could fail for want of a file while the server is well. A lane that
+            # loses contact says so itself.
+            with suppress(StoreError):
+                await self._reads.ask(("PING",))
 
     async def _look(self) -> tuple[Connect, Durability]:
         try:
             return await trio.to_thread.run_sync(_look, self._address, limiter=self._limiter)
         except (redis.RedisError, OSError) as error:
-            raise StoreError(str(error)) from error
+            _log.debug("no contact with Redis: %s", error)
+            raise StoreError(reason_of(error)) from error
 
 
 class RedisStoreActor:
@@ -223,14 +226,6 @@ def _look(address: ServerAddress) -> tuple[Connect, Durability]:
     client = connect()
     try:
         return connect, probe(client)
-    finally:
-        client.close()
-
-
-def _ping(connect: Connect) -> None:
-    client = connect()
-    try:
-        client.ping()
     finally:
         client.close()
 

@@ -1,6 +1,7 @@
 """The store over a real server: batches, lanes, loss and return of the server, what is refused, restarts of the actor."""
 
 import os
+import resource
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -243,3 +244,49 @@ async def test_many_losses_leave_no_file_open(
     for _ in range(10):
         await lose_and_return()
     assert len(os.listdir("/proc/self/fd")) <= before + 3
+
+
+async def test_a_process_without_files_keeps_the_store_that_it_has(
+    redis_store: RedisStore, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
+) -> None:
+    """Strangers may use up all files: what is connected goes on, and a store that needs a new connection is not taken as away."""
+    monkeypatch.setattr("onebroker.actors.store.redis._PING_SECONDS", 0.01)
+    await redis_store.commit(Set("k", b"1"))
+    assert await redis_store.get("k") == b"1"
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    reads = redis_store.figures().read_batches
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        with pytest.raises(OSError, match="Too many open files"):
+            os.dup(0)
+        await eventually(lambda: redis_store.figures().read_batches >= reads + 5)  # signs of life
+        await redis_store.commit(Set("k", b"2"))
+        assert await redis_store.get("k") == b"2"
+        with pytest.raises(StoreError, match="^not sent: this process may open no more files$"):
+            await redis_store.write(Set("rest", b"1"))  # its lane has no connection yet
+        assert redis_store.reachable
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    await redis_store.write(Set("rest", b"2"))
+    assert await redis_store.get("rest") == b"2"
+
+
+async def test_callers_are_told_no_path_of_this_machine(
+    redis_store: RedisStore, tmp_path: Path, caplog: pytest.LogCaptureFixture, eventually: Eventually
+) -> None:
+    await redis_store.commit(Set("k", b"1"))
+    there, elsewhere = tmp_path / "redis" / "redis.sock", tmp_path / "redis" / "elsewhere.sock"
+    there.rename(elsewhere)
+    try:
+        client = redis.Redis(unix_socket_path=str(elsewhere))
+        client.client_kill_filter(_type="normal", skipme=True)
+        client.close()
+        await eventually(lambda: not redis_store.reachable)
+        for _ in range(3):
+            with pytest.raises(StoreError) as caught:
+                await redis_store.get("k")
+            assert str(caught.value) == "not sent: no connection (No such file or directory)"
+        assert redis_store.reason == "no connection (No such file or directory)"
+        assert str(there) in caplog.text
+    finally:
+        elsewhere.rename(there)

@@ -1,0 +1,34 @@
+"""Why the store cannot be used, in words for callers: without the socket's path or the files of this machine, which the log has."""
+
+import errno
+import os
+from collections.abc import Iterator
+
+import redis
+
+_OUT_OF_FILES = {errno.EMFILE, errno.ENFILE}
+
+NO_FILE_LEFT = "this process may open no more files"
+
+
+def is_out_of_files(error: BaseException) -> bool:
+    """Whether a connection failed because this process has no file for it, which says nothing about the server."""
+    return any(isinstance(cause, OSError) and cause.errno in _OUT_OF_FILES for cause in _causes(error))
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why a command or connection failed."""
+    if is_out_of_files(error):
+        return NO_FILE_LEFT
+    number = next((cause.errno for cause in _causes(error) if isinstance(cause, OSError) and cause.errno), None)
+    if number is not None:
+        return f"no connection ({os.strerror(number)})"
+    return str(error) if isinstance(error, redis.RedisError) else type(error).__name__
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and what it was made from; redis-py wraps the system's errors."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
