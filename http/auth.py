@@ -12,6 +12,7 @@ from onebroker.actors.token.state import refuse_reason
 from onebroker.config.messages import session
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import ServiceSettings
+from onebroker.http.connections import proving
 from onebroker.http.route import TokenRule
 from onebroker.http.services import Services
 
@@ -28,7 +29,8 @@ def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
 
 def check_token(request: Request, services: Services) -> None:
     """Raise Refusal 401 in the order of spec 1 §5.2; 503 while the stored token is not known."""
-    check_presented(header_bytes(request, TOKEN_HEADER), services)
+    with proving(request.scope):
+        check_presented(header_bytes(request, TOKEN_HEADER), services)
 
 
 def check_presented(presented: bytes | None, services: Services) -> None:
@@ -50,10 +52,11 @@ def check_credentials(request: Request, settings: ServiceSettings) -> None:
     if not key or not secret:
         raise Refusal(500, session.CREDENTIALS_NOT_CONFIGURED)
     # Both are compared always: the time says nothing about which one is wrong.
-    same_key = hmac.compare_digest(header_bytes(request, "api-key") or b"", key)
-    same_secret = hmac.compare_digest(header_bytes(request, "api-secret") or b"", secret)
-    if not (same_key and same_secret):
-        raise Refusal(401, session.INVALID_KEY_OR_SECRET)
+    with proving(request.scope):
+        same_key = hmac.compare_digest(header_bytes(request, "api-key") or b"", key)
+        same_secret = hmac.compare_digest(header_bytes(request, "api-secret") or b"", secret)
+        if not (same_key and same_secret):
+            raise Refusal(401, session.INVALID_KEY_OR_SECRET)
 
 
 def header_bytes(request: Request | Websocket, name: str) -> bytes | None:

@@ -18,6 +18,7 @@ from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.settings import Settings
 from onebroker.http.collector import collector_metrics
+from onebroker.http.connections import Connections, connection_metrics
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
 from onebroker.http.streaming.assembly import live_services
@@ -40,8 +41,10 @@ async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
     return live
 
 
-def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, live: LiveServices) -> Services:
-    """Return what the routes need of `tree`, and of what streams from it."""
+def build_services(
+    tree: Tree, settings: Settings, clock: Clock, store: Store, live: LiveServices, connections: Connections
+) -> Services:
+    """Return what the routes need of `tree`, of what streams from it, and of the listener's connections."""
     return Services(
         clock=clock,
         settings=settings.service,
@@ -60,8 +63,14 @@ def build_services(tree: Tree, settings: Settings, clock: Clock, store: Store, l
             "reference": lambda: _reference_health(tree),
             "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
             "streams": lambda: attrs.asdict(live.streams.figures()),
+            "connections": lambda: attrs.asdict(connections.figures()),
         },
-        metric_sources=(lambda: _document_metrics(tree), lambda: _stream_metrics(live), collector_metrics),
+        metric_sources=(
+            lambda: _document_metrics(tree),
+            lambda: _stream_metrics(live),
+            lambda: connection_metrics(connections),
+            collector_metrics,
+        ),
         live=live,
         documents=tree.documents,
         reference=tree.reference,

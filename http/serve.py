@@ -3,35 +3,42 @@ bounds that we choose.
 
 - The port is bound before anything is served: a busy one is a `ListenError` with a sentence, not a log line.
 - Bytes leave in pieces; a client that takes none for `WRITE_SECONDS` is cut off, however long the whole answer takes.
+- Connections are bounded in number (`http.connections`) and begin with a request within `FIRST_HEAD_SECONDS`. They speak HTTP/1.1
+  only (`http.http11`).
 - Shutdown: no new connections, idle ones close, requests in progress get `graceful_seconds`, then everything is cut, also
   the half-sent request and the client that does not read.
 
 hypercorn is pinned exactly: `TCPServer` and `WorkerContext` are used as its own worker uses them.
 """
 
+import errno
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import attrs
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
+from hypercorn.utils import parse_socket_addr
 from quart_trio import QuartTrio
 
 from onebroker.http import websockets
+from onebroker.http.connections import STATE_KEY, Connections, Peer
 from onebroker.http.contained import contained
+from onebroker.http.http11 import Http11
 
 KEEP_ALIVE_SECONDS = 75.0
 """How long a connection may be idle: longer than the pause between two calls of a client that polls once a minute."""
 
+FIRST_HEAD_SECONDS = 10.0
+"""How long a new connection may take for its TLS handshake, and then for the head of its first request."""
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 WRITE_PIECE_BYTES = 64 * 1024
@@ -39,7 +46,10 @@ MOST_PIECE_BYTES = 512 * 1024
 """A piece may grow to this while the client takes each within QUICK_SECONDS: every piece waits for its turn of the loop, and a long
 answer in many pieces grows old on its way."""
 QUICK_SECONDS = 1.0
+ACCEPT_PAUSE_SECONDS = 0.1
+"""Before the next try when the system has no file or memory for a connection."""
 
+_NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _log = logging.getLogger("onebroker.http.server")
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -62,38 +72,33 @@ async def serve(
     port: int,
     *,
     shutdown_event: trio.Event,
+    connections: Connections | None = None,
     tls: TlsFiles | None = None,
     graceful_seconds: float = 5.0,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve `app` until `shutdown_event`; `task_status` gets the addresses (`http://127.0.0.1:8000`) once they answer.
 
-    `port` 0 takes any free one. Returns within about `graceful_seconds` of the event. Raises ListenError.
+    `port` 0 takes any free one; `connections` counts and bounds them (None: with its own bounds). Returns within about
+    `graceful_seconds` of the event. Raises ListenError.
     """
     bound = await _listen(host, port, tls)
     websockets.install()
-    config, context, connections = _hypercorn_config(), WorkerContext(None), _Connections()
-
-    async def handle(stream: Stream) -> None:
-        # hypercorn's hint names the TLS stream alone; it takes both.
-        either = cast("trio.SSLStream[trio.SocketStream]", stream)
-        connection = Connection(ASGIWrapper(app), config, context, ConnectionState({}), either)
-        with connections.holding(connection):
-            await contained(connection.run, "a connection")
-
+    server = _Server(app, connections or Connections())
     async with trio.open_nursery() as handlers:
         try:
             async with trio.open_nursery() as accepting:
-                accepting.start_soon(_accept, handle, bound.listeners, handlers)
+                for listener in bound.listeners:
+                    accepting.start_soon(server.accept, listener, handlers)
                 task_status.started(bound.addresses)
                 await shutdown_event.wait()
                 accepting.cancel_scope.cancel()
-            await context.terminated.set()
+            await server.context.terminated.set()
             with trio.move_on_after(graceful_seconds):
-                await connections.wait_none()
+                await server.connections.wait_none()
         finally:
             # Writes are shielded (hypercorn): only closing the socket under them ends them at once.
-            connections.cut_all()
+            server.connections.cut_all()
         handlers.cancel_scope.cancel()
 
 
@@ -129,12 +134,6 @@ def _tls_context(tls: TlsFiles) -> ssl.SSLContext:
     return context
 
 
-async def _accept(
-    handle: Callable[[Stream], Awaitable[None]], listeners: list[Listener], handlers: trio.Nursery
-) -> None:
-    await trio.serve_listeners(handle, listeners, handler_nursery=handlers)
-
-
 def _address(scheme: str, listener: trio.SocketListener) -> str:
     host, port = listener.socket.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
@@ -145,7 +144,7 @@ def _hypercorn_config() -> Config:
     config.accesslog = None  # architecture 12: it costs 7-9 %, and lines of requests are nobody's business
     config.errorlog = _log
     config.include_server_header = False
-    config.keep_alive_timeout = KEEP_ALIVE_SECONDS
+    config.ssl_handshake_timeout = FIRST_HEAD_SECONDS
     config.websocket_max_message_size = websockets.MOST_MESSAGE_BYTES
     config.websocket_ping_interval = websockets.PING_SECONDS
     return config
@@ -154,11 +153,93 @@ def _hypercorn_config() -> Config:
 # Connections
 
 
-class Connection(TCPServer):
-    """hypercorn's connection, with a bound on how long a client may take no bytes, and a way to cut it off."""
+class _Server:
+    """What the connections of one listener share."""
 
-    _ended = False
-    """Whether the client has said its last."""
+    def __init__(self, app: QuartTrio, connections: Connections) -> None:
+        self._app = ASGIWrapper(app)
+        self._config = _hypercorn_config()
+        self.context = WorkerContext(None)
+        self.connections = connections
+
+    async def accept(self, listener: Listener, handlers: trio.Nursery) -> None:
+        """Take connections until cancelled; one that the system has no file for waits in its queue."""
+        async with listener:
+            while True:
+                try:
+                    stream = await listener.accept()
+                except OSError as error:
+                    if error.errno not in _NO_ROOM:
+                        raise
+                    self.connections.no_room.note(f"a connection could not be accepted: {error.strerror}")
+                    await trio.sleep(ACCEPT_PAUSE_SECONDS)
+                else:
+                    handlers.start_soon(self._handle, stream)
+
+    async def _handle(self, stream: Stream) -> None:
+        plain = _plain(stream)
+        try:
+            with self.connections.holding(str(plain.socket.getpeername()[0]), plain.socket.close) as peer:
+                if peer is not None:
+                    connection = Connection(self._app, self._config, self.context, peer, stream)
+                    await contained(connection.run, "a connection")
+        except OSError:
+            pass  # gone before it was looked at
+        finally:
+            plain.socket.close()  # also where a shutdown cancels its orderly end
+
+
+def _plain(stream: Stream) -> trio.SocketStream:
+    return stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+
+
+class Connection(TCPServer):
+    """hypercorn's connection over our protocol, with bounds on how long a client may send or take no bytes."""
+
+    protocol: Any  # hypercorn has a wrapper here, which changes to HTTP/2
+
+    def __init__(self, app: ASGIWrapper, config: Config, context: WorkerContext, peer: Peer, stream: Stream) -> None:
+        # hypercorn's hint names the TLS stream alone; it takes both.
+        either = cast("trio.SSLStream[trio.SocketStream]", stream)
+        super().__init__(app, config, context, ConnectionState({STATE_KEY: peer}), either)
+        self._peer = peer
+        self._asked = False
+        """Whether the head of a request has come."""
+        self._ended = False
+        """Whether the client has said its last."""
+
+    async def run(self) -> None:
+        try:
+            if isinstance(self.stream, trio.SSLStream):
+                with trio.fail_after(self.config.ssl_handshake_timeout):
+                    await self.stream.do_handshake()
+            await self._converse(_plain(self.stream).socket)
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            pass  # gone, or no TLS
+        finally:
+            await self._close()
+
+    async def _converse(self, socket: trio.socket.SocketType) -> None:
+        client = parse_socket_addr(socket.family, socket.getpeername())
+        server = parse_socket_addr(socket.family, socket.getsockname())
+        secure = isinstance(self.stream, trio.SSLStream)
+        async with TaskGroup() as task_group:
+            self._task_group = task_group
+            self.protocol = Http11(
+                self.app, self.config, self.context, task_group, self.state, secure, client, server, self.protocol_send
+            )
+            try:
+                await self.idle_task.restart(task_group, self._idle_timeout)
+                await self._read_data()
+            finally:
+                del self._task_group
+        self.protocol.forget()
+
+    async def _idle_timeout(self) -> None:
+        with trio.move_on_after(KEEP_ALIVE_SECONDS if self._asked else FIRST_HEAD_SECONDS):
+            await self.context.terminated.wait()
+        with trio.CancelScope(shield=True):
+            await self._initiate_server_close()
 
     async def _read_data(self) -> None:
         await super()._read_data()
@@ -170,8 +251,11 @@ class Connection(TCPServer):
         if isinstance(event, RawData):
             await self._write(event.data)
             return
-        if self._ended and isinstance(event, Updated):
-            return
+        if isinstance(event, Updated):
+            self._asked = True
+            self._peer.busy = not event.idle
+            if self._ended:
+                return
         # Shielded: telling the application that its request is over cancels the very task that goes on here. A connection
         # answered with `Connection: close` would stay open, and a kept one would be idle for ever, also at a shutdown.
         with trio.move_on_after(CLOSE_SECONDS, shield=True):
@@ -182,7 +266,8 @@ class Connection(TCPServer):
         async with self.send_lock:
             try:
                 await self._write_pieces(memoryview(data))
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
+            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError):
+                # Busy: the connection is being closed, because the other half of the protocol has refused what came.
                 await self.protocol.handle(Closed())
             except trio.TooSlowError:
                 _log.info("a client took no bytes for %g s and was cut off", WRITE_SECONDS)
@@ -201,32 +286,4 @@ class Connection(TCPServer):
 
     def cut(self) -> None:
         """Close the socket now; whoever waits for it finds it closed."""
-        plain = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
-        plain.socket.close()
-
-
-class _Connections:
-    """The connections that are open, so that a shutdown can wait for them and then cut them."""
-
-    def __init__(self) -> None:
-        self._open: set[Connection] = set()
-        self._none = trio.Event()
-
-    @contextmanager
-    def holding(self, connection: Connection) -> Iterator[None]:
-        self._open.add(connection)
-        try:
-            yield
-        finally:
-            self._open.discard(connection)
-            if not self._open:
-                self._none.set()
-
-    async def wait_none(self) -> None:
-        while self._open:
-            self._none = trio.Event()
-            await self._none.wait()
-
-    def cut_all(self) -> None:
-        for connection in self._open:
-            connection.cut()
+        _plain(self.stream).socket.close()

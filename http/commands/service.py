@@ -4,6 +4,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -33,7 +34,9 @@ from onebroker.config.settings import Settings
 from onebroker.http.app import build_app
 from onebroker.http.collector import settle_collector
 from onebroker.http.composition import build_services, start_live
+from onebroker.http.connections import Connections, raise_file_limit
 from onebroker.http.control_socket import SOCKET_NAME, ControlDoors, serve_control
+from onebroker.http.minute_log import flush_each_minute
 from onebroker.http.serve import TlsFiles, serve
 
 DURABLE_FILE = "durable.sqlite"
@@ -90,6 +93,8 @@ async def run_service(options: ServiceOptions) -> None:
     Raises ListenError, StoreRefused, StoreError, NoServerBinary (in groups).
     """
     service = options.settings.service
+    raise_file_limit()
+    connections = Connections()
     tls = None
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
@@ -98,14 +103,22 @@ async def run_service(options: ServiceOptions) -> None:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
-            app = build_app(build_services(tree, options.settings, options.clock, store, live))
+            app = build_app(build_services(tree, options.settings, options.clock, store, live, connections))
 
             async def end_streams() -> None:
                 await shutdown.wait()
                 live.stopping.set()
 
             async def listen(*, task_status: trio.TaskStatus[list[str]]) -> None:
-                await serve(app, service.host, service.port, shutdown_event=shutdown, tls=tls, task_status=task_status)
+                await serve(
+                    app,
+                    service.host,
+                    service.port,
+                    shutdown_event=shutdown,
+                    connections=connections,
+                    tls=tls,
+                    task_status=task_status,
+                )
                 serving.cancel_scope.cancel()
 
             doors = ControlDoors(
@@ -123,6 +136,7 @@ async def run_service(options: ServiceOptions) -> None:
             listening.set()
             settle_collector()
             serving.start_soon(end_streams)
+            serving.start_soon(partial(flush_each_minute, *connections.logs))
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
 

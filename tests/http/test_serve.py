@@ -3,8 +3,6 @@
 import json
 import logging
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +11,10 @@ import trio
 import trio.testing
 from quart import Request
 from quart.wrappers import Response
+from served import listening, route
 
 from onebroker.http import render, serve
 from onebroker.http.app import build_app
-from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.serve import ListenError, TlsFiles
 from onebroker.http.stream import array_answer
 
@@ -24,47 +22,6 @@ TLS = Path(__file__).parents[1] / "data" / "tls"
 BIG = 64 * 1024 * 1024
 SOON = serve.WRITE_SECONDS / 2
 """Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
-
-
-def route(path: str, handler, method="GET") -> Route:
-    return Route(
-        method=method,
-        path=path,
-        handler=handler,
-        token=TokenRule.OPEN,
-        tag="test",
-        summary="A thing",
-        answers=(Answer(status=200, doc="A thing"),),
-    )
-
-
-class Served:
-    """A served application and the event that stops it."""
-
-    def __init__(self, addresses: list[str], shutdown: trio.Event) -> None:
-        self.addresses = addresses
-        self.port = int(addresses[0].rsplit(":", 1)[1])
-        self.shutdown = shutdown
-        self.stopped = trio.Event()
-
-    async def open(self) -> trio.SocketStream:
-        return await trio.open_tcp_stream("127.0.0.1", self.port)
-
-
-@asynccontextmanager
-async def serving(app, **options) -> AsyncIterator[Served]:
-    shutdown = trio.Event()
-    async with trio.open_nursery() as nursery:
-        run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, **options)
-        served: list[Served] = []
-
-        async def run_marked(*, task_status) -> None:
-            await run(task_status=task_status)
-            served[0].stopped.set()
-
-        served.append(Served(await nursery.start(run_marked), shutdown))
-        yield served[0]
-        shutdown.set()
 
 
 async def ask(stream, method: str, path: str, headers: str = "", body: str = "") -> tuple[int, dict[str, str], bytes]:
@@ -79,7 +36,7 @@ async def ask(stream, method: str, path: str, headers: str = "", body: str = "")
 
 
 async def test_a_session_over_a_real_socket(house):
-    async with serving(house.app) as served:
+    async with listening(house.app) as served:
         assert served.addresses == [f"http://127.0.0.1:{served.port}"]
         async with await served.open() as stream:
             credentials = "api-key: key-1\r\napi-secret: secret-1\r\n"
@@ -96,7 +53,7 @@ async def test_a_session_over_a_real_socket(house):
 
 
 async def test_a_busy_port_is_an_error_with_a_sentence(house):
-    async with serving(house.app) as served:
+    async with listening(house.app) as served:
         with pytest.raises(ListenError, match=f"cannot listen on port {served.port} of 127.0.0.1: .*in use"):
             await serve.serve(house.app, "127.0.0.1", served.port, shutdown_event=trio.Event())
 
@@ -104,7 +61,7 @@ async def test_a_busy_port_is_an_error_with_a_sentence(house):
 async def test_tls_is_spoken_with_the_files_of_the_settings(house):
     tls = TlsFiles(TLS / "certificate.pem", TLS / "key.pem")
     context = ssl.create_default_context(cafile=str(TLS / "certificate.pem"))
-    async with serving(house.app, tls=tls) as served:
+    async with listening(house.app, tls=tls) as served:
         assert served.addresses == [f"https://127.0.0.1:{served.port}"]
         plain = await served.open()
         async with trio.SSLStream(plain, context, server_hostname="localhost", https_compatible=True) as stream:
@@ -126,7 +83,7 @@ async def test_tls_files_that_cannot_be_used_are_an_error_with_a_sentence(house,
     "garbage", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01"]
 )
 async def test_garbage_costs_its_connection_and_no_other(house, garbage: bytes):
-    async with serving(house.app) as served:
+    async with listening(house.app) as served:
         async with await served.open() as stream:
             await stream.send_all(garbage)
             await stream.send_eof()
@@ -146,7 +103,7 @@ async def test_a_client_that_leaves_cancels_its_handler(services):
         finally:
             cancelled.set()
 
-    async with serving(build_app(services, (route("/wait", wait),))) as served:
+    async with listening(build_app(services, (route("/wait", wait),))) as served:
         async with await served.open() as stream:
             await stream.send_all(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
             await entered.wait()
@@ -167,7 +124,7 @@ async def test_a_client_that_leaves_a_stream_closes_its_source(services):
     async def endless(request: Request, services) -> Response:
         return await array_answer(rows(), failures=())
 
-    async with serving(build_app(services, (route("/rows", endless),))) as served:
+    async with listening(build_app(services, (route("/rows", endless),))) as served:
         async with await served.open() as stream:
             await stream.send_all(b"GET /rows HTTP/1.1\r\nHost: x\r\n\r\n")
             assert await stream.receive_some(10)
@@ -181,7 +138,7 @@ async def big(request: Request, services) -> Response:
 async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: pytest.MonkeyPatch, caplog):
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(serve, "WRITE_SECONDS", 0.2)
-    async with serving(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
+    async with listening(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
         await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
         while "was cut off" not in caplog.text:  # a log line sets no event
             await trio.sleep(0.01)
@@ -190,7 +147,7 @@ async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: py
 
 
 async def test_a_client_that_reads_slowly_gets_everything(services):
-    async with serving(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
+    async with listening(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
         _, _, body = await ask(stream, "GET", "/big")
         assert len(body) == BIG
 
@@ -214,7 +171,7 @@ async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_by
         return render.json_answer({})
 
     app = build_app(services, (route("/wait", wait), route("/body", body, "POST"), route("/big", big)))
-    async with serving(app, graceful_seconds=0.2) as served, await served.open() as stream:
+    async with listening(app, graceful_seconds=0.2) as served, await served.open() as stream:
         await stream.send_all(request_bytes or b"\r\n")
         await trio.testing.wait_all_tasks_blocked(0.05)  # into the request; the bound holds wherever it has got to
         served.shutdown.set()
@@ -234,7 +191,7 @@ async def done(request: Request, services) -> Response:
 
 async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown_up(services, quiet_clock):
     app = build_app(services, (route("/done", done),))
-    async with serving(app, graceful_seconds=60) as served, await served.open() as stream:
+    async with listening(app, graceful_seconds=60) as served, await served.open() as stream:
         for _ in range(2):
             assert await fetched(stream, "/done")
         await trio.testing.wait_all_tasks_blocked(0.05)
@@ -245,7 +202,7 @@ async def test_a_connection_that_was_served_and_is_kept_does_not_hold_a_shutdown
 
 async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(services, mock_clock):
     app = build_app(services, (route("/done", done),))
-    async with serving(app) as served, await served.open() as stream:
+    async with listening(app) as served, await served.open() as stream:
         for _ in range(2):
             assert await fetched(stream, "/done")
             await trio.testing.wait_all_tasks_blocked(0.05)
@@ -277,7 +234,7 @@ async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one
         return render.json_answer({"done": True})
 
     app = build_app(services, (route("/slow", slow),))
-    async with serving(app, graceful_seconds=60) as served, await served.open() as stream:
+    async with listening(app, graceful_seconds=60) as served, await served.open() as stream:
         await stream.send_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         await entered.wait()
         served.shutdown.set()
@@ -302,7 +259,7 @@ async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
-    async with serving(build_app(services, (route("/done", done),))) as served:
+    async with listening(build_app(services, (route("/done", done),))) as served:
         before = open_files()
         for _ in range(20):
             async with await served.open() as stream:
@@ -316,7 +273,7 @@ async def test_requests_leave_no_file_open(house):
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
-    async with serving(house.app) as served:
+    async with listening(house.app) as served:
         for _ in range(5):
             async with await served.open() as stream:
                 await ask(stream, "GET", "/health")

@@ -1,0 +1,62 @@
+"""An application behind the real listener, on a free port of the loopback: for tests that need sockets."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import trio
+
+from onebroker.http import serve
+from onebroker.http.connections import Connections
+from onebroker.http.route import Answer, Route, TokenRule
+
+
+def route(path: str, handler, method="GET") -> Route:
+    return Route(
+        method=method,
+        path=path,
+        handler=handler,
+        token=TokenRule.OPEN,
+        tag="test",
+        summary="A thing",
+        answers=(Answer(status=200, doc="A thing"),),
+    )
+
+
+class Served:
+    """A served application and the event that stops it."""
+
+    def __init__(self, addresses: list[str], shutdown: trio.Event, connections: Connections) -> None:
+        self.addresses = addresses
+        self.port = int(addresses[0].rsplit(":", 1)[1])
+        self.shutdown = shutdown
+        self.stopped = trio.Event()
+        self.connections = connections
+        self.clients: list[trio.SocketStream] = []
+
+    async def open(self) -> trio.SocketStream:
+        """Return a client's connection, closed at the end of the test at the latest."""
+        stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        self.clients.append(stream)
+        return stream
+
+
+@asynccontextmanager
+async def listening(app, *, connections: Connections | None = None, **options) -> AsyncIterator[Served]:
+    shutdown = trio.Event()
+    kept = connections or Connections()
+    async with trio.open_nursery() as nursery:
+        run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
+        served: list[Served] = []
+
+        async def run_marked(*, task_status) -> None:
+            await run(task_status=task_status)
+            served[0].stopped.set()
+
+        served.append(Served(await nursery.start(run_marked), shutdown, kept))
+        try:
+            yield served[0]
+        finally:
+            for client in served[0].clients:
+                client.socket.close()
+        shutdown.set()
