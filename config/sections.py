@@ -4,6 +4,7 @@ Here is what may be set; `config.settings` reads it from file and environment. E
 shows in no repr.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import time
 from decimal import Decimal
@@ -14,6 +15,7 @@ import attrs
 
 from onebroker.config.converters import CONVERTER, Secret, WrongFieldError, WrongValueError
 
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?")
 _MEMORY_UNITS = ("KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -54,6 +56,11 @@ def _port(_: object, field: "attrs.Attribute[Any]", value: int) -> None:
         raise WrongFieldError(field.name, "must be a whole number from 0 to 65535")
 
 
+def _host_names(_: object, field: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
+    if any(_HOST_NAME.fullmatch(name) is None for name in value):
+        raise WrongFieldError(field.name, "must be names or addresses without scheme, port or path, such as trading.example")
+
+
 def _share(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
     if not 0 <= value < 1:
         raise WrongFieldError(field.name, "must be a share from 0 to below 1")
@@ -87,6 +94,10 @@ class ServiceSettings:
     place_list_maximum: int = attrs.field(default=500, validator=_positive)
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    plain_text: bool = False
+    """Whether a listener beyond this machine may do without TLS: where a proxy in front has it (config.exposure)."""
+    host_names: tuple[str, ...] = attrs.field(default=(), validator=_host_names)
+    """Names under which callers reach the service, besides `localhost`, loopback addresses and `host`."""
     metrics_token: Secret | None = None
     """Bearer token of GET /metrics; None = only the access token opens it."""
     calendar: Literal["exchanges", "always_open"] = "exchanges"

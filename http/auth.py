@@ -45,17 +45,20 @@ def check_presented(presented: bytes | None, services: Services) -> None:
         raise Refusal(401, reason)
 
 
-def check_credentials(request: Request, settings: ServiceSettings) -> None:
+async def check_credentials(request: Request, services: Services) -> None:
     """Raise Refusal 500 when the service has no credentials, 401 when the request's are not the same (spec 1 §4.2)."""
+    settings = services.settings
     key = settings.api_key.reveal().encode() if settings.api_key else b""
     secret = settings.api_secret.reveal().encode() if settings.api_secret else b""
     if not key or not secret:
         raise Refusal(500, session.CREDENTIALS_NOT_CONFIGURED)
+    await services.connects.wait()
     # Both are compared always: the time says nothing about which one is wrong.
     with proving(request.scope):
         same_key = hmac.compare_digest(header_bytes(request, "api-key") or b"", key)
         same_secret = hmac.compare_digest(header_bytes(request, "api-secret") or b"", secret)
         if not (same_key and same_secret):
+            services.connects.refused(request.remote_addr or "")
             raise Refusal(401, session.INVALID_KEY_OR_SECRET)
 
 

@@ -32,6 +32,7 @@ from onebroker.actors.token.state import HeldToken
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
+from onebroker.http.connect_guard import ConnectGuard
 from onebroker.http.metrics import MetricSource
 from onebroker.http.streaming.registry import Streams
 
@@ -94,6 +95,8 @@ class Services:
     token: Published[HeldToken | None]
     """None until the token actor has read the stored token."""
     token_actor: Address[TokenMessage]
+    connects: ConnectGuard = attrs.field(factory=ConnectGuard)
+    """Slows and counts connects with wrong credentials."""
 
     actors: Callable[[], Mapping[str, bool]]
     """Every supervised child -> whether it is up."""

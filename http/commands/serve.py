@@ -14,6 +14,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import load_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
+from onebroker.config.exposure import exposures
 from onebroker.config.settings import Settings, SettingsError, load_settings
 from onebroker.config.unserved import unserved_values
 from onebroker.http.commands.exits import DONE
@@ -31,8 +32,8 @@ def run(parsed: argparse.Namespace) -> int:
     settings = load_settings(
         parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
     )
-    if unserved := unserved_values(settings):
-        raise SettingsError(*unserved)
+    if refused := [*unserved_values(settings), *exposures(settings.service)]:
+        raise SettingsError(*refused)
     require_credentials(registry, settings.brokers)
     charges = load_charges(settings.charges.file, brokers=tuple(registry))
     with DataDirectory(settings.service.data_dir) as directory:

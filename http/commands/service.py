@@ -103,7 +103,8 @@ async def run_service(options: ServiceOptions) -> None:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
         async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
-            app = build_app(build_services(tree, options.settings, options.clock, store, live, connections))
+            services = build_services(tree, options.settings, options.clock, store, live, connections)
+            app = build_app(services)
 
             async def end_streams() -> None:
                 await shutdown.wait()
@@ -136,7 +137,7 @@ async def run_service(options: ServiceOptions) -> None:
             listening.set()
             settle_collector()
             serving.start_soon(end_streams)
-            serving.start_soon(partial(flush_each_minute, *connections.logs))
+            serving.start_soon(partial(flush_each_minute, *connections.logs, services.connects.log))
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
 

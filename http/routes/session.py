@@ -22,7 +22,7 @@ async def welcome(request: Request, services: Services) -> Response:
 
 
 async def connect(request: Request, services: Services) -> Response:
-    auth.check_credentials(request, services.settings)
+    await auth.check_credentials(request, services)
     row: AccessToken = await services.token_actor.ask(lambda reply: Connect(reply=reply), ASK_SECONDS)
     return render.json_answer({"access-token": row.token, "expires_at": row.expires_at})
 

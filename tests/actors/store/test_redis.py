@@ -262,7 +262,7 @@ async def test_a_process_without_files_keeps_the_store_that_it_has(
         await eventually(lambda: redis_store.figures().read_batches >= reads + 5)  # signs of life
         await redis_store.commit(Set("k", b"2"))
         assert await redis_store.get("k") == b"2"
-        with pytest.raises(StoreError, match="^not sent: this process may open no more files$"):
+        with pytest.raises(StoreError, match="not sent: this process may open no more files"):
             await redis_store.write(Set("rest", b"1"))  # its lane has no connection yet
         assert redis_store.reachable
     finally:

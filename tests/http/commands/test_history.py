@@ -317,7 +317,7 @@ def test_the_chunk_that_a_killed_load_left_behind_goes_with_the_next_load_of_its
 @contextmanager
 def service(data_dir):
     """A service without brokers; what reads a path of it."""
-    environ = os.environ | {"ONEBROKER_SERVICE_API_KEY": "k", "ONEBROKER_SERVICE_API_SECRET": "s",
+    environ = os.environ | {"ONEBROKER_SERVICE_API_KEY": "k", "ONEBROKER_SERVICE_API_SECRET": "a secret for tests",
                             "ONEBROKER_SERVICE_DATA_DIR": str(data_dir), "ONEBROKER_SERVICE_PORT": "0"}  # fmt: skip
     process = subprocess.Popen([*ONEBROKER, "serve"], stdout=subprocess.PIPE, text=True, env=environ)
     try:

@@ -61,7 +61,7 @@ def until(condition):
 class Api:
     def __init__(self, port):
         self._base = f"http://127.0.0.1:{port}"
-        headers = {"api-key": "k", "api-secret": "s"}
+        headers = {"api-key": "k", "api-secret": "a secret for tests"}
         self._token = self._ask(
             urllib.request.Request(f"{self._base}/api/session/connect", headers=headers, method="POST")
         )["access-token"]

@@ -37,7 +37,7 @@ def fault(simulator, **body):
 
 def connect(port):
     url = f"http://127.0.0.1:{port}/api/session/connect"
-    request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "s"})
+    request = urllib.request.Request(url, method="POST", headers={"api-key": "k", "api-secret": "a secret for tests"})
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         return json.load(answer)["access-token"]
 

@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 
 from patience import PATIENCE_SECONDS
 
-KEYS = {"api-key": "k", "api-secret": "s"}
+KEYS = {"api-key": "k", "api-secret": "a secret for tests"}
 
 
 def test_a_redis_that_is_not_there_is_said_in_a_sentence(tmp_path):
@@ -17,7 +17,7 @@ def test_a_redis_that_is_not_there_is_said_in_a_sentence(tmp_path):
         taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused, and nobody else gets the port
         port = taken.getsockname()[1]
         path.write_text(
-            f'[service]\ndata_dir = "{tmp_path / "data"}"\napi_key = "k"\napi_secret = "s"\n'
+            f'[service]\ndata_dir = "{tmp_path / "data"}"\napi_key = "k"\napi_secret = "a secret for tests"\n'
             f'[redis]\nurl = "redis://127.0.0.1:{port}/0"\n'
         )
         path.chmod(0o600)

@@ -1,0 +1,51 @@
+"""What stands against guessing the API secret: every connect waits longer the more of them were wrong in the last minute.
+
+Right credentials wait one step too: a guesser who gave up at the first sign of a wait would otherwise know. Whoever tries a
+thousand connections at once gains nothing that the least length of a secret (`config.exposure`) does not make up for.
+"""
+
+import logging
+from collections import deque
+
+import trio
+
+from onebroker.http.metrics import Metric
+from onebroker.http.minute_log import MinuteLog
+
+STEP_SECONDS = 0.05
+"""What one wrong connect of the last minute adds to the wait."""
+MOST_SECONDS = 2.0
+FORGOTTEN_SECONDS = 60.0
+
+_log = logging.getLogger("onebroker.http.auth")
+
+
+class ConnectGuard:
+    """Counts wrong connects, by trio's clock."""
+
+    def __init__(self) -> None:
+        self._wrong: deque[float] = deque(maxlen=round(MOST_SECONDS / STEP_SECONDS))
+        self.log = MinuteLog(_log, now=trio.current_time)
+
+    def refused(self, peer: str) -> None:
+        """Count a connect with a wrong key or secret from `peer`."""
+        self._wrong.append(trio.current_time())
+        self.log.note("connects with a wrong API key or secret were refused", peer)
+
+    async def wait(self) -> None:
+        """Wait as long as the wrong connects of the last minute have it."""
+        oldest = trio.current_time() - FORGOTTEN_SECONDS
+        while self._wrong and self._wrong[0] <= oldest:
+            self._wrong.popleft()
+        if self._wrong:
+            await trio.sleep(min(STEP_SECONDS * len(self._wrong), MOST_SECONDS))
+
+    def metrics(self) -> list[Metric]:
+        return [
+            Metric(
+                name="onebroker_connects_refused_total",
+                kind="counter",
+                doc="Connects with a wrong API key or secret.",
+                samples=(({}, float(self.log.total)),),
+            )
+        ]

@@ -1,0 +1,42 @@
+"""Guessing the secret of connect is slow, is seen, and costs who knows it one step at most."""
+
+import pytest
+import trio
+
+from onebroker.http.connect_guard import FORGOTTEN_SECONDS, MOST_SECONDS, STEP_SECONDS
+
+WRONG = {"api-key": "key-1", "api-secret": "wrong"}
+RIGHT = {"api-key": "key-1", "api-secret": "secret-1"}
+
+
+async def connect(client, headers) -> tuple[int, float]:
+    began = trio.current_time()
+    response = await client.post("/api/session/connect", headers=headers)
+    return response.status_code, pytest.approx(trio.current_time() - began, abs=1e-6)
+
+
+async def test_each_wrong_connect_makes_the_next_one_wait_longer_and_a_right_one_waits_a_step(client, autojump_clock):
+    assert await connect(client, RIGHT) == (200, 0)
+    for number in range(5):
+        assert await connect(client, WRONG) == (401, number * STEP_SECONDS)
+    assert await connect(client, RIGHT) == (200, 5 * STEP_SECONDS)
+    async with trio.open_nursery() as guessers:
+        for _ in range(100):
+            guessers.start_soon(connect, client, WRONG)
+    assert await connect(client, WRONG) == (401, MOST_SECONDS)
+    assert await connect(client, RIGHT) == (200, MOST_SECONDS)
+    await trio.sleep(FORGOTTEN_SECONDS)
+    assert await connect(client, RIGHT) == (200, 0)
+
+
+async def test_wrong_connects_are_a_line_a_minute_and_a_figure(client, token, autojump_clock, caplog):
+    async with trio.open_nursery() as guessers:
+        for _ in range(50):
+            guessers.start_soon(connect, client, WRONG)
+    await trio.sleep(FORGOTTEN_SECONDS)
+    await connect(client, WRONG)
+    assert [line.split(" (")[1].split(" ")[0] for line in caplog.messages] == ["1", "50"]
+    assert all(line.startswith("connects with a wrong API key or secret were refused") for line in caplog.messages)
+    assert "wrong;" not in caplog.text
+    figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
+    assert "onebroker_connects_refused_total 51\n" in figures
