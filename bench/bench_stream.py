@@ -260,7 +260,7 @@ def _frames(buffer: bytearray) -> Iterator[bytes]:
 async def _open(port: int) -> tuple[trio.SocketStream, bytearray]:
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     await stream.send_all(
-        b"GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nAccess-Token: " + TOKEN.encode() + b"\r\n\r\n"
     )
     buffer = bytearray()

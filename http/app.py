@@ -6,6 +6,7 @@ Unknown paths, wrong methods and uncaught exceptions get the framework's standar
 
 import logging
 from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit, urlunsplit
 
 from quart import Request, Websocket, request, websocket
 from quart.wrappers import Response
@@ -13,6 +14,7 @@ from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
+from onebroker.http.hosts import HostNames
 from onebroker.http.route import Route
 from onebroker.http.routes.stream import STREAM_PATH
 from onebroker.http.services import Services
@@ -34,11 +36,16 @@ def build_app(services: Services, routes: tuple[Route, ...] = ROUTES) -> QuartTr
     app.config["BODY_TIMEOUT"] = BODY_SECONDS
     # A slow reader is bounded where bytes leave (http.serve), not by cutting a long answer.
     app.config["RESPONSE_TIMEOUT"] = None
+    # `//` is no shorter way to write a path: the redirect would name the scheme and host as the client gave them.
+    app.url_map.merge_slashes = False
     for route in routes:
         app.add_url_rule(route.path, route.endpoint, _view(route, services), methods=[route.method])
     app.add_websocket(STREAM_PATH, "stream socket", _stream_view(services))
     for kind, to_refusal in refusals.REFUSALS.items():
         app.register_error_handler(kind, _renderer(to_refusal))
+    names = HostNames(services.settings)
+    app.before_request(_checker(names, request))
+    app.before_websocket(_checker(names, websocket))
     app.after_request(_harden)
     return app
 
@@ -51,6 +58,13 @@ def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]
         return await route.handler(current, services)
 
     return view
+
+
+def _checker(names: HostNames, current: Request | Websocket) -> Callable[[], Awaitable[None]]:
+    async def check() -> None:  # not a plain function: the framework would run it in a thread
+        names.check(current)
+
+    return check
 
 
 def _stream_view(services: Services) -> Callable[[], Awaitable[None]]:
@@ -73,4 +87,9 @@ def _renderer(to_refusal: Callable[..., Refusal]) -> Callable[[Exception], Await
 
 async def _harden(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
+    if "Location" in response.headers:
+        # The framework's redirect of `/api` names scheme and host as the request did: behind a proxy with TLS the client would
+        # send its token in clear.
+        parts = urlsplit(response.headers["Location"])
+        response.headers["Location"] = urlunsplit(("", "", parts.path, parts.query, ""))
     return response

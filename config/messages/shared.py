@@ -28,6 +28,17 @@ def must_be_given_once(name: str) -> str:
     return f"{name} must be given once"
 
 
+# The name that a request is sent to (421), and the page that it comes from (403). Ours.
+
+
+def host_not_served(host: str) -> str:
+    return f"{host[:100]} is not a name of this service: use its address, or enter the name in service.host_names"
+
+
+def origin_not_served(origin: str) -> str:
+    return f"pages of {origin[:100]} may not open the stream: enter the name in service.host_names if they are yours"
+
+
 # Inside the service (503, 504). The documents leave these sentences to us, but for the first.
 
 

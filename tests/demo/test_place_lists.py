@@ -84,7 +84,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_list_leaves_no_order_twice_and_
     since = demo.ledger()["next"]
     body = msgspec.json.encode({"orders": resting(demo, 200)})
     head = (
-        f"POST {PLACE} HTTP/1.1\r\nHost: x\r\naccess-token: {demo.token}\r\n"
+        f"POST {PLACE} HTTP/1.1\r\nHost: 127.0.0.1\r\naccess-token: {demo.token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", demo.port)) as client:

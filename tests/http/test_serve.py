@@ -26,7 +26,7 @@ SOON = serve.WRITE_SECONDS / 2
 
 async def ask(stream, method: str, path: str, headers: str = "", body: str = "") -> tuple[int, dict[str, str], bytes]:
     """Send one request that closes the connection and return status, headers and body."""
-    await stream.send_all(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n{body}".encode())
+    await stream.send_all(f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}".encode())
     raw = bytearray()
     async for piece in stream:
         raw += piece
@@ -105,7 +105,7 @@ async def test_a_client_that_leaves_cancels_its_handler(services):
 
     async with listening(build_app(services, (route("/wait", wait),))) as served:
         async with await served.open() as stream:
-            await stream.send_all(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+            await stream.send_all(b"GET /wait HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             await entered.wait()
         await cancelled.wait()
 
@@ -126,7 +126,7 @@ async def test_a_client_that_leaves_a_stream_closes_its_source(services):
 
     async with listening(build_app(services, (route("/rows", endless),))) as served:
         async with await served.open() as stream:
-            await stream.send_all(b"GET /rows HTTP/1.1\r\nHost: x\r\n\r\n")
+            await stream.send_all(b"GET /rows HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             assert await stream.receive_some(10)
         await closed.wait()
 
@@ -139,7 +139,7 @@ async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: py
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(serve, "WRITE_SECONDS", 0.2)
     async with listening(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
-        await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+        await stream.send_all(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         while "was cut off" not in caplog.text:  # a log line sets no event
             await trio.sleep(0.01)
         served.shutdown.set()
@@ -157,9 +157,9 @@ async def test_a_client_that_reads_slowly_gets_everything(services):
     [
         b"",  # connected, nothing sent
         b"GET /health HTTP/1.1\r\nHo",  # half a head
-        b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
-        b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n",  # a handler that never ends
-        b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n",  # an answer nobody reads
+        b"POST /body HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf",
+        b"GET /wait HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",  # a handler that never ends
+        b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",  # an answer nobody reads
     ],
 )
 async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_bytes: bytes, quiet_clock):
@@ -181,7 +181,7 @@ async def test_a_shutdown_is_bounded_whatever_a_client_does(services, request_by
 
 async def fetched(stream, path: str) -> bytes:
     """Send one request that keeps the connection; return the first piece of the answer, which holds it all."""
-    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
     return await stream.receive_some(64 * 1024)
 
 
@@ -220,7 +220,7 @@ async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothin
             run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=trio.Event())
             addresses = await nursery.start(run)
             async with await trio.open_tcp_stream("127.0.0.1", int(addresses[0].rsplit(":", 1)[1])) as stream:
-                await stream.send_all(b"GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
+                await stream.send_all(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
                 assert await stream.receive_some(10)
                 nursery.cancel_scope.cancel()
 
@@ -235,7 +235,7 @@ async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one
 
     app = build_app(services, (route("/slow", slow),))
     async with listening(app, graceful_seconds=60) as served, await served.open() as stream:
-        await stream.send_all(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        await stream.send_all(b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         await entered.wait()
         served.shutdown.set()
         while True:

@@ -321,7 +321,7 @@ async def begin(stream: trio.SocketStream, live) -> None:
 
 def upgrade(live) -> bytes:
     return (
-        b"GET /stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nAccess-Token: " + live.token.encode() + b"\r\n\r\n"
     )
 
