@@ -3,6 +3,9 @@
 POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
 POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
 GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+
+Every path begins with a random part, which is printed with the address, and a body must be `application/json`. A web page in a browser of this
+machine finds the port by trying; it must neither move the market nor read the ledger.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +24,7 @@ from onebroker.brokers.simulator.simulation import Simulator
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment, identity_from_fields, prefixed_segment
 from onebroker.config.vocabulary import OrderType
 
+LOOPBACK = "127.0.0.1"
 DEFAULT_LISTED = 50
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -62,8 +66,10 @@ class Control:
 
     refusing = False
 
-    def __init__(self, simulator: Simulator) -> None:
+    def __init__(self, simulator: Simulator, prefix: str) -> None:
+        """`prefix` begins every path, such as `/6fQ…`."""
         self._simulator = simulator
+        self._prefix = prefix
         self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
             ("POST", "/price"): self._price,
             ("POST", "/fill"): self._fill,
@@ -77,9 +83,12 @@ class Control:
         return False
 
     async def handle(self, request: DialectRequest) -> Answer:
-        route = self._routes.get((request.method, request.path))
+        if refused := _refused_page(request):
+            return _answer(*refused)
+        known = request.path.startswith(f"{self._prefix}/")
+        route = self._routes.get((request.method, request.path.removeprefix(self._prefix))) if known else None
         if route is None:
-            return _answer(404, {"error": f"there is no {request.method} {request.path}"})
+            return _answer(404, {"error": f"there is no {request.method} of this path; it begins with that of the control address"})
         try:
             return _answer(200, route(request))
         except (BadInput, msgspec.DecodeError) as error:
@@ -200,6 +209,18 @@ class Control:
             "upper_circuit": market.upper_circuit,
             "brokers": [code for code in exchange.brokers if exchange.account(code).traits.lists(contract)],
         }
+
+
+def _refused_page(request: DialectRequest) -> tuple[int, dict[str, str]] | None:
+    """Return status and answer of a request that a web page can have sent."""
+    if request.headers.get("host", LOOPBACK).partition(":")[0] != LOOPBACK:
+        return 421, {"error": f"the control address is one of {LOOPBACK}"}
+    if "origin" in request.headers:
+        return 403, {"error": "web pages control nothing here"}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and kind != "application/json":
+        return 415, {"error": "the body must be application/json"}
+    return None
 
 
 def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:

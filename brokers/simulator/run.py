@@ -5,6 +5,7 @@ Prints nothing: what it has to say goes to `announce`, one dict per broker and o
 
 import fcntl
 import os
+import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -91,7 +92,8 @@ async def _serve(
         )
     )
     ports = _Ports(simulator, options.port_base)
-    sites: dict[str, Site] = {**simulator.gateways, _CONTROL: Control(simulator)}
+    prefix = _control_prefix(simulator)
+    sites: dict[str, Site] = {**simulator.gateways, _CONTROL: Control(simulator, prefix)}
     async with trio.open_nursery() as nursery:
         free = options.port_base is None
         servers = {
@@ -100,7 +102,7 @@ async def _serve(
         ports.keep({name: server.port for name, server in servers.items()})
         for code in simulator.gateways:
             announce(describe(simulator, code, servers[code].base))
-        announce({"control_url": servers[_CONTROL].base, "made": describe_made(simulator)})
+        announce({"control_url": servers[_CONTROL].base + prefix, "made": describe_made(simulator)})
         await nursery.start(simulator.run_market)
         nursery.start_soon(_review, simulator, list(servers.values()))
         task_status.started()
@@ -123,6 +125,15 @@ def describe_made(simulator: Simulator) -> dict[str, object]:
     """Return what the instruments and their past are made of, for whoever makes the same past."""
     made = simulator.exchange.made
     return {"number": made.number, "seed": made.seed, "first_day": made.first_day.isoformat()}
+
+
+def _control_prefix(simulator: Simulator) -> str:
+    """Return what every path of the control API begins with: random, and the same after a restart, as its port is."""
+    kept = simulator.exchange.recall("control_prefix")
+    if not kept:
+        kept = f"/{secrets.token_urlsafe(16)}"
+        simulator.exchange.remember("control_prefix", kept)
+    return kept
 
 
 class _Ports:

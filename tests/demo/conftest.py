@@ -79,6 +79,7 @@ class Http:
 
     def __init__(self, address: str) -> None:
         self._address = urlsplit(address).netloc
+        self._prefix = urlsplit(address).path
         self._own = threading.local()
         self._all: list[Kept] = []
 
@@ -117,7 +118,7 @@ class Http:
     ) -> Answer:
         with kept.busy:
             try:
-                kept.connection.request(method, target, body, headers or {})
+                kept.connection.request(method, self._prefix + target, body, headers or {})
                 answer = kept.connection.getresponse()
                 return Answer(answer.status, answer.getheader("content-type", ""), answer.read())
             except LOST:
@@ -318,7 +319,8 @@ class Demo:
     def control(self, method: str, path: str, body: object = None) -> Any:
         if self._control is None:
             self._control = Http(self.control_url)
-        answer = self._control.ask(method, path, None if body is None else msgspec.json.encode(body))
+        encoded = None if body is None else msgspec.json.encode(body)
+        answer = self._control.ask(method, path, encoded, {"content-type": "application/json"})
         assert answer.status == 200, answer
         return answer.json
 

@@ -8,6 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -24,13 +25,16 @@ SECONDS = PATIENCE_SECONDS
 ECHO = Path(__file__).with_name("echo.py")
 
 
-async def ask(base, method, target, body=None):
+async def ask(base, method, target, body=None, **headers):
     """One request on its own connection; returns (status, document), or None when it was cut."""
-    host, port = base.removeprefix("http://").split(":")
+    address = urlsplit(base)
+    host, port = address.hostname, address.port
     data = b"" if body is None else json.dumps(body).encode()
-    head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n"
+    sent = {"Host": host, "Connection": "close", "Content-Length": len(data), "Content-Type": "application/json", **headers}
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent.items() if value is not None)
+    head = f"{method} {address.path}{target} HTTP/1.1\r\n{lines}\r\n"
     with trio.fail_after(SECONDS):
-        async with await trio.open_tcp_stream(host, int(port)) as stream:
+        async with await trio.open_tcp_stream(host, port) as stream:
             received = b""
             try:
                 await stream.send_all(head.encode() + data)
@@ -73,7 +77,7 @@ class Running:
             for address in addresses:
                 holder = holders.enter_context(socket.socket())
                 holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                holder.bind(("127.0.0.1", int(address.rpartition(":")[2])))
+                holder.bind(("127.0.0.1", urlsplit(address).port))
             yield
 
 
@@ -166,6 +170,30 @@ async def test_bad_input_to_control_is_a_400_that_says_why(running, method, targ
     status, said = await running.command(method, target, body)
     assert status == 400
     assert said["error"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "text/plain"}, 415),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "localhost.evil.example:80"}, 421),
+    ],
+)
+async def test_no_web_page_controls_anything(running, headers, status):
+    share = await running.share()
+    price = {"instrument": share["instrument_id"], "last_price": share["last_price"]}
+    assert (await ask(running.control, "POST", "/price", price))[0] == 200
+    assert (await ask(running.control, "POST", "/price", price, **headers))[0] == status
+    if status != 415:
+        assert (await ask(running.control, "GET", "/ledger", **headers))[0] == status
+
+
+async def test_the_control_address_cannot_be_guessed_from_its_port(running):
+    port = urlsplit(running.control).port
+    assert (await ask(f"http://127.0.0.1:{port}", "GET", "/ledger"))[0] == 404
+    assert len(urlsplit(running.control).path) >= 20
 
 
 async def test_control_knows_no_other_paths(running):
