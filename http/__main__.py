@@ -3,11 +3,13 @@
 import argparse
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import Protocol
 
 from onebroker.http.commands.exits import run_to_exit_code
+from onebroker.http.printable import PrintableFormatter
 
 _COMMANDS = {
     "serve": "serve",
@@ -21,6 +23,10 @@ _COMMANDS = {
     "factors": "factors",
 }
 """Command -> module of `commands/`. Only the one that is asked for is imported: a service has no use for ten simulated servers."""
+
+
+_NEVER_FINE = ("hpack", "h2")
+"""Libraries that write every header, tokens among them, at their finer levels."""
 
 
 class _Command(Protocol):
@@ -37,10 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in _wanted(sys.argv[1:] if arguments is None else arguments):
         command.add_parser(commands)
     parsed = parser.parse_args(arguments)
-    logging.basicConfig(
-        level=parsed.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
+    os.umask(0o077)  # tokens, orders and logins stand in what a command writes
+    _log_to_stderr(parsed.log_level)
     return run_to_exit_code(lambda: int(parsed.run(parsed)))
+
+
+def _log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+    for name in _NEVER_FINE:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _wanted(arguments: Sequence[str]) -> list[_Command]:

@@ -5,6 +5,7 @@ folder is in use.
 """
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ from onebroker.config.exchange_documents import exchange_documents
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the arguments, run, return the exit code."""
+    os.umask(0o077)
     parser = _parser()
     options = parser.parse_args(arguments)
     try:

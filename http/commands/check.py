@@ -44,6 +44,7 @@ from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.service import document_calendar, known_brokers, open_store, second_hosts
 from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.printable import printable
 
 SOME_FAILED = 1
 LOGIN_SECONDS = 30.0
@@ -170,5 +171,5 @@ def table(results: Results) -> str:
         rows.append([code, *(shown.get(name, "-") for name in names)])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    reasons = [f"{code} {step.name}: {step.detail}" for code, steps in results.items() for step in steps if not step.ok]
+    reasons = [f"{code} {step.name}: {printable(step.detail)}" for code, steps in results.items() for step in steps if not step.ok]
     return "\n".join([*lines, *([""] if reasons else []), *reasons])

@@ -205,7 +205,7 @@ def banner(address: str, options: DemoOptions, simulated: Simulated) -> str:
             f"onebroker demo is running at {address}/api/",
             f"  brokers      {', '.join(simulated.lines)} (simulated)",
             f"  api-key      {options.api_key}",
-            f"  api-secret   {options.api_secret}",
+            f"  api-secret   {options.api_secret if options.api_secret == DEFAULT_SECRET else '(as given)'}",
             f"  documents    {address}/docs",
             f"  control      {simulated.control_url} (moves the market, switches faults, shows the ledger)",
             f"  data         {options.data_dir}",

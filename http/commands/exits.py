@@ -9,6 +9,7 @@ from onebroker.actors.store.durable import DurableBusy, DurableError
 from onebroker.actors.store.embedded import NoServerBinary
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.settings import SettingsError
+from onebroker.http.printable import printable
 from onebroker.http.serve import ListenError
 
 DONE = 0
@@ -52,7 +53,7 @@ def run_to_exit_code(command: Callable[[], int]) -> int:
 
 
 def _say(error: BaseException) -> int:
-    sys.stderr.write(f"{error}\n")
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in str(error).split("\n")))
     if isinstance(error, CommandFailed):
         return error.code
     return next((code for kind, code in _CODES.items() if isinstance(error, kind)), WRONG_USE)

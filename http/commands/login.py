@@ -29,6 +29,7 @@ from onebroker.config.settings import Settings, load_settings
 from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.service import known_brokers, open_store, second_hosts
 from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
+from onebroker.http.printable import printable
 
 CALL_SECONDS = 30.0
 _LOOPBACK = "127.0.0.1"
@@ -148,5 +149,5 @@ async def _without_service(settings: Settings, service: InService, redirect: str
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable(text)}\n")
     sys.stdout.flush()
