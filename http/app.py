@@ -72,7 +72,7 @@ def _stream_view(services: Services) -> Callable[[], Awaitable[None]]:
         """Accept always: a refused token is told by the close code, which browsers show and a failed handshake hides."""
         current: Websocket = websocket
         await current.accept()
-        close = await converse(current, auth.header_bytes(current, auth.TOKEN_HEADER), services)
+        close = await converse(current, auth.header_bytes(current, auth.TOKEN_HEADER), services, current.scope)
         await current.close(close.code, close.reason)
 
     return view

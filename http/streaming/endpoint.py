@@ -6,8 +6,8 @@ ended. None of them waits for another, so a client that does not read holds up n
 """
 
 import logging
-from collections.abc import Callable
-from typing import Protocol, assert_never
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, assert_never
 
 import attrs
 import trio
@@ -19,6 +19,7 @@ from onebroker.config.messages import stream as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, batch
 from onebroker.http import instrument_naming as naming
+from onebroker.http.connections import proving
 from onebroker.http.services import Services
 from onebroker.http.streaming import frames
 from onebroker.http.streaming.client_stream import ClientStream
@@ -69,11 +70,14 @@ class Close:
 class _Connection:
     """One connection from its token to its end."""
 
-    def __init__(self, socket: Socket, services: Services, streams: Streams, stopping: trio.Event) -> None:
+    def __init__(
+        self, socket: Socket, services: Services, streams: Streams, stopping: trio.Event, upgrade: Mapping[str, Any]
+    ) -> None:
         self._socket = socket
         self._services = services
         self._streams = streams
         self._stopping = stopping
+        self._upgrade = upgrade
         self._clock: Clock = services.clock
         self._due = trio.Event()
         self._scope = trio.CancelScope()
@@ -85,13 +89,18 @@ class _Connection:
     async def run(self, header: bytes | None) -> Close:
         """Serve the client until something ends the connection, and return what. `header` is the token's, if it came."""
         try:
-            presented, resume = await self._token(header)
-            auth.check_presented(presented, self._services)
-            self._begin(resume)
+            presented, resume = (header, None) if header is not None else await self._shown_token()
+            with proving(self._upgrade):
+                auth.check_presented(presented, self._services)
+            with self._streams.connection():
+                self._begin(resume)
+                return await self._serve(presented)
         except Refusal as refused:
             return Close(NO_TOKEN if refused.status == 401 else TRY_AGAIN_LATER, refused.sentence)
         except TooMany:
             return Close(TRY_AGAIN_LATER, sentences.TOO_MANY_STREAMS)
+
+    async def _serve(self, presented: bytes | None) -> Close:
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -118,17 +127,17 @@ class _Connection:
 
     # The token
 
-    async def _token(self, header: bytes | None) -> tuple[bytes | None, Resume | None]:
-        """Return the token of the header, or of a first message that may resume a stream at once."""
-        if header is not None:
-            return header, None
-        with trio.move_on_after(TOKEN_SECONDS):
+    async def _shown_token(self) -> tuple[bytes | None, Resume | None]:
+        """Return the token of a first message, which may resume a stream at once. Raises TooMany when it has to give way."""
+        with self._streams.stranger() as waiting, trio.move_on_after(TOKEN_SECONDS):
             try:
                 command = read_command(read_object(await self._socket.receive()))
             except Refusal:
                 return None, None
             if isinstance(command, ShowToken):
                 return command.token, command.resume
+        if waiting.cancelled_caught:
+            raise TooMany
         return None, None
 
     async def _guard(self, presented: bytes | None) -> None:
@@ -294,14 +303,16 @@ def _with_id(own_id: str | int | float | None) -> dict[str, object]:
     return {} if own_id is None else {"id": own_id}
 
 
-async def converse(socket: Socket, header: bytes | None, services: Services) -> Close:
-    """Serve one accepted WebSocket to its end, and return how to close it. Ends by cancellation when the client leaves."""
+async def converse(
+    socket: Socket, header: bytes | None, services: Services, upgrade: Mapping[str, Any] | None = None
+) -> Close:
+    """Serve one accepted WebSocket to its end, and return how to close it. Ends by cancellation when the client leaves.
+
+    `upgrade` is the ASGI scope, whose connection is a stranger's until the token has been shown.
+    """
     live = services.required_live()
     try:
-        with live.streams.connection():
-            return await _Connection(socket, services, live.streams, live.stopping).run(header)
-    except TooMany:
-        return Close(TRY_AGAIN_LATER, sentences.TOO_MANY_STREAMS)
+        return await _Connection(socket, services, live.streams, live.stopping, upgrade or {}).run(header)
     except Exception:  # noqa: BLE001  # the last resort of a route
         _log.exception("a stream failed")
         return Close(INTERNAL_ERROR, sentences.FAILED)

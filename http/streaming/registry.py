@@ -16,7 +16,9 @@ KEPT_SECONDS = 60.0
 MOST_STREAMS = 100
 """With a connection or without; of those without, the one that lost it first gives way."""
 MOST_CONNECTIONS = 200
-"""Open sockets, those included that have not shown their token yet."""
+"""Open sockets that have shown their token."""
+MOST_STRANGERS = 20
+"""Open sockets that have not shown their token yet; the oldest gives way, so that nobody without one keeps others out."""
 
 
 class TooMany(Exception):
@@ -54,6 +56,7 @@ class Streams:
         *,
         most_streams: int = MOST_STREAMS,
         most_connections: int = MOST_CONNECTIONS,
+        most_strangers: int = MOST_STRANGERS,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         self.boards = boards
@@ -62,13 +65,29 @@ class Streams:
         self._new_id = new_id
         self._kept: dict[str, _Kept] = {}
         self._connections = 0
+        self._most_strangers = most_strangers
+        self._strangers: dict[trio.CancelScope, None] = {}
         self.turn = trio.Lock()
         """Held by a connection that makes a message: a change that concerns all clients is told to one after the other, and
         everything else in the process runs in between."""
 
     @contextmanager
+    def stranger(self) -> Iterator[trio.CancelScope]:
+        """Count an open socket while its token is waited for; the wait is cancelled when it has to give way."""
+        if len(self._strangers) >= self._most_strangers:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.cancel()
+        with trio.CancelScope() as scope:
+            self._strangers[scope] = None
+            try:
+                yield scope
+            finally:
+                self._strangers.pop(scope, None)
+
+    @contextmanager
     def connection(self) -> Iterator[None]:
-        """Count an open socket. Raises TooMany."""
+        """Count an open socket whose token is right. Raises TooMany."""
         if self._connections >= self._most_connections:
             raise TooMany
         self._connections += 1

@@ -1,5 +1,6 @@
 """What a client says and hears, from its token to its end, without sockets and on the mocked clock."""
 
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import attrs
@@ -155,6 +156,25 @@ async def test_more_connections_than_are_served_are_closed_with_1013(live, autoj
             await third.over.wait()
         assert third.closed is not None
         assert third.closed.code == 1013
+
+
+async def test_strangers_keep_nobody_with_the_token_out(live, autojump_clock):
+    few = Streams(live.services.live.streams.boards, most_connections=1, most_strangers=2)
+    live.services = attrs.evolve(live.services, live=attrs.evolve(live.services.live, streams=few))
+    async with AsyncExitStack() as stack:
+        strangers = []
+        for _ in range(3):
+            strangers.append(await stack.enter_async_context(live.talk(header=False)))
+            await trio.testing.wait_all_tasks_blocked()
+        assert [stranger.closed and stranger.closed.code for stranger in strangers] == [1013, None, None]
+        caller = await stack.enter_async_context(live.talk())
+        assert (await caller.hear())["type"] == "started"
+        assert [stranger.closed and stranger.closed.code for stranger in strangers] == [1013, None, None]
+        await strangers[1].say({"access-token": live.token})
+        await strangers[1].over.wait()  # the token is right; one stream is all that is served
+        assert strangers[1].closed.code == 1013
+        await strangers[2].over.wait()
+        assert strangers[2].closed.code == 4401
 
 
 # Messages
