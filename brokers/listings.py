@@ -5,7 +5,6 @@ Columns and dtypes are fixed: what a listing is (LISTING_COLUMNS), by what it is
 (additional_details shows them). How rows of ten brokers are matched: docs/instrument-matching.md.
 """
 
-import gzip
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from polars.exceptions import PolarsError
 from onebroker.brokers.index_names import with_contract_names
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.tick_sizes import with_sound_ticks
+from onebroker.brokers.unpacking import gunzipped
 from onebroker.config.instruments import UNCATEGORISED
 
 LISTING_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -233,11 +233,8 @@ def unpacked(body: bytes, what: str = "the instrument file") -> bytes:
     if not body.startswith(_GZIP):
         return body
     try:
-        try:
-            return gzip.decompress(body)
-        except EOFError:
-            return zlib.decompressobj(wbits=31).decompress(body)
-    except (OSError, zlib.error) as error:
+        return gunzipped(body, what)
+    except zlib.error as error:
         raise BadAnswer(f"{what} cannot be unpacked: {error}") from error
 
 

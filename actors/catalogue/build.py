@@ -5,8 +5,10 @@ standard output. A fresh interpreter, because polars has threads and the work ta
 a temporary file.
 """
 
+import contextlib
 import gc
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +35,8 @@ READERS = 2
 """Brokers read at a time: while one's JSON becomes Python objects, another's columns are polars' work."""
 NICENESS = 5
 """The service goes first where cores are short: a build may take longer, an order may not."""
+MOST_MEMORY_BYTES = 4 * 1024 * 1024 * 1024
+"""Of addresses; and the process is the first to go when the machine runs out."""
 
 
 class Each(Protocol):
@@ -92,6 +96,7 @@ def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
 
 def main() -> None:
     os.nice(NICENESS)
+    _bound_memory()
     gc.disable()  # nothing here is garbage before the end, and each JSON row would be looked at again and again
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildJob)
     bodies = _Bodies(job)
@@ -103,6 +108,16 @@ def main() -> None:
     if job.unlisted is not None and report.rows:
         report.unlisted = grow_unlisted(job.unlisted, output, day)
     sys.stdout.buffer.write(msgspec.json.encode(report))
+
+
+def _bound_memory() -> None:
+    """Have a file that unpacks or parses without end cost this process alone: neither the service nor its Redis server."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bound = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MOST_MEMORY_BYTES, hard)
+    with contextlib.suppress(ValueError, OSError):  # systems that do not bound it
+        resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+    with contextlib.suppress(OSError):  # Linux alone has it
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 class _Bodies(Mapping[str, Sequence[bytes]]):

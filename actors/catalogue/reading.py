@@ -10,7 +10,7 @@ from onebroker.brokers.instrument_files import MISSING, BadFiles, is_missing
 from onebroker.brokers.requests import BrokerError
 
 UNREADABLE = (
-    BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError,
+    BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
 """What a file that is not what it should be can raise: it costs what it holds, never the build."""
 

@@ -36,6 +36,7 @@ from onebroker.brokers.listings import (
     told,
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
+from onebroker.brokers.unpacking import unzipped
 from onebroker.config.instruments import UNCATEGORISED
 
 MEMBERS = {
@@ -120,7 +121,7 @@ def _members(body: bytes) -> list[tuple[str, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             named = [(_code_of(name), name) for name in archive.namelist()]
-            return [(code, archive.read(name)) for code, name in named if code is not None]
+            return [(code, unzipped(archive, name, "the security master")) for code, name in named if code is not None]
     except _UNPACKING as error:
         raise BadAnswer(f"the security master cannot be unpacked: {error}") from error
 

@@ -33,6 +33,7 @@ from onebroker.brokers.listings import (
 )
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.shoonya.values import EXCHANGES
+from onebroker.brokers.unpacking import unzipped
 from onebroker.config.instruments import UNCATEGORISED
 
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")
@@ -114,7 +115,7 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
     """Return one file's rows, how many are left out, and which columns it lacks."""
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
-            text = packed.read(packed.namelist()[0])
+            text = unzipped(packed, packed.namelist()[0], "an instrument file")
     except (zipfile.BadZipFile, zlib.error, IndexError, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise BadAnswer(f"an instrument file cannot be unpacked: {error}") from error
     # Each line ends with a comma, the header's too: one empty column more.

@@ -62,8 +62,10 @@ class RestLimits:
     """Of these, how many only order messages may use, so that slow reads never hold up an order."""
     waiting: int = 256
     """Most requests waiting for a connection, orders and others each; one more is refused at once."""
-    answer_bytes: int = 256 * 1024 * 1024
-    """Largest decoded body; instrument files are tens of megabytes."""
+    answer_bytes: int = 16 * 1024 * 1024
+    """Largest decoded body of an answer that is decoded on the loop: a book of 10,000 orders is 10 MB."""
+    file_bytes: int = 256 * 1024 * 1024
+    """Largest decoded instrument file; they are tens of megabytes, and go to the disk."""
 
     def __attrs_post_init__(self) -> None:
         if not 0 < self.order_connections < self.connections:
@@ -169,7 +171,8 @@ class RestTransport:
 
     async def _exchange(self, request: WireRequest, progress: _Progress) -> WireResponse:
         address = urlsplit(request.url)
-        exchange = Exchange(self._limits.answer_bytes)
+        limits = self._limits
+        exchange = Exchange(limits.file_bytes if request.kind is CallKind.FILE else limits.answer_bytes)
         data = exchange.request_bytes(request, address)
         session, server = self._session(address)
         most_idle_seconds = ORDER_IDLE_SECONDS if request.kind is CallKind.ORDER else math.inf

@@ -332,7 +332,7 @@ async def test_the_limit_of_a_body_holds_wherever_it_goes(serving, clock, client
         await peer.request()
         await peer.answer(gzip.compress(bytes(1_000_000)), headers=("Content-Encoding: gzip",))
 
-    limited = RestTransport(clock, client_tls, RestLimits(answer_bytes=200_000))
+    limited = RestTransport(clock, client_tls, RestLimits(file_bytes=200_000))
     sink = Sink()
     async with serving(script) as server:
         with pytest.raises(OutcomeUnknown, match="larger than 200000 bytes"):
@@ -363,6 +363,23 @@ async def test_an_answer_over_the_limit_is_refused(serving, clock, client_tls):
             await limited.send(read(server.url()), SECONDS)
         assert len(server.requests) == 1
     await limited.aclose()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CallKind if kind is not CallKind.FILE])
+async def test_only_a_file_may_be_as_large_as_a_file(serving, clock, client_tls, kind: CallKind):
+    async def script(peer):
+        for _ in range(2):
+            await peer.request()
+            await peer.answer(b"x" * 2000)
+
+    limited = RestTransport(clock, client_tls, RestLimits(answer_bytes=1999, file_bytes=2000))
+    async with serving(script) as server:
+        file = attrs.evolve(read(server.url()), kind=CallKind.FILE)
+        assert len((await limited.send(file, SECONDS)).body) == 2000
+        with pytest.raises(OutcomeUnknown, match="larger than 1999 bytes"):
+            await limited.send(attrs.evolve(file, kind=kind), SECONDS)
+    await limited.aclose()
+    assert RestLimits().answer_bytes < RestLimits().file_bytes
 
 
 async def test_an_answer_that_ends_with_the_connection_is_whole(serving, transport):
