@@ -22,6 +22,7 @@ from onebroker.http.streaming.endpoint import converse
 from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
+"""Of a list of instruments or orders; any other body may have `long_list.AT_ONCE_BYTES`."""
 BODY_SECONDS = 30
 """How long a request's body may take to arrive before the framework's 408 page."""
 

@@ -1,14 +1,20 @@
 """A JSON object whose one long list is decoded in pieces, so that a body of megabytes never holds up everybody else.
 
 A piece is cut where an item seems to end and decoded as a list of its own. That it decodes proves the cut: inside a text or
-a nested value the closing bracket would be missing one. What is not such an object is decoded at once.
+a nested value the closing bracket would be missing one. What is not such an object is decoded at once, and may be no longer than
+`AT_ONCE_BYTES`: nothing else runs meanwhile, no stop acts.
 """
 
 import re
 
 import msgspec
 import trio
+from werkzeug.exceptions import RequestEntityTooLarge
 
+AT_ONCE_BYTES = 1024 * 1024
+"""Decoded in a tenth of a second at the worst (a member in every ten bytes)."""
+MOST_ITEMS = 300_000
+"""Every instrument that there is, and half as many again; more are looked through by the garbage collector for seconds."""
 PIECE_BYTES = 32 * 1024
 """Decoded in about a quarter of a millisecond."""
 
@@ -24,7 +30,8 @@ _CUT = re.compile(rb"\}" + _BLANK + rb",")
 
 async def decode(raw: bytes, name: str) -> object:
     """Return what `msgspec.json.decode` returns, letting others run meanwhile when `raw` is an object of scalars and a list
-    `name`. Raises ValueError or RecursionError when it is not JSON."""
+    `name`. Raises ValueError or RecursionError when it is not JSON, RequestEntityTooLarge (the framework's 413 page) when it is too long
+    to be decoded at once and no list of at most MOST_ITEMS items below AT_ONCE_BYTES."""
     if len(raw) > PIECE_BYTES:
         framed = _framed(raw, name)
         if framed is not None:
@@ -32,14 +39,23 @@ async def decode(raw: bytes, name: str) -> object:
             items = await _items(raw, start, end)
             if items is not None:
                 return {**members, name: items}
+    return decode_at_once(raw)
+
+
+def decode_at_once(raw: bytes) -> object:
+    """Return what `msgspec.json.decode` returns. Raises ValueError, RecursionError, and RequestEntityTooLarge above AT_ONCE_BYTES."""
+    if len(raw) > AT_ONCE_BYTES:
+        raise RequestEntityTooLarge
     return msgspec.json.decode(raw)
 
 
 def _framed(raw: bytes, name: str) -> tuple[dict[str, object], int, int] | None:
     """Return the scalar members and where the list's content begins and ends; None when the body is of another form."""
-    before, end = _BEFORE.match(raw), raw.rfind(b"]")
-    after = None if before is None else _AFTER.fullmatch(raw, end + 1)
-    if before is None or after is None or before.end() > end:
+    before, end = _BEFORE.match(raw, 0, AT_ONCE_BYTES), raw.rfind(b"]")
+    if before is None or before.end() > end or len(raw) - end > AT_ONCE_BYTES:
+        return None
+    after = _AFTER.fullmatch(raw, end + 1)
+    if after is None:
         return None
     try:
         first, last = _members(before[1][:-1]), _members(after[1][1:])  # without the comma to the list
@@ -59,8 +75,11 @@ async def _items(raw: bytes, start: int, end: int) -> list[object] | None:
     size = PIECE_BYTES
     while True:
         cut = _CUT.search(raw, min(start + size, end), end)
+        stop = end if cut is None else cut.start() + 1
+        if stop - start > AT_ONCE_BYTES:
+            return None
         try:
-            piece = msgspec.json.decode(b"[" + raw[start : end if cut is None else cut.start() + 1] + b"]")
+            piece = msgspec.json.decode(b"[" + raw[start:stop] + b"]")
         except (ValueError, RecursionError):
             if cut is None:
                 return None
@@ -69,6 +88,8 @@ async def _items(raw: bytes, start: int, end: int) -> list[object] | None:
         if cut is None and not piece:  # nothing stands behind the last comma
             return None
         items += piece
+        if len(items) > MOST_ITEMS:
+            return None
         if cut is None:
             return items
         start, size = cut.end(), PIECE_BYTES

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import cast
 
-import msgspec
 from quart import Request
 
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
+from onebroker.http.long_list import decode_at_once
 from onebroker.http.route import Parameter
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -96,7 +96,7 @@ def _bounded_int(digits: str) -> int:
 async def body_object(request: Request, sentence: str) -> dict[str, object]:
     """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400 `sentence`.
 
-    A body above the limit answers the framework's 413 page.
+    A body above `long_list.AT_ONCE_BYTES` answers the framework's 413 page.
     """
     return _object(await json_text(request, sentence), sentence)
 
@@ -117,9 +117,9 @@ async def optional_body_object(request: Request, sentence: str) -> dict[str, obj
     return _object(raw, sentence) if raw.strip() else {}
 
 
-def _object(raw: bytes | str, sentence: str) -> dict[str, object]:
+def _object(raw: bytes, sentence: str) -> dict[str, object]:
     try:
-        value = msgspec.json.decode(raw)
+        value = decode_at_once(raw)
     except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
         raise Refusal(400, sentence) from None
     if not isinstance(value, dict):

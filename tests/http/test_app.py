@@ -12,6 +12,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.app import MOST_BODY_BYTES, build_app
+from onebroker.http.long_list import AT_ONCE_BYTES
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
@@ -224,9 +225,10 @@ async def test_a_delete_may_come_without_a_body_and_with_json_under_any_content_
         assert (response.status_code, await response.get_json()) == (status, body)
 
 
-async def test_a_body_above_the_limit_is_the_frameworks_page(services: Services):
+@every_case("length", [AT_ONCE_BYTES, MOST_BODY_BYTES])
+async def test_a_body_above_the_limit_is_the_frameworks_page(services: Services, length: int):
     client = app_with(services, one_route(echo, method="POST"))
-    body = b'{"a": "' + b"x" * MOST_BODY_BYTES + b'"}'
+    body = b'{"a": "' + b"x" * length + b'"}'
     response = await client.post("/api/thing", data=body, headers={"Content-Type": "application/json"})
     assert response.status_code == 413
     assert response.content_type == "text/html; charset=utf-8"

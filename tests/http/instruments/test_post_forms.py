@@ -8,6 +8,7 @@ import trio
 import trio.testing
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from onebroker.config.instruments import option, security
 from onebroker.config.refusal import Refusal
@@ -254,6 +255,25 @@ async def test_what_actors_raise_stands_in_the_entry_with_its_keys():
         {"request_index": 1, "status": 503, "error": "no quote", "broker": "zerodha"},
         {"request_index": 2, "status": 200, "data": "2"},
     ]
+
+
+@every_case(
+    "raw",
+    [
+        b"{" + b",".join(b'"key %d":1' % number for number in range(100_000)) + b"}",
+        b"{" + b",".join(b'"key %d":1' % number for number in range(100_000)) + b',"instruments":[{}]}',
+        b'{"instruments":[{}],' + b",".join(b'"key %d":1' % number for number in range(100_000)) + b"}",
+        b'{"instruments":[{' + b",".join(b'"key %d":1' % number for number in range(100_000)) + b"}]}",
+        b'{"instruments":[' + b"1," * 600_000 + b"1]}",
+        b'{"instruments":[' + b"{}," * 400_000 + b"{}]}",
+    ],
+    ids=("keys", "keys before", "keys after", "one item", "numbers", "too many items"),
+)
+async def test_a_long_body_that_cannot_be_decoded_in_pieces_is_refused_unread(raw: bytes):
+    assert len(raw) > long_list.AT_ONCE_BYTES
+    with pytest.raises(RequestEntityTooLarge):
+        await long_list.decode(raw, "instruments")
+
 
 
 async def test_a_long_list_lets_others_run_between_its_items():
