@@ -66,10 +66,21 @@ def _token(url: str, settings: Settings) -> str:
     return str(_call(f"{url}/api/session/connect", headers, method="POST")["access-token"])
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The headers hold the secret: they go where they were meant to go."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+"""Knows no proxy of the environment, which would be handed the secret, for an address of this machine too."""
+
+
 def _call(url: str, headers: dict[str, str], method: str = "GET") -> dict[str, Any]:
     request = urllib.request.Request(url, headers=headers, method=method)  # the person's own address
     try:
-        with urllib.request.urlopen(request, timeout=ASK_SECONDS) as response:
+        with _OPENER.open(request, timeout=ASK_SECONDS) as response:
             return _object(response.read())
     except urllib.error.HTTPError as error:
         raise CommandFailed(_sentence(error), WRONG_USE if error.code < 500 else NOTHING_REACHABLE) from None

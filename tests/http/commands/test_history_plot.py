@@ -1,6 +1,7 @@
 """`onebroker history plot`: a well-formed picture of what the service answers, and the service's own words when it refuses."""
 
 import json
+import socket
 import threading
 import xml.etree.ElementTree as ElementTree
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -59,7 +60,7 @@ def test_one_flat_candle_and_more_than_can_be_shown_are_drawn(rows):
 
 
 @contextmanager
-def service(status, body):
+def service(status, body, location=None):
     """What answers as the service does, and the requests it got."""
     asked = []
 
@@ -77,6 +78,8 @@ def service(status, body):
             content = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
+            if location is not None:
+                self.send_header("Location", location)
             self.end_headers()
             self.wfile.write(content)
 
@@ -128,6 +131,26 @@ def test_what_the_service_refuses_is_said_in_its_words(status, body, code, sente
     with service(status, body) as (url, _):
         assert plot(url, "--output", tmp_path / "chart.svg") == (code, f"{sentence}\n")
     assert not (tmp_path / "chart.svg").exists()
+
+
+def test_the_secret_goes_through_no_proxy_of_the_environment(tmp_path, monkeypatch):
+    with socket.socket() as proxy:
+        proxy.bind(("127.0.0.1", 0))
+        proxy.listen()
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        with service(200, answer(row(1))) as (url, asked):
+            assert plot(url, "--output", tmp_path / "chart.svg")[0] == 0
+        assert asked
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+
+
+def test_the_secret_is_not_sent_on_to_where_an_answer_points(tmp_path):
+    with service(200, answer(row(1))) as (elsewhere, asked), service(302, {}, location=elsewhere) as (url, _):
+        assert plot(url, "--output", tmp_path / "chart.svg") == (2, "the service answered 302\n")
+    assert not asked
 
 
 def test_a_service_that_is_not_there_is_said():
