@@ -164,7 +164,7 @@ async def _log_in(request: Mapping[str, str], sessions: Mapping[str, SessionDoor
     if door is None:
         return {"error": f"broker must be one of {', '.join(sessions)}"}
     try:
-        login = await door.address.ask(partial(_exchange, request.get("redirect", "")), LOGIN_SECONDS)
+        login = await door.address.ask(partial(_exchange, request.get("redirect", ""), "other_account" in request), LOGIN_SECONDS)
     except (BrokerError, ValueError, ActorNotRunning, AskTimedOut) as error:
         return {"error": str(error)}
     return {"done": shown_login(login)}
@@ -227,8 +227,8 @@ async def _reload(reference: Address[ReferenceMessage]) -> dict[str, Any]:
     return {"done": {}}
 
 
-def _exchange(redirect: str, reply: Reply[Login]) -> ExchangeRedirect:
-    return ExchangeRedirect(redirect=redirect, reply=reply)
+def _exchange(redirect: str, other_account: bool, reply: Reply[Login]) -> ExchangeRedirect:
+    return ExchangeRedirect(redirect=redirect, other_account=other_account, reply=reply)
 
 
 def shown_login(login: Login) -> dict[str, str]:

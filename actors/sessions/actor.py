@@ -252,7 +252,7 @@ class SessionActor:
 
     async def _exchange(self, message: ExchangeRedirect) -> None:
         try:
-            message.reply.answer(await self._login.exchange(message.redirect))
+            message.reply.answer(await self._login.exchange(message.redirect, other_account=message.other_account))
         except (BrokerError, ValueError) as error:
             message.reply.refuse(error)
 

@@ -75,6 +75,16 @@ def decode_login(body: bytes) -> Login | None:
         return None
 
 
+def refuse_other_account(code: str, known: Login | None, login: Login) -> None:
+    """Raise ValueError when `login` is of another account than the last one, also when that one has ended: any page that reaches the
+    port of `login --listen` first can hand in a code of an account of its own, and orders would go there."""
+    if known is not None and known.user_id and login.user_id.strip().upper() != known.user_id.strip().upper():
+        raise ValueError(
+            f"this login is of account {login.user_id}, and {code} was logged in to as {known.user_id}: nothing was changed; "
+            f"if that is meant, log in with onebroker login {code} --other-account"
+        )
+
+
 def _growing_delays() -> Iterator[float]:
     delay = FIRST_RETRY_SECONDS
     while True:
@@ -142,11 +152,15 @@ class LoginKeeper:
         """A login may have been written to the store: look at once."""
         self._wake()
 
-    async def exchange(self, redirect: str) -> Login:
+    async def exchange(self, redirect: str, *, other_account: bool = False) -> Login:
         """Finish an assisted login, or make an unattended one now because somebody asks for it (`redirect` is ignored then);
-        the login is stored before it is used. Raises BrokerError, ValueError."""
+        the login is stored before it is used. An assisted one may be of another account than the last only with
+        `other_account`. Raises BrokerError, ValueError."""
         flow = self._broker.login.log_in(self._bare, redirect, self._clock.now())
         login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
+        if self._broker.login_kind is LoginKind.ASSISTED and not other_account:
+            live = None if self._live is None else self._live.login
+            refuse_other_account(self._broker.code, live or await self._load(), login)
         await self._keep(login)
         self._offered = login
         self._wake()

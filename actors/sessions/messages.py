@@ -124,6 +124,8 @@ class ExchangeRedirect:
     """Finish an assisted login with the address the person was sent back to. Refused with BrokerError or ValueError."""
 
     redirect: str
+    other_account: bool = False
+    """Whether it may be of another account than the last login."""
     reply: Reply[Login]
 
 

@@ -15,7 +15,7 @@ import trio
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.in_service import InService, brokers_in_service
-from onebroker.actors.sessions.login import encode_login
+from onebroker.actors.sessions.login import decode_login, encode_login, refuse_other_account
 from onebroker.actors.store import keys
 from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.interface import Set, StoreError
@@ -46,6 +46,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--config", type=Path, help="settings file (TOML)")
     parser.add_argument("--redirect", metavar="URL", help="the address you were sent back to; asked for when absent")
     parser.add_argument("--listen", type=int, metavar="PORT", help="catch the redirect on this loopback port")
+    parser.add_argument("--other-account", action="store_true", help="let it be of another account than the last login")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run)
 
@@ -78,12 +79,14 @@ async def _login(parsed: argparse.Namespace, settings: Settings, service: InServ
         )
         redirect = await (_caught(parsed.listen) if parsed.listen is not None else _typed())
     request = {"command": "login", "broker": service.broker.code, "redirect": redirect}
+    if parsed.other_account:
+        request["other_account"] = "yes"
     try:
         return await ask_service(settings.service.data_dir / SOCKET_NAME, request)
     except ControlFailed as error:
         raise CommandFailed(str(error), NOTHING_REACHABLE) from error
     except NoService:
-        return await _without_service(settings, service, redirect)
+        return await _without_service(settings, service, redirect, other_account=parsed.other_account)
 
 
 async def _typed() -> str:
@@ -131,7 +134,9 @@ async def _request_target(stream: trio.SocketStream) -> str:
     return words[1].decode("ascii", "replace") if len(words) == 3 else ""
 
 
-async def _without_service(settings: Settings, service: InService, redirect: str) -> dict[str, str]:
+async def _without_service(
+    settings: Settings, service: InService, redirect: str, *, other_account: bool
+) -> dict[str, str]:
     """Exchange the redirect and write the store, while no service runs on the data directory."""
     clock = Clock()
     with DataDirectory(settings.service.data_dir) as directory:
@@ -142,7 +147,11 @@ async def _without_service(settings: Settings, service: InService, redirect: str
                 caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=1), clock)
                 flow = service.broker.login.log_in(service.access, redirect, clock.now())
                 login = await caller.drive(flow, CALL_SECONDS)
-                await store.write(Set(keys.broker_login(service.broker.code), encode_login(login)))
+                code = service.broker.code
+                if service.broker.login_kind is LoginKind.ASSISTED and not other_account:
+                    body = await store.get(keys.broker_login(code))
+                    refuse_other_account(code, None if body is None else decode_login(body), login)
+                await store.write(Set(keys.broker_login(code), encode_login(login)))
             except (BrokerError, ValueError, StoreError) as error:
                 raise CommandFailed(str(error), NOTHING_REACHABLE) from error
             return shown_login(login)

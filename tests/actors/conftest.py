@@ -233,7 +233,7 @@ class Day:
         view = self.sessions[code].view.value
         return view.live and view.orders_read_started is not None
 
-    async def log_in(self, code):
+    async def log_in(self, code, *, other_account=False):
         """What a person does: open the broker's page, come back with its redirect. Where none is needed, wait."""
         service = self.services[code]
         if service.broker.login_kind is LoginKind.UNATTENDED:
@@ -243,7 +243,8 @@ class Day:
         async with InProcessTransport(self.simulator) as transport:
             answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
         redirect = answer.headers["location"]
-        return await self.sessions[code].address.ask(lambda reply: ExchangeRedirect(redirect=redirect, reply=reply), 10)
+        exchange = functools.partial(ExchangeRedirect, redirect=redirect, other_account=other_account)
+        return await self.sessions[code].address.ask(lambda reply: exchange(reply=reply), 10)
 
     async def until(self, condition, seconds=60):
         """Let the day go on until `condition()`; fail after `seconds` of it."""

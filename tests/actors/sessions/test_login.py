@@ -1,14 +1,16 @@
 """Assisted logins: stored before use, proved by the profile call, repaired once, awaited without a storm of requests."""
 
+import attrs
 import msgspec
 import pytest
 import trio
 
-from onebroker.actors.sessions.login import decode_login, encode_login
+from onebroker.actors.sessions.login import decode_login, encode_login, refuse_other_account
 from onebroker.actors.sessions.messages import ExchangeRedirect, FetchQuotes, LoginNeeded, LoginStored
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import StoreError
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError, CallKind
 from onebroker.brokers.simulator.faults import FaultKind
 
@@ -204,3 +206,28 @@ async def test_a_stored_login_is_read_back_as_it_was(day, autojump_clock):
         assert decode_login(encode_login(login)) == login
         with trio.fail_after(1):
             assert (await stored_login(day, "zerodha")) == login
+
+
+async def test_a_login_of_another_account_is_refused_unless_it_is_meant(day, autojump_clock):
+    async with day.market():
+        async with day.service():
+            pass
+        mine = await stored_login(day, "zerodha")
+        theirs = attrs.evolve(mine, user_id="ZZ9999", expires_at=0.0)  # of yesterday
+        await day.store.write(Set(keys.broker_login("zerodha"), encode_login(theirs)))
+        async with day.service(log_in=False):
+            await trio.sleep(1)
+            with pytest.raises(ValueError, match=f"is of account {mine.user_id}, and zerodha was logged in to as ZZ9999"):
+                await day.log_in("zerodha")
+            assert state(day, "zerodha") is LoginState.NEEDED
+            assert await stored_login(day, "zerodha") == theirs
+            login = await day.log_in("zerodha", other_account=True)
+            assert login.user_id == mine.user_id
+            await day.until(lambda: state(day, "zerodha") is LoginState.LIVE, 5)
+            assert await day.log_in("zerodha")  # the account is this one now
+
+
+@pytest.mark.parametrize(("known", "user_id"), [(None, "AB1"), ("", "AB1"), ("AB1", "AB1"), (" ab1", "AB1 ")])
+def test_the_same_account_and_one_that_nobody_knows_are_taken(known, user_id):
+    one = Login(tokens={}, user_id=user_id, logged_in_at=1.0, expires_at=2.0)
+    refuse_other_account("zerodha", None if known is None else attrs.evolve(one, user_id=known), one)
