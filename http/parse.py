@@ -113,7 +113,7 @@ async def optional_body_object(request: Request, sentence: str) -> dict[str, obj
 
     Not JSON or not an object: Refusal 400 `sentence`.
     """
-    raw = await request.get_data()
+    raw = cast("bytes", await request.get_data())
     return _object(raw, sentence) if raw.strip() else {}
 
 

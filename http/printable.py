@@ -3,6 +3,7 @@ move no cursor."""
 
 import logging
 import re
+from typing import Any
 
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """All but the tab; with line separators, changes of the writing direction and halves of characters."""
@@ -20,8 +21,8 @@ class PrintableFormatter(logging.Formatter):
         record.message = printable(record.message)
         return super().formatMessage(record)
 
-    def formatException(self, exc_info: object) -> str:  # type: ignore[override]  # passed on as it is
-        return _indented(super().formatException(exc_info))  # type: ignore[arg-type]
+    def formatException(self, exc_info: Any) -> str:
+        return _indented(super().formatException(exc_info))
 
     def formatStack(self, stack_info: str) -> str:
         return _indented(super().formatStack(stack_info))

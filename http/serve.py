@@ -225,8 +225,9 @@ class Connection(TCPServer):
         secure = isinstance(self.stream, trio.SSLStream)
         async with TaskGroup() as task_group:
             self._task_group = task_group
+            state = ConnectionState(self.state)
             self.protocol = Http11(
-                self.app, self.config, self.context, task_group, self.state, secure, client, server, self.protocol_send
+                self.app, self.config, self.context, task_group, state, secure, client, server, self.protocol_send
             )
             try:
                 await self.idle_task.restart(task_group, self._idle_timeout)

@@ -112,10 +112,10 @@ def main() -> None:
 
 def _bound_memory() -> None:
     """Have a file that unpacks or parses without end cost this process alone: neither the service nor its Redis server."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     bound = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MOST_MEMORY_BYTES, hard)
     with contextlib.suppress(ValueError, OSError):  # systems that do not bound it
-        resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
     with contextlib.suppress(OSError):  # Linux alone has it
         Path("/proc/self/oom_score_adj").write_text("1000")
 
