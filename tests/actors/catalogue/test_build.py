@@ -1,5 +1,7 @@
 """Whole builds from the simulator's own instrument files, in this process and in the worker."""
 
+import subprocess
+import sys
 from collections import Counter
 from datetime import date, timedelta
 
@@ -8,7 +10,7 @@ import pytest
 import trio
 from patience import PATIENCE_SECONDS
 
-from onebroker.actors.catalogue.build import build_catalogue
+from onebroker.actors.catalogue.build import MOST_MEMORY_BYTES, build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, Downloads, Fetched, ProcessBuilder
 from onebroker.actors.catalogue.files import map_frame
 from onebroker.actors.catalogue.snapshot import TableSnapshot
@@ -156,3 +158,15 @@ def test_rows_that_fit_nothing_are_in_the_file_under_unknown_and_in_the_report(m
     shown = snapshot.instrument(snapshot.by_token("zerodha", "77"))
     assert shown.identity == Identity("unknown", "uncategorised", Shape.SECURITY, symbol="ZERODHA:MOON:WONDER")
     assert report.segments["uncategorised"] == 1
+
+
+def test_the_worker_is_bounded_and_the_first_to_go_when_memory_runs_out():
+    program = (
+        "import resource, onebroker.actors.catalogue.build as build\n"
+        "build._bound_memory()\n"
+        "print(resource.getrlimit(resource.RLIMIT_DATA)[0], open('/proc/self/oom_score_adj').read().strip())\n"
+        "try: bytearray(build.MOST_MEMORY_BYTES)\n"
+        "except MemoryError: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(MOST_MEMORY_BYTES), "1000", "refused"]
