@@ -118,10 +118,11 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     exchange: str
     quantity: int | None
     """Signed."""
-    overnight_quantity: int | None = 0
-    """Signed: what was carried in from the day before."""
-    buy_quantity: int | None = 0
-    sell_quantity: int | None = 0
+    overnight_quantity: int | None = None
+    """Signed: what was carried in from the day before. None = not told, as for all figures below; a day's row carries nothing: 0."""
+    buy_quantity: int | None = None
+    """In the net view with what was carried in, so `buy_quantity` - `sell_quantity` is `quantity`."""
+    sell_quantity: int | None = None
     contracts: int | None = None
     """Signed; the broker's own quantity where `quantity` is None for want of the units in it."""
     buy_value: float | None = None

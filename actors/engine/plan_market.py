@@ -129,11 +129,19 @@ class PlanMarket:
                 continue
             for row in rows:
                 brokers.add(code)
-                figure = total_paise(row)
+                figure = total_paise(row, self._missing_price(code, row))
                 if figure is None:
                     return None
                 total += figure
         return JointFigure(Decimal(total).scaleb(-2), frozenset(brokers))
+
+    def _missing_price(self, code: str, row: PositionRow) -> float | None:
+        """Return the live price of a row to which its broker gives no last price."""
+        if row.last_price or not row.quantity:
+            return None
+        instrument_id = self._instrument_of(code, row)
+        quote = None if instrument_id is None else self.seen(instrument_id)
+        return None if quote is None else float(quote.last_price)
 
     def _figures_are_new(self, door: SessionDoor) -> bool:
         view = door.view.value

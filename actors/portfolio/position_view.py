@@ -213,29 +213,40 @@ def _held_average(owns: Sequence[Own], total: Figures, places: int) -> float | N
     return quotient(total.cost, total.quantity * 10**_COST_PLACES, places)
 
 
-def _unrealized_paise(row: PositionRow) -> int | None:
-    """The broker's figure; where it gives none, what its own average and last price say."""
+def _unrealized_paise(row: PositionRow, live_price: float | None = None) -> int | None:
+    """The broker's figure; where it gives none, what its own average and last price say, or the live price where it gives none."""
     if row.unrealized is not None:
         return paise(row.unrealized)
     if row.quantity == 0:
         return 0
-    average, last = _own_average(row), price_or_none(row.last_price)
+    average, last = _own_average(row), price_or_none(row.last_price) or live_price
     if average is None or last is None or row.quantity is None:
         return None
     return value_paise(row.quantity, last) - value_paise(row.quantity, average)
 
 
-def total_paise(row: PositionRow) -> int | None:
-    """Return realized + unrealized of a row in paise: the broker's figures; where it gives no realized one, what its values say; None
-    when that is not known either."""
-    unrealized = _unrealized_paise(row)
+def total_paise(row: PositionRow, live_price: float | None = None) -> int | None:
+    """Return realized + unrealized of a net row in paise: the broker's figures; where it gives no realized one, what its two sides
+    say; where it does not tell them, what is open is worth beyond its cost. `live_price` stands in for a last price that the broker
+    does not give. None when that is not known either."""
+    unrealized = _unrealized_paise(row, live_price)
     if row.realized is not None:
         return None if unrealized is None else paise(row.realized) + unrealized
+    if not _tells_both_sides(row):
+        return unrealized
     bought, sold = _side_paise(row.buy_quantity, row.buy_value), _side_paise(row.sell_quantity, row.sell_value)
-    last = price_or_none(row.last_price)
+    last = price_or_none(row.last_price) or live_price
     if bought is None or sold is None or row.quantity is None or (row.quantity and last is None):
         return None
     return sold - bought + (value_paise(row.quantity, last) if last is not None else 0)
+
+
+def _tells_both_sides(row: PositionRow) -> bool:
+    """Whether all that made the position is there: sides that do not come to its quantity lack a leg, and values without it would be
+    taken for profit or loss."""
+    if row.quantity is None or row.buy_quantity is None or row.sell_quantity is None:
+        return False
+    return row.buy_quantity - row.sell_quantity == row.quantity
 
 
 def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:

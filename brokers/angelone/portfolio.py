@@ -149,6 +149,7 @@ class _Position:
             tradingsymbol=self.symbol,
             exchange=self.exchange,
             quantity=self.bought - self.sold,
+            overnight_quantity=0,
             buy_quantity=self.bought,
             sell_quantity=self.sold,
             buy_value=self._today("buy", self.bought),

@@ -151,6 +151,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         tradingsymbol=symbol(row, "tradingSymbol", token, listings),
         exchange=values.segment(token),
         quantity=(bought - sold) * units,
+        overnight_quantity=0,
         buy_quantity=bought * units,
         sell_quantity=sold * units,
         buy_value=buy_value,

@@ -140,6 +140,7 @@ class _Legs:
         return self._row_of(
             "day",
             quantity=quantity,
+            overnight_quantity=0,
             buy_quantity=bought,
             sell_quantity=sold,
             buy_value=self._value("Buy", bought) if apart else None,

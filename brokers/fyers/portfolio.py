@@ -161,6 +161,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
         quantity=(bought - sold) * units,
+        overnight_quantity=0,
         buy_quantity=bought * units,
         sell_quantity=sold * units,
         buy_value=_value(row, "buyVal", bought, buys, units) if buys else None,

@@ -172,6 +172,7 @@ def _day_row(row: Row) -> PositionRow:
         tradingsymbol=name.symbol,
         exchange=name.exchange,
         quantity=bought - sold,
+        overnight_quantity=0,
         buy_quantity=bought,
         sell_quantity=sold,
         buy_value=None if inside else _value((bought, row.get("credit_price"))),

@@ -28,7 +28,7 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
-    """Return the net view; the broker has no other, and says nothing of what was bought and sold."""
+    """Return the net view; the broker has no other, and says nothing of what was bought, sold, carried or realized."""
     return read_rows(wire.rows(responses[0]), _position_row)
 
 

@@ -269,6 +269,7 @@ def _day_row(legs: _Legs) -> PositionRow:
         tradingsymbol=legs.symbol,
         exchange=legs.segment,
         quantity=net * legs.units,
+        overnight_quantity=0,
         buy_quantity=legs.bought * legs.units,
         sell_quantity=legs.sold * legs.units,
         buy_value=_rupees(bought),

@@ -144,6 +144,7 @@ class _Legs:
         return self._row_of(
             "day",
             quantity=quantity,
+            overnight_quantity=0,
             buy_quantity=self._bought,
             sell_quantity=self._sold,
             buy_value=self._value("daybuy"),
@@ -183,12 +184,12 @@ class _Legs:
         view: str,
         *,
         quantity: int,
+        overnight_quantity: int,
         buy_quantity: int,
         sell_quantity: int,
         buy_value: float | None,
         sell_value: float | None,
         average_price: float | None,
-        overnight_quantity: int = 0,
         realized: float | None = None,
         unrealized: float | None = None,
     ) -> PositionRow:

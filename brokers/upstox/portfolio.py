@@ -147,6 +147,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
         exchange=fields.required(row, "exchange"),
         quantity=(bought - sold) * units,
+        overnight_quantity=0,
         buy_quantity=bought * units,
         sell_quantity=sold * units,
         buy_value=_value(row.get("day_buy_value"), bought, row.get("day_buy_price"), units),

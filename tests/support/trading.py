@@ -18,9 +18,9 @@ from onebroker.http.place_body import check_body, with_instrument
 class Trading:
     """`day` runs its market and its service with quotes. The share's price stands still at `at(0)` unless it is moved."""
 
-    def __init__(self, day, number=0):
+    def __init__(self, day, number=0, instrument=None):
         self.day = day
-        self.share = day.equity(number)
+        self.share = day.equity(number) if instrument is None else instrument
         self.tick = D(repr(self.share.tick_size))
         self.start = self.snap(day.exchange.market(self.share.instrument_id).last_price)
         self.moved(0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.portfolio.position_view import position_product, total_paise
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
@@ -50,8 +50,8 @@ def test_the_document_by_hand(world: SimpleNamespace, snapshot: object) -> None:
         last_price=103.0, overnight_quantity=10, realized=10.0, unrealized=30.0,
     )  # fmt: skip
     two = world.position(
-        "u1", quantity=5, buy_quantity=5, buy_value=505.05, average_price=101.01, last_price=104.0, unrealized=14.95,
-        realized=0.0,
+        "u1", quantity=5, buy_quantity=5, sell_quantity=0, buy_value=505.05, average_price=101.01, last_price=104.0,
+        unrealized=14.95, realized=0.0, overnight_quantity=0,
     )  # fmt: skip
     day = world.position("z1", view="day", quantity=0, realized=10.0, unrealized=0.0)
     unmapped = world.position("u2", instrument_token="??", tradingsymbol="ODD", product="WEIRD", quantity=-1)
@@ -133,6 +133,42 @@ def test_unrealized_is_worked_out_only_when_the_broker_gives_none(world: SimpleN
     assert shown["pnl"] == {"realized": 0.0, "unrealized": 15.0, "total": 15.0}
 
 
+def test_figures_that_a_broker_does_not_tell_are_null_in_the_merged_row(world: SimpleNamespace, snapshot: object) -> None:
+    told = world.position("z1", quantity=19, buy_quantity=19, sell_quantity=0, overnight_quantity=0, average_price=100.0)
+    untold = world.position("u1", quantity=6, average_price=100.0)
+    one, two = world.slice_of("zerodha", "positions", told), world.slice_of("upstox", "positions", untold)
+    row = net_row(world, snapshot, one, two)
+    assert (row["quantity"], row["average_price"]) == (25, 100.0)
+    assert [row[name] for name in ("buy_quantity", "sell_quantity", "overnight_quantity", "buy_value")] == [None] * 4
+
+
+@every_case(
+    ("figures", "rupees"),
+    [
+        # A broker that tells neither sides nor results: what is open against its cost, never its market value.
+        ({"quantity": 1750, "average_price": 342.40, "last_price": 349.75}, 12862.50),
+        ({"quantity": -75, "average_price": 260.50, "last_price": 57.30}, 15240.0),
+        # The sides say more than that: 5 of them were sold with a gain of 10.
+        ({"quantity": 10, "buy_quantity": 15, "sell_quantity": 5, "buy_value": 1500.0, "sell_value": 510.0,
+          "average_price": 100.0, "last_price": 103.0}, 40.0),
+        # Sides without the leg that was carried in would make its whole value a profit.
+        ({"quantity": 10, "buy_quantity": 0, "sell_quantity": 0, "average_price": 100.0, "last_price": 103.0}, 30.0),
+        ({"quantity": 10, "average_price": 100.0, "last_price": 103.0, "realized": 7.0}, 37.0),
+        ({"quantity": 10, "average_price": 100.0, "realized": 7.0}, None),
+        ({"quantity": 10, "last_price": 103.0}, None),
+    ],
+)  # fmt: skip
+def test_the_result_of_a_row_is_never_its_market_value(world: SimpleNamespace, figures, rupees) -> None:
+    expected = None if rupees is None else round(rupees * 100)
+    assert total_paise(world.position(**figures)) == expected
+
+
+def test_a_live_price_stands_in_for_a_last_price_that_the_broker_does_not_give(world: SimpleNamespace) -> None:
+    row = world.position(quantity=10, average_price=100.0, realized=7.0)
+    assert total_paise(row, 103.0) == 3700
+    assert total_paise(world.position(quantity=10, average_price=100.0, realized=7.0, last_price=101.0), 103.0) == 1700
+
+
 def test_multipliers_that_differ_are_null(world: SimpleNamespace, snapshot: object) -> None:
     one = world.slice_of("zerodha", "positions", world.position(multiplier=1000.0))
     two = world.slice_of("upstox", "positions", world.position(multiplier=1.0))
@@ -199,10 +235,12 @@ def test_a_row_in_contracts_of_unknown_size_has_no_units_and_costs_no_other_row_
     snapshot = world.Snapshot()
     gold = snapshot.add(security("nse", "equities", "GOLD"), tokens={"a": "G", "b": "G"})
     known = world.position(
-        "k", instrument_token="G", quantity=100, buy_quantity=100, buy_value=1000.0, average_price=10.0
+        "k", instrument_token="G", quantity=100, buy_quantity=100, sell_quantity=0, buy_value=1000.0, average_price=10.0
     )
     unknown = in_contracts(
-        world.position("k", instrument_token="G", quantity=-2, sell_quantity=2, sell_value=20.0, unrealized=-3.5)
+        world.position(
+            "k", instrument_token="G", quantity=-2, buy_quantity=0, sell_quantity=2, sell_value=20.0, unrealized=-3.5
+        )
     )
     other = world.position("o", instrument_token="X", quantity=7)
     slices = world.by_broker(world.slice_of("a", "positions", known), world.slice_of("b", "positions", unknown, other))

@@ -19,7 +19,8 @@ def test_the_documented_position_is_in_both_views(recorded):
     net, day = portfolio.parse_positions([recorded("positions")], {})
     assert net == PositionRow(
         position_key="NSE|2885:CNC", view="net", product="CNC", instrument_token="NSE|2885", tradingsymbol="RELIANCE-EQ",
-        exchange="NSE", quantity=1, buy_quantity=1, buy_value=2235.8, sell_value=0.0, average_price=2235.8,
+        exchange="NSE", quantity=1, overnight_quantity=0, buy_quantity=1, sell_quantity=0, buy_value=2235.8, sell_value=0.0,
+        average_price=2235.8,
     )  # fmt: skip
     assert (day.view, day.quantity, day.buy_quantity, day.buy_value, day.average_price) == ("day", 1, 1, 2235.8, 2235.8)
 

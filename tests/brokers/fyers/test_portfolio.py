@@ -25,8 +25,8 @@ def test_the_documented_position_is_in_both_views(recorded):
     net, day = portfolio.parse_positions([recorded("positions")], {})
     assert net == PositionRow(
         position_key="NSE:SBIN-EQ-INTRADAY", view="net", product="MIS", instrument_token="nse_cm|3045",
-        tradingsymbol="NSE:SBIN-EQ", exchange="NSE", quantity=1, buy_quantity=1, buy_value=72256.0, sell_value=0.0,
-        average_price=72256.0, last_price=72261.0, realized=0.0, unrealized=5.0,
+        tradingsymbol="NSE:SBIN-EQ", exchange="NSE", quantity=1, overnight_quantity=0, buy_quantity=1, sell_quantity=0,
+        buy_value=72256.0, sell_value=0.0, average_price=72256.0, last_price=72261.0, realized=0.0, unrealized=5.0,
     )  # fmt: skip
     assert (day.view, day.quantity, day.buy_value, day.average_price, day.realized) == (
         "day",

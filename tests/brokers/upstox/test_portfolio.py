@@ -17,7 +17,7 @@ def test_a_carried_option_is_in_the_net_view_only(recorded):
     assert rows[0] == PositionRow(
         position_key="NSE_FO|52618:NRML", view="net", product="NRML", instrument_token="NSE_FO|52618",
         tradingsymbol="BANKNIFTY23OCT38000PE", exchange="NFO", quantity=15, overnight_quantity=15, buy_quantity=15,
-        buy_value=0.0, sell_value=0.0, average_price=4.65, last_price=4.5, close_price=4.65, realized=0.0,
+        sell_quantity=0, buy_value=0.0, sell_value=0.0, average_price=4.65, last_price=4.5, close_price=4.65, realized=0.0,
         unrealized=-2.25,
     )  # fmt: skip
     assert [row.position_key for row in rows if row.view == "day"] == [

@@ -15,8 +15,8 @@ def test_a_commodity_position_is_in_units(recorded):
     rows = portfolio.parse_positions([recorded("positions")], {})
     assert rows[0] == PositionRow(
         position_key="MCX:LEADMINI17DECFUT:NRML", view="net", product="NRML", instrument_token="53496327",
-        tradingsymbol="LEADMINI17DECFUT", exchange="MCX", quantity=1000, buy_quantity=1000, buy_value=161050.0,
-        sell_value=0.0, average_price=161.05, last_price=161.05, multiplier=1000.0, realized=0.0, unrealized=0.0,
+        tradingsymbol="LEADMINI17DECFUT", exchange="MCX", quantity=1000, overnight_quantity=0, buy_quantity=1000,
+        sell_quantity=0, buy_value=161050.0, sell_value=0.0, average_price=161.05, last_price=161.05, multiplier=1000.0, realized=0.0, unrealized=0.0,
     )  # fmt: skip
     assert rows[0].buy_value == rows[0].buy_quantity * 161.05
 

@@ -1,0 +1,34 @@
+"""Limits on profit and loss at brokers that report little of it: ICICI Direct neither sides nor results, Groww no last price."""
+
+
+import pytest
+import trio
+
+from tests.support.trading import Trading
+
+
+@pytest.mark.parametrize("code", ["icicidirect", "groww"])
+async def test_a_loss_limit_looks_at_the_loss_and_not_at_what_the_position_is_worth(day, autojump_clock, code):
+    day.__init__(brokers=("zerodha", code))
+    async with day.market(), day.service(quotes=True):
+        future = min(day.listed("nse_equity_index_futures"), key=lambda one: one.identity.fields()["expiry_date"])
+        trading = Trading(day, instrument=future)
+        lot = future.lot_size
+        nrml = {"product": "NRML", "broker": code}
+        opened = await trading.send(transaction_type="SELL", quantity=lot, **nrml)
+        assert opened.status == 200, opened
+        await trading.until(opened, "completed")
+        await day.until(lambda: any(row.quantity == -lot for row in day.sessions[code].view.value.positions), 180)
+        most = float(trading.start * lot * 2 / 100)
+        settings = {"type": "strategy_stop", "instrument_ids": [future.instrument_id], "max_loss": most, "since": "day"}
+        guard = await trading.send(quantity=None, product="NRML", synthetic=settings)
+        assert guard.status == 202, guard
+        await trading.move(-1)
+        await trio.sleep(70)
+        assert len(trading.messages()) == 1, "a profit"
+        await trading.move(1)
+        await trio.sleep(70)
+        assert len(trading.messages()) == 1, "a loss of half the limit"
+        await trading.move(3)
+        await trading.until(guard, "completed", seconds=300)
+        assert trading.messages()[1:] == [("place", "BUY", lot, "LIMIT")]
