@@ -49,6 +49,11 @@ def not_a_price(price: Decimal) -> str:
     return f"the stop would stand at {plain(price)}, which is not a price an order can carry"
 
 
+def fell_through(trigger: Decimal) -> str:
+    """A stop that was to be moved to `trigger`."""
+    return f"the market fell through the stop's new trigger {plain(trigger)} before it stood there, so it goes at the market"
+
+
 def without_stop(units: int) -> str:
     return f"{units} units are open without a stop"
 

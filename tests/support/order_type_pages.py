@@ -15,7 +15,7 @@ import attrs
 from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, TogetherPart, Units, orders_of, walk
-from onebroker.actors.engine.plan.prices import Cap, Marketable, is_stop, uncapped
+from onebroker.actors.engine.plan.prices import Cap, Marketable, Stages, Trail, is_stop, uncapped
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import Unfit
 from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
@@ -259,6 +259,8 @@ def _life(preset, example):
         yield "Sent before the day's opening it waits for it; after the close it is refused (409)."
     if any(is_stop(part.price.of if isinstance(part.price, Cap) else part.price) for part in orders):
         yield "Its stops rest at the broker, so they work while the service is away; moves of a stop go on after a restart from where it was."
+    if any(isinstance(part.price, Trail | Stages) for part in orders):
+        yield "Where the market has fallen through its new trigger before it could be moved there, it goes at the market at once."
     if any(part.hold or part.when is not None for part in orders):
         yield (
             "What is held or waits for a price or a time lies in the engine: it goes on after a restart, judged by the quotes of then; an "

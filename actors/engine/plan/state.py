@@ -189,7 +189,8 @@ class PartRecord:
     armed_day: str | None = None
     """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or found again: none is sent for it any more."""
     marketable: bool = False
-    """Its lifetime ended with `marketable`: all that is unfilled goes as marketable with follow from then on."""
+    """Its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved: all that is
+    unfilled goes as marketable with follow from then on."""
     own: PartState | None = None
     """How its own legs ended, while what hangs on it goes on."""
     rows: tuple[RowToClose, ...] | None = None

@@ -337,13 +337,18 @@ def _is_past(look: Look, part: OrderPart, context: Context, trigger: Decimal) ->
 
 
 def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: StopPrice, asked: Asked) -> Wanted | None:
-    """Return the stop as an order: a plain limit where the market is already past its trigger (3.0, already past)."""
+    """Return the stop as an order: a plain limit where the market is already past its trigger (3.0, already past), marketable where
+    the engine made that trigger itself."""
     if asked.leg is not None:
+        if asked.leg.trigger is not None and stop.trigger != asked.leg.trigger:
+            return _as_moved(look, part, side, stop, asked.leg)
         jumped = _jumped_over(look, part, asked.leg)
         return jumped or Wanted(asked.leg.order_type, stop.limit, stop.trigger)
     past = _is_past(look, part, context, stop.trigger)
     if past is None:
         return None
+    if past and isinstance(price_of(look, part), Trail | Stages):
+        return _as_fired(look, part, side, stop, asked.quantity)
     if not past:
         order_type = OrderType.SL if stop.limit is not None else OrderType.SL_M
         return Wanted(order_type, stop.limit, stop.trigger)
@@ -353,6 +358,27 @@ def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: St
     assert quote is not None
     limit = past_touch(FOLLOWING, side, asked.quantity, quote, look.terms(part))
     return None if limit is None else Wanted(OrderType.LIMIT, limit)
+
+
+def _as_moved(look: Look, part: OrderPart, side: Side, stop: StopPrice, leg: Leg) -> Wanted | None:
+    """Return a resting stop with its new trigger. Where the market has fallen through that one already, the stop has fired: moved
+    there it would be refused, or be triggered at once and rest as a limit that nobody trades against."""
+    quote = look.seen(part.instrument_id)
+    if quote is None:
+        return None  # the old trigger protects until it is known where the market is
+    if (quote.last_price - stop.trigger) * side.sign >= 0:
+        return _as_fired(look, part, side, stop, leg.unfilled)
+    return _jumped_over(look, part, leg) or Wanted(leg.order_type, stop.limit, stop.trigger)
+
+
+def _as_fired(look: Look, part: OrderPart, side: Side, stop: StopPrice, quantity: int) -> Wanted | None:
+    """Return the marketable order that a stop becomes, for good: it went through its trigger between two looks."""
+    quote = look.seen(part.instrument_id)
+    limit = None if quote is None else past_touch(FOLLOWING, side, quantity, quote, look.terms(part))
+    if limit is None:
+        return None  # nobody is there: what rests stays
+    look.note(part, marketable=True, fired=True, status_message=texts.fell_through(stop.trigger))
+    return Wanted(OrderType.LIMIT, limit)
 
 
 def gives_up_after(look: Look, price: Price) -> float | None:
