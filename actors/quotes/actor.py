@@ -4,6 +4,7 @@ A restart begins with the quotes in the store, received when they truly were. In
 at once when their feed is known to be down, after a while when the service has just begun.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -32,12 +33,15 @@ from onebroker.config.messages import quotes as sentences
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import RecordedInstruments
 
+_log = logging.getLogger("onebroker.quotes")
+
 BEAT_SECONDS = 1.0
 RESTORED_SECONDS = 15.0
 """How long feeds have after a start to renew what was in the store, before it is stale."""
 MARK_AGAIN_SECONDS = 10.0
 """All quotes are looked through for stale ones when a feed or the plan changed, and this often besides."""
 FORGET_SECONDS = 60.0
+SAY_AGAIN_SECONDS = 60.0
 RESTORE_AGAIN_SECONDS = 5.0
 SLICE = 250
 """Messages, or quotes looked through, between which others run: about half a millisecond."""
@@ -88,6 +92,7 @@ class QuoteBookActor:
         self._marked: tuple[object, float] = (None, 0.0)
         """What the last look for stale quotes was based on, and when it was."""
         self._forget_at = 0.0
+        self._say_again_at = 0.0
         self._fetching: dict[str, list[Reply[Found]]] = {}
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -167,11 +172,24 @@ class QuoteBookActor:
         ticked, marked = self._book.drain_changed()
         await self._store.write_live(self._book, ticked | marked)
         self._feeding.renew_mute(self._heard_at, ticked, now)
+        self._say_held_back(now)
         await self._watch(now)
         await self._mark_stale(now)
         if now >= self._forget_at:
             self._forget_at = now + FORGET_SECONDS
             self._forget()
+
+    def _say_held_back(self, now: float) -> None:
+        """Say what is held back: one line for all, at most one a minute."""
+        news = self._book.doubts.drain_news()
+        if not news or now < self._say_again_at:
+            return
+        self._say_again_at = now + SAY_AGAIN_SECONDS
+        instrument_id, quote = next(iter(news.items()))
+        _log.warning(
+            "%s says %s of %s, which is far from what is known of it: it waits for a second source (%s such ticks so far)",
+            quote.broker, quote.tick.last_price, instrument_id, self._book.held_back,
+        )  # fmt: skip
 
     async def _watch(self, now: float) -> None:
         self._asked = {one: at for one, at in self._asked.items() if now - at < ASKED_SECONDS}
@@ -217,9 +235,9 @@ class QuoteBookActor:
         instrument = self._known.instrument(instrument_id)
         if instrument is None:
             return False
-        now = self._clock.epoch()
+        now, doubted = self._clock.epoch(), instrument_id in self._book.doubts  # an answer over REST ends a doubt
         quote = self._book.newest(instrument_id)
-        if quote is not None and may_serve(quote, instrument.identity, self._calendar, now):
+        if quote is not None and not doubted and may_serve(quote, instrument.identity, self._calendar, now):
             return False
         return self._calendar.is_open(*market_of(instrument.identity), from_epoch(now))
 

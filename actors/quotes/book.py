@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from onebroker.actors.quotes.doubt import Doubts, strays
 from onebroker.actors.quotes.fold import Quote, fold, unified
 from onebroker.actors.quotes.followers import Followers
 from onebroker.brokers.records import Tick
@@ -36,6 +37,9 @@ class QuoteBook:
         self.followers = Followers() if followers is None else followers
         self.dropped = 0
         """Ticks without a price, or older than the one held of that broker."""
+        self.doubts = Doubts()
+        self.held_back = 0
+        """Ticks that waited for a second source, or a second tick (`doubt.py`)."""
 
     # Reading
 
@@ -43,6 +47,10 @@ class QuoteBook:
         """Return the unified quote."""
         by_broker = self._live.get(instrument_id)
         return None if by_broker is None else unified(by_broker, self._order)
+
+    def of_brokers(self, instrument_id: str) -> Mapping[str, Quote]:
+        """Return what is held of each broker."""
+        return self._live.get(instrument_id, {})
 
     def fetched(self, instrument_id: str) -> Quote | None:
         return self._fetched.get(instrument_id)
@@ -71,9 +79,21 @@ class QuoteBook:
             self.dropped += 1
             return None
         if by_broker is None:
-            self._live[instrument_id] = {broker: quote}
-        else:
-            by_broker[broker] = quote
+            by_broker = self._live[instrument_id] = {}
+        if self.doubts.holds_back(instrument_id, quote, by_broker, self._fetched.get(instrument_id)):
+            self.held_back += 1
+            if not by_broker:
+                del self._live[instrument_id]
+            return None
+        taken = self._put(instrument_id, quote, by_broker)
+        for confirmed in self.doubts.released(instrument_id, quote):
+            self._put(instrument_id, confirmed, by_broker)
+        return taken
+
+    def _put(self, instrument_id: str, quote: Quote, by_broker: dict[str, Quote]) -> Quote:
+        if strays(quote, by_broker.get(quote.broker), by_broker.values()):
+            quote = msgspec.structs.replace(quote, stray=True)
+        by_broker[quote.broker] = quote
         self._ticked.add(instrument_id)
         self._tell(instrument_id)
         return quote
@@ -93,6 +113,8 @@ class QuoteBook:
 
     def keep_fetched(self, instrument_id: str, quote: Quote) -> None:
         self._fetched[instrument_id] = quote
+        for confirmed in self.doubts.released(instrument_id, quote):
+            self._put(instrument_id, confirmed, self._live.setdefault(instrument_id, {}))
         self.followers.changed(instrument_id)
 
     def mark_stale(self, instrument_ids: Iterable[str], orphaned: Callable[[str, Quote], bool], now: float) -> None:
@@ -115,6 +137,7 @@ class QuoteBook:
     def forget_live(self, before: float, carried: Collection[str]) -> list[str]:
         """Drop what was received before `before` (epoch seconds), and beyond MOST_KEPT the oldest that no feed carries;
         return the instruments."""
+        self.doubts.forget(before)
         newest = {
             instrument_id: max(quote.received_at for quote in by_broker.values())
             for instrument_id, by_broker in self._live.items()

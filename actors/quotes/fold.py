@@ -12,9 +12,8 @@ import msgspec
 from onebroker.brokers.records import Tick
 
 SAME_MOMENT_SECONDS = 2.0
-"""A broker's newest tick counts as current when it is at most this much older than the newest of any broker."""
-AHEAD_SECONDS = 60.0
-"""An exchange time further ahead of its receipt is a broker's mistake: it orders nothing, or all later ticks would drop."""
+"""A broker's newest tick counts as current when it is at most this much older than the newest of any broker. And an exchange time further
+ahead of its receipt is not believed: it orders nothing, or all right ticks would be dropped until then."""
 LARGEST_PRICE = 1e12
 """Rupees; no instrument costs as much, so what is above is damage."""
 CLOCK_STEP_SECONDS = 5.0
@@ -34,6 +33,8 @@ class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Latest exchange time seen from this broker, epoch seconds: a tick of before is dropped."""
     restored: bool = False
     """Received before a restart: it may be served, but nobody may act on it."""
+    stray: bool = False
+    """Its last price lies outside its own book and no second tick has said so: nobody acts on that price (`doubt.py`)."""
 
 
 def is_price(value: float) -> bool:
@@ -51,24 +52,47 @@ def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quo
         if 0 < held.received_at - received_at <= CLOCK_STEP_SECONDS:
             return None
         before = held.ordered_at
-    at = tick.exchange_time
-    if at is not None and at > received_at + AHEAD_SECONDS:
-        at = None
+    at = believed(tick.exchange_time, received_at)
     if at is not None and before is not None and at < before:
         return None
     return Quote(broker=broker, tick=tick, received_at=received_at, ordered_at=before if at is None else at)
 
 
+def believed(exchange_time: float | None, received_at: float) -> float | None:
+    """Return an exchange time, or None for one that lies ahead of its receipt by more than clocks may differ (epoch seconds all)."""
+    return None if exchange_time is None or exchange_time > received_at + SAME_MOMENT_SECONDS else exchange_time
+
+
+def moment(quote: Quote) -> float:
+    """Return the moment a quote is of (epoch seconds): the exchange's time, when the feed tells one, else its receipt. A feed that
+    repeats an old packet grows no younger."""
+    at = believed(quote.tick.exchange_time, quote.received_at)
+    return quote.received_at if at is None else min(at, quote.received_at)
+
+
 def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | None:
-    """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones."""
+    """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones. The exchange's time
+    decides between those that have one, the receipt between all that are left."""
     if len(by_broker) == 1:
         return next(iter(by_broker.values()))
     live = {code: quote for code, quote in by_broker.items() if quote.stale_since is None} or by_broker
     if not live:
         return None
-    newest = max(quote.received_at for quote in live.values())
+    current = _not_outdated(live)
+    newest = max(quote.received_at for quote in current.values())
     for code in order:
-        quote = live.get(code)
+        quote = current.get(code)
         if quote is not None and quote.received_at >= newest - SAME_MOMENT_SECONDS:
             return quote
-    return max(live.values(), key=lambda quote: quote.received_at)
+    return max(current.values(), key=lambda quote: quote.received_at)
+
+
+def _not_outdated(by_broker: Mapping[str, Quote]) -> Mapping[str, Quote]:
+    """Return the quotes without those that another one's exchange time shows to be old, however lately they were received."""
+    times = {code: believed(quote.tick.exchange_time, quote.received_at) for code, quote in by_broker.items()}
+    latest = max((at for at in times.values() if at is not None), default=0.0)
+    return {
+        code: quote
+        for code, quote in by_broker.items()
+        if (at := times[code]) is None or at >= latest - SAME_MOMENT_SECONDS
+    }

@@ -1,12 +1,15 @@
 """When a quote may be served, and when it may be acted on. Pure."""
 
-from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.fold import Quote, believed
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
 
 USABLE_SECONDS = 300.0
 """Spec 1 §8, quote freshness; also the default of order-engine 5.8, quote_usable_seconds."""
+INDIA_AHEAD_SECONDS = 19_800
+"""India is five and a half hours ahead of UTC, all the year."""
+DAY_SECONDS = 86_400
 MOST_AHEAD_SECONDS = 5.0
 """A receipt further in the future comes from another clock: it proves nothing about now."""
 
@@ -26,12 +29,26 @@ def may_act(
     quote: Quote, identity: Identity, calendar: Calendar, now: float, usable_seconds: float = USABLE_SECONDS
 ) -> bool:
     """Tell whether triggers, trails and pricing may act on a live quote (order-engine 0, usable quote): not stale, received
-    within `usable_seconds` and within a session other than the pre-open; and by this process, since nobody knows what has happened
-    between an older one and the restart."""
+    within `usable_seconds` and within a session other than the pre-open; of today, by the exchange's time where the feed tells one;
+    and received by this process, since nobody knows what has happened between an older one and the restart."""
     age = now - quote.received_at
+    at = believed(quote.tick.exchange_time, quote.received_at)
+    if at is not None and _india_day(at) < _india_day(quote.received_at):
+        return False  # what an opening feed sends first is often the evening before
     if quote.stale_since is not None or quote.restored or not -MOST_AHEAD_SECONDS <= age <= usable_seconds:
         return False
     return calendar.is_open(*market_of(identity), from_epoch(quote.received_at))
+
+
+def last_price_acts(quote: Quote) -> bool:
+    """Tell whether the last price of a quote that may be acted on may be: it does not stray, and was not traded on an earlier day."""
+    traded = quote.tick.last_trade_time
+    return not quote.stray and (traded is None or _india_day(traded) >= _india_day(quote.received_at))
+
+
+def _india_day(moment: float) -> int:
+    """Number the days of India; `moment` in epoch seconds."""
+    return int((moment + INDIA_AHEAD_SECONDS) // DAY_SECONDS)
 
 
 def market_of(identity: Identity) -> tuple[str, str]:

@@ -174,12 +174,12 @@ async def test_a_price_that_a_newer_tick_overtakes_in_the_mailbox_still_reaches_
             unread = follower.unread(world.SHARE.instrument_id)
             assert [quote.tick.last_price for quote in unread] == [100.0, 90.0, 101.0]
             for number in range(1_000):
-                price = 50.0 if number == 500 else 100.0 + number % 7
+                price = 80.0 if number == 500 else 100.0 + number % 7
                 tick = TickReceived(broker="zerodha", tick=world.tick(price), received_at=running.clock.epoch())
                 running.address.replace(("zerodha", "1"), tick)
             await trio.testing.wait_all_tasks_blocked()
             unread = follower.unread(world.SHARE.instrument_id)
-            assert min(quote.tick.last_price for quote in unread) == 50.0
+            assert min(quote.tick.last_price for quote in unread) == 80.0
             assert len(unread) < 140
 
 

@@ -41,6 +41,20 @@ async def test_what_is_held_and_brought_by_no_feed_is_fetched(autojump_clock, ho
         assert len(running.sessions["zerodha"].asked) == 2, "after five minutes it is fetched again"
 
 
+async def test_feeds_that_contradict_each_other_are_decided_by_an_answer_over_rest(autojump_clock, house, world):
+    async with held(house()).running() as running:
+        await running.tick(10_500.0)
+        await running.tick(104.0, broker="upstox", broker_token="NSE_EQ|1")
+        assert running.reader.stored(world.SHARE).tick.last_price == 10_500.0
+        for _ in range(30):
+            await trio.sleep(0.5)
+            await running.tick(10_500.0)
+            await running.tick(104.0, broker="upstox", broker_token="NSE_EQ|1")
+        assert running.sessions["zerodha"].asked, "nobody was asked"
+        quote = running.reader.usable_quote(world.SHARE.instrument_id)
+        assert (quote.broker, quote.tick.last_price) == ("upstox", 104.0)
+
+
 async def test_what_a_feed_brings_is_not_fetched(autojump_clock, house, world):
     async with held(house()).running() as running:
         await running.tick(100.0)

@@ -4,7 +4,7 @@ from datetime import date, datetime, time
 
 import msgspec
 
-from onebroker.actors.quotes.usable import may_act, may_serve, open_markets
+from onebroker.actors.quotes.usable import last_price_acts, may_act, may_serve, open_markets
 from onebroker.config.calendars import Calendar, calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
@@ -115,3 +115,30 @@ def test_what_was_restored_is_served_but_not_acted_on(world):
     quote = msgspec.structs.replace(world.quote(epoch("23T10:00")), restored=True)
     assert may_serve(quote, world.SHARE.identity, WEEK, epoch("23T10:01"))
     assert not may_act(quote, world.SHARE.identity, WEEK, epoch("23T10:01"))
+
+
+@every_case(
+    ("exchange_time", "acted"),
+    [
+        (None, True),
+        ("23T10:00", True),
+        ("23T09:08", True),  # of today's pre-open
+        ("20T15:29", False),  # the evening before, told again at the opening
+        ("23T10:30", True),  # ahead of the clock: not believed, so there is none
+    ],
+)
+def test_only_what_the_exchange_says_of_today_is_acted_on(world, exchange_time, acted):
+    at = None if exchange_time is None else epoch(exchange_time)
+    quote, identity = world.quote(epoch("23T10:00"), exchange_time=at), world.SHARE.identity
+    assert may_serve(quote, identity, WEEK, epoch("23T10:00"))
+    assert may_act(quote, identity, WEEK, epoch("23T10:00")) is acted
+
+
+@every_case(("traded", "acts"), [(None, True), ("23T09:16", True), ("20T15:29", False), ("24T00:10", True)])
+def test_a_last_price_of_an_earlier_day_is_not_acted_on(world, traded, acts):
+    at = None if traded is None else epoch(traded)
+    assert last_price_acts(world.quote(epoch("23T10:00"), last_trade_time=at)) is acts
+
+
+def test_a_stray_last_price_is_not_acted_on(world):
+    assert not last_price_acts(msgspec.structs.replace(world.quote(epoch("23T10:00")), stray=True))
