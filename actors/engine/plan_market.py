@@ -141,7 +141,7 @@ class PlanMarket:
             return None
         instrument_id = self._instrument_of(code, row)
         quote = None if instrument_id is None else self.seen(instrument_id)
-        return None if quote is None else float(quote.last_price)
+        return None if quote is None or quote.last_price is None else float(quote.last_price)
 
     def _figures_are_new(self, door: SessionDoor) -> bool:
         view = door.view.value

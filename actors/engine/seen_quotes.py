@@ -2,6 +2,7 @@
 
 from onebroker.actors.engine.plan.market import Seen, seen
 from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.usable import last_price_acts
 
 MOST_KEPT = 2048
 """The oldest beyond it are worked out again when they are asked for."""
@@ -19,5 +20,8 @@ class SeenQuotes:
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            kept = self._kept[id(quote)] = quote, seen(quote.tick, quote.received_at)
+            kept = self._kept[id(quote)] = (
+                quote,
+                seen(quote.tick, quote.received_at, last_price_acts=last_price_acts(quote)),
+            )
         return kept[1]

@@ -23,7 +23,8 @@ class Level:
 class Seen:
     """A usable quote; what the feed does not carry is None, an empty side of the book an empty tuple."""
 
-    last_price: Decimal
+    last_price: Decimal | None
+    """None = none that may be acted on: it strays outside its book, or is an earlier day's."""
     received_at: float
     """Epoch seconds."""
     buy: tuple[Level, ...] | None = None
@@ -83,8 +84,12 @@ class Seen:
         return None if value is None else Decimal(value)
 
     def _change_percent(self) -> Decimal | None:
-        before = self.previous_close
-        return None if not before else (self.last_price - before) / before * 100
+        before, last = self.previous_close, self.last_price
+        return None if not before or last is None else (last - before) / before * 100
+
+    def is_past(self, level: Decimal, side: Side) -> bool:
+        """Whether the last price is at or past a stop's trigger; False where none may be acted on."""
+        return self.last_price is not None and (self.last_price - level) * side.sign >= 0
 
 
 @attrs.frozen(kw_only=True)
@@ -109,10 +114,10 @@ class Calm:
         )
 
 
-def seen(tick: Tick, received_at: float) -> Seen:
+def seen(tick: Tick, received_at: float, *, last_price_acts: bool = True) -> Seen:
     """Return a tick as the rules see it; `received_at` in epoch seconds."""
     return Seen(
-        last_price=exact(tick.last_price),
+        last_price=exact(tick.last_price) if last_price_acts else None,
         received_at=received_at,
         buy=_levels(tick.buy),
         sell=_levels(tick.sell),

@@ -53,7 +53,7 @@ def check_further(fields: Fields, body: Body, names: tuple[str, str], value: Dec
 def check_not_past(body: Body, market: Market, field: str, trigger: Decimal, side: Side) -> None:
     """Refuse (409) to begin with a stop whose trigger the last price has reached; without a quote that is not known."""
     quote = market.seen(body.instrument.instrument_id)
-    if quote is not None and (quote.last_price - trigger) * side.sign >= 0:
+    if quote is not None and quote.is_past(trigger, side):
         raise body.refusal(preset_texts.already_past(field), 409)
 
 

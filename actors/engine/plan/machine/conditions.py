@@ -161,7 +161,10 @@ def _bar(look: Look, part: Part, condition: BarClosed, place: str) -> bool:
     record = look.record(part)
     quote = look.seen(condition.instrument_id)
     if quote is not None and direction_of(record, condition, place) is None:
-        _directed(look, part, condition, place, quote.since(record.due_at)[0].last_price)
+        lasts = (one.last_price for one in quote.since(record.due_at) if one.last_price is not None)
+        first = next(lasts, None)
+        if first is not None:
+            _directed(look, part, condition, place, first)
     session = look.market.session(condition.instrument_id, look.now)
     direction = direction_of(look.record(part), condition, place)
     if session is None or direction is None or look.now < session.opens:

@@ -97,7 +97,9 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
             _stop(look, part, context, price, Asked(quantity=0))
     _watch(look, part, price, quote, look.now)
     memory = look.record(part).memory
-    if quote is not None:
+    if quote is None or quote.last_price is None:
+        look.seen(part.instrument_id)  # any that comes matters
+    else:
         look.stays(part.instrument_id, _unmoved(price, memory, side))
     if isinstance(price, Trail) and price.atr is not None and memory.bars.open_bar is not None:
         look.wake(memory.bars.open_bar.began + max(float(price.atr.bar_minutes * 60), LEAST_BAR_SECONDS))
@@ -320,7 +322,7 @@ def _is_past(look: Look, part: OrderPart, context: Context, trigger: Decimal) ->
     most, then the fill is believed.
     """
     quote, side, record = look.seen(part.instrument_id), side_of(part), look.record(part)
-    if quote is None or (quote.last_price - trigger) * side.sign < 0:
+    if quote is None or not quote.is_past(trigger, side):
         return False
     base = context.base
     linked = isinstance(base, OrderPart) and base.each_fill is not None and base.instrument_id == part.instrument_id
@@ -364,9 +366,9 @@ def _as_moved(look: Look, part: OrderPart, side: Side, stop: StopPrice, leg: Leg
     """Return a resting stop with its new trigger. Where the market has fallen through that one already, the stop has fired: moved
     there it would be refused, or be triggered at once and rest as a limit that nobody trades against."""
     quote = look.seen(part.instrument_id)
-    if quote is None:
+    if quote is None or quote.last_price is None:
         return None  # the old trigger protects until it is known where the market is
-    if (quote.last_price - stop.trigger) * side.sign >= 0:
+    if quote.is_past(stop.trigger, side):
         return _as_fired(look, part, side, stop, leg.unfilled)
     return _jumped_over(look, part, leg) or Wanted(leg.order_type, stop.limit, stop.trigger)
 
@@ -391,7 +393,7 @@ def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
     """Return the marketable order that a stop-limit becomes once the market has been past its limit for so long."""
     seconds, side = gives_up_after(look, price_of(look, part)), side_of(part)
     quote = None if seconds is None else look.seen(part.instrument_id)
-    if seconds is None or quote is None or leg.price is None:
+    if seconds is None or quote is None or quote.last_price is None or leg.price is None:
         return None
     memory = look.record(part).memory
     if memory.past_limit_since is None:

@@ -27,7 +27,7 @@ def fold_bars(bars: Bars, quote: Seen | None, now: float, rule: BarRule) -> Bars
     A bar holds the quotes that were received within it, whenever they were looked at. An interval without any is no bar: it has no
     close, and the average does not move. The average needs `periods` true ranges, so `periods` + 1 whole bars.
     """
-    if quote is not None:
+    if quote is not None and quote.last_price is not None:
         bars = _take(bars, quote.last_price, quote.received_at, rule)
     bar = bars.open_bar
     return bars if bar is None or now < bar.began + rule.seconds else _close(bars, bar, rule)

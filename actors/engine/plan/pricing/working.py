@@ -87,7 +87,7 @@ def modelled(
     shift: Decimal = Decimal(0),
 ) -> Decimal | None:  # fmt: skip
     """Return the option's limit from the watched price (`future`: it is one, so it is the forward itself)."""
-    if watched is None:
+    if watched is None or watched.last_price is None:
         return None
     rate, years = float(model.interest_rate) / 100, years_left(option, now)
     spot = float(watched.last_price)

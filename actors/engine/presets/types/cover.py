@@ -41,7 +41,7 @@ def check_market(settings: Settings, body: Body, market: Market) -> None:
     """A MARKET entry is judged by the last price, where one is known."""
     check_entry_not_past(body, market)
     quote = market.seen(body.instrument.instrument_id)
-    if entry_price(body) is None and quote is not None:
+    if entry_price(body) is None and quote is not None and quote.last_price is not None:
         check_entry_side(body, "stop_price", settings.stop_price, quote.last_price, gains=False)
 
 

@@ -95,7 +95,7 @@ def _opposite(direction: Direction | None) -> Direction:
 def check_market(settings: Settings, body: Body, market: Market) -> None:
     """The market stands between the triggers of a pair."""
     quote = market.seen(body.instrument.instrument_id)
-    if quote is None or settings.second_trigger_price is None:
+    if quote is None or quote.last_price is None or settings.second_trigger_price is None:
         return
     lower, upper = sorted((settings.trigger_price, settings.second_trigger_price))
     if not lower <= quote.last_price <= upper:

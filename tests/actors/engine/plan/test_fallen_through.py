@@ -2,12 +2,14 @@
 
 from decimal import Decimal as D
 
+import attrs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.market import Seen
-from onebroker.actors.engine.plan.prices import Milestone, Stages, Trail
+from onebroker.actors.engine.plan.parts import BarClosed, Direction, PriceAt
+from onebroker.actors.engine.plan.prices import Marketable, Milestone, NativeStop, Stages, Trail
 from tests.actors.engine.plan.test_passed_quotes import SPLITS, TICKS, Heard, seen
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.plan.world import MORNING, Runner
@@ -92,3 +94,34 @@ def test_no_stop_is_ever_moved_to_a_trigger_that_the_market_has_passed(ticks, sp
         told.tick(seconds, 100 + D(price) / 20)
         if number in split or number == len(ticks) - 1:
             told.look(seconds)
+
+
+# --- last prices that may not be acted on ---------------------------------------------------------------------------------
+
+
+def doubted(run, at):
+    """A quote whose last price strays: only its book is there."""
+    run.world.now = MORNING + at
+    run.world.quotes["I"] = attrs.evolve(seen(100, MORNING + at), last_price=None)
+    return run.look()
+
+
+STOP = NativeStop(trigger_price=D(98), limit_price=D(97))
+BELOW = PriceAt(instrument_id="I", level=D(97), direction=Direction.BELOW)
+BAR = BarClosed(instrument_id="I", level=D(97), direction=Direction.BELOW, bar_minutes=D(1))
+
+
+@pytest.mark.parametrize(
+    ("price", "when"), [(TRAIL, None), (STAGES, None), (STOP, None), (Marketable(), BELOW), (Marketable(), BAR)]
+)
+def test_a_last_price_that_may_not_be_acted_on_moves_and_fires_nothing(price, when):
+    run = Runner(order(side="SELL", price=price, when=when, is_exit=True))
+    doubted(run, 1)
+    first = run.sent()
+    doubted(run, 2)
+    assert run.sent() == []
+    assert first == (["PLACE alpha SELL 10 SL 98/97 -> A1"] if price in (STOP, STAGES) else [])
+    run.at(3).quote(100, 99.95, 100.05)
+    assert run.sent() == (["PLACE alpha SELL 10 SL 98/97 -> A1"] if price is TRAIL else [])
+    doubted(run, 4)
+    assert run.sent() == []
