@@ -25,6 +25,7 @@ from onebroker.actors.engine.presets.volumes import Volume
 from onebroker.actors.engine.references.resolving import resolve
 from onebroker.actors.engine.synthetic import completed, defaults_of, settled
 from onebroker.actors.engine.today import Today
+from onebroker.brokers.records import Tick
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import presets as texts
@@ -200,22 +201,24 @@ def _is_open(body: Body) -> bool:
 
 
 async def _quotes_there(root: Part, preset: Preset[Any] | None, body: Body, doors: EngineDoors) -> None:
-    """Wait for what the plan's start, or the type's own check, is judged by."""
-    watched = _missing(root, doors) if _is_open(body) else set()
+    """Wait for what the plan's start, or the type's own check, is judged by: a quote, and its book where that decides. What a feed
+    tells first may carry none."""
+    looked = _look(root, doors) if _is_open(body) else None
+    quotes = set() if looked is None or looked.actions else set(looked.watched)
+    books = set() if looked is None else set(looked.bookless)
     if preset is not None and preset.check_market is not None:
-        own = body.instrument.instrument_id
-        watched |= {own} if doors.quotes.usable_tick(own) is None else set()
-    if not watched:
+        books.add(body.instrument.instrument_id)
+    if not _lacking(quotes, books, doors):
         return
-    with doors.quotes.follow(watched) as follower, trio.move_on_after(QUOTE_SECONDS):
-        while any(doors.quotes.usable_tick(one) is None for one in watched):
+    with doors.quotes.follow(quotes | books) as follower, trio.move_on_after(QUOTE_SECONDS):
+        while _lacking(quotes, books, doors):
             await anext(follower)
 
 
-def _missing(root: Part, doors: EngineDoors) -> set[str]:
-    """Return the instruments without a usable quote for want of which the plan could not begin, or whose quote decides whether it
-    begins at once."""
-    looked = _look(root, doors)
-    if looked.actions:
-        return set()
-    return {one for one in looked.watched if doors.quotes.usable_tick(one) is None}
+def _lacking(quotes: set[str], books: set[str], doors: EngineDoors) -> bool:
+    ticks = {one: doors.quotes.usable_tick(one) for one in quotes | books}
+    return None in ticks.values() or any(_tells_no_depth(ticks[one]) for one in books)
+
+
+def _tells_no_depth(tick: Tick | None) -> bool:
+    return tick is None or tick.buy is None or tick.sell is None

@@ -72,7 +72,7 @@ def moment(quote: Quote) -> float:
 
 def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | None:
     """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones. The exchange's time
-    decides between those that have one, the receipt between all that are left."""
+    decides between those that have one, the receipt between all that are left; among equals one that tells the book."""
     if len(by_broker) == 1:
         return next(iter(by_broker.values()))
     live = {code: quote for code, quote in by_broker.items() if quote.stale_since is None} or by_broker
@@ -80,11 +80,14 @@ def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | Non
         return None
     current = _not_outdated(live)
     newest = max(quote.received_at for quote in current.values())
-    for code in order:
-        quote = current.get(code)
-        if quote is not None and quote.received_at >= newest - SAME_MOMENT_SECONDS:
-            return quote
-    return max(current.values(), key=lambda quote: quote.received_at)
+    of_now = [
+        quote
+        for code in order
+        if (quote := current.get(code)) is not None and quote.received_at >= newest - SAME_MOMENT_SECONDS
+    ]
+    if not of_now:
+        return max(current.values(), key=lambda quote: quote.received_at)
+    return next((quote for quote in of_now if quote.tick.buy is not None and quote.tick.sell is not None), of_now[0])
 
 
 def _not_outdated(by_broker: Mapping[str, Quote]) -> Mapping[str, Quote]:

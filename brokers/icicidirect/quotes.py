@@ -65,6 +65,9 @@ def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
     )
 
 
-def _best(rate: object, quantity: object) -> tuple[DepthLevel, ...]:
+def _best(rate: object, quantity: object) -> tuple[DepthLevel, ...] | None:
+    """Return one side's best level, none where it is empty; None where the row does not tell it."""
+    if rate is None or quantity is None:
+        return None
     best = price(rate)
     return () if best is None or not whole(quantity) else (DepthLevel(best, whole(quantity)),)

@@ -19,6 +19,11 @@ def stale_quote(side: Side) -> str:
     return f"the live quote of this instrument is stale, so the {side.value} could not be priced and nothing was sent"
 
 
+def no_depth(side: Side) -> str:
+    """The quote is there, and its feed has told no book: nobody knows whether somebody is there."""
+    return f"the live quote of this instrument tells no depth, so the {side.value} could not be priced and nothing was sent"
+
+
 def would_cross(side: Side, price: Decimal, touch: Decimal) -> str:
     """3.37."""
     return (

@@ -46,6 +46,11 @@ class Seen:
         return (*(one for one in self.passed if after is not None and one.received_at > after), self)
 
     @property
+    def tells_depth(self) -> bool:
+        """Whether the feed tells both sides of the book, be they empty: without that nobody can say who is there."""
+        return self.buy is not None and self.sell is not None
+
+    @property
     def bid(self) -> Decimal | None:
         return self.buy[0].price if self.buy else None
 
@@ -66,7 +71,7 @@ class Seen:
         return self.offer if side is Side.BUY else self.bid
 
     def against(self, side: Side) -> tuple[Level, ...]:
-        """The side of the book it would trade against."""
+        """The side of the book it would trade against; empty also where the feed tells none (`tells_depth`)."""
         return (self.sell if side is Side.BUY else self.buy) or ()
 
     def value(self, field: QuoteField) -> Decimal | None:

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.plan.machine.crossing import unseen
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import Direction
 from onebroker.actors.engine.plan.prices import Fixed
@@ -11,7 +12,6 @@ from onebroker.actors.engine.plan.reading.rules import price, word_of
 from onebroker.actors.engine.plan.reading.surroundings import named_instrument
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.config.messages import plan as texts
-from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.messages import presets as preset_texts
 from onebroker.config.vocabulary import Side
 
@@ -64,8 +64,9 @@ def check_tick(body: Body, name: str) -> None:
 
 
 def check_quote(body: Body, market: Market) -> None:
-    """Refuse what is priced by its own book while there is no usable quote of it (the sentences of 3.29)."""
+    """Refuse what is priced by its own book while there is no usable quote of it (the sentences of 3.29), or none that tells the book."""
     instrument_id = body.instrument.instrument_id
-    if market.seen(instrument_id) is None:
-        stale = market.is_stale(instrument_id)
-        raise body.refusal((life_texts.stale_quote if stale else life_texts.no_quote)(body.side), 409)
+    quote = market.seen(instrument_id)
+    if quote is None or not quote.tells_depth:
+        status, sentence = unseen(market, instrument_id, body.side)
+        raise body.refusal(sentence, status)

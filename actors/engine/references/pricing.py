@@ -63,6 +63,16 @@ def resolve_price(reference: PriceReference, side: Side, quote: Quoted | None, t
     return count * tick
 
 
+def is_told(reference: PriceReference, quote: Quoted) -> bool:
+    """Tell whether a quote has what the reference reads; an empty book is told too."""
+    match reference.kind:
+        case PriceKind.LAST:
+            return quote.last_price is not None
+        case PriceKind.VWAP:
+            return quote.average_price is not None
+    return quote.buy is not None and quote.sell is not None
+
+
 def _nearest(value: Fraction, *, up: bool) -> int:
     """Round to the nearest whole number; one that lies half way goes `up` or down."""
     half = Fraction(1, 2)

@@ -5,29 +5,36 @@ row read before the last fill would be closed a second time (order-engine 0, fre
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.desk.reads import read_after
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.references.sizing import net_units
-from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.view import SessionView
-from onebroker.brokers.records import Tick
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
 
 
-async def usable_tick(quotes: LiveQuotes, instrument_id: str, *, until: float) -> Tick | None:
-    """Return the live quote when it may be acted on (order-engine 0); one that nobody watched so far is waited for `until`
-    (trio's clock). None when there is none."""
-    with quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
-        while (tick := quotes.usable_tick(instrument_id)) is None:
+async def usable_quote(
+    doors: EngineDoors, instrument_id: str, has: Callable[[Seen], bool], *, until: float
+) -> Seen | None:
+    """Return the live quote when it may be acted on (order-engine 0). One that nobody watched so far, or that does not have what is
+    read of it yet (a feed may tell a price first and its book after it), is waited for `until` (trio's clock). None when there is
+    none; without what is read of it when that does not come."""
+
+    def newest() -> Seen | None:
+        quote = doors.quotes.usable_quote(instrument_id)
+        return None if quote is None else doors.seen_quotes.of(quote)
+
+    with doors.quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
+        while (found := newest()) is None or not has(found):
             await anext(follower)
-    return tick
+    return found
 
 
 async def fresh_nets(

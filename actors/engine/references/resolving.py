@@ -4,6 +4,7 @@ The result is validated again like a typed order; the resolved numbers, never th
 """
 
 from decimal import Decimal
+from functools import partial
 
 import attrs
 import trio
@@ -12,8 +13,8 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import PlaceBody
 from onebroker.actors.engine.references.forms import References
-from onebroker.actors.engine.references.pricing import resolve_price
-from onebroker.actors.engine.references.reading import fresh_nets, usable_tick
+from onebroker.actors.engine.references.pricing import is_told, resolve_price
+from onebroker.actors.engine.references.reading import fresh_nets, usable_quote
 from onebroker.actors.engine.references.sizing import close
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import references as texts
@@ -52,9 +53,10 @@ async def _resolved(order: PlaceBody, references: References, doors: EngineDoors
         order = await _closing(order, references, doors, until=until)
     assert order.transaction_type is not None  # types that may go without one take no references
     if references.price is not None and tick is not None:
-        needs = references.price.needs_quote
-        quote = await usable_tick(doors.quotes, instrument_id, until=until) if needs else None
-        order = attrs.evolve(order, price=resolve_price(references.price, Side(order.transaction_type), quote, tick))
+        reference, quote = references.price, None
+        if reference.needs_quote:
+            quote = await usable_quote(doors, instrument_id, partial(is_told, reference), until=until)
+        order = attrs.evolve(order, price=resolve_price(reference, Side(order.transaction_type), quote, tick))
     return _recorded(order)
 
 

@@ -36,6 +36,8 @@ class Outcome:
     """Epoch seconds at which to look again, whatever happens before; infinite = never."""
     watched: frozenset[str]
     """Instruments whose quotes matter now."""
+    bookless: frozenset[str]
+    """Of these: those whose book was needed and is not told."""
     calm: Mapping[str, Sequence[Calm] | None]
     """Of these: instrument -> bounds within which a quote changes nothing; None = any change may matter; absent = none does."""
     held_back: Mapping[str, tuple[Decimal, ...]]
@@ -72,6 +74,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         state=look.record(root).state,
         wake_at=look.wake_at,
         watched=frozenset(look.watched),
+        bookless=frozenset(look.bookless),
         calm=look.calm,
         held_back={path: tuple(limits) for path, limits in look.held_back.items()},
         reasons=look.reasons,

@@ -5,7 +5,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.market import Seen
+from onebroker.actors.engine.plan.market import Market, Seen
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.prices import Crossing
 from onebroker.config.messages import plan_life as texts
@@ -13,9 +13,17 @@ from onebroker.config.vocabulary import Side
 
 
 def crossed(quote: Seen, side: Side, limit: Decimal) -> Decimal | None:
-    """Return the best price that a limit would trade against at once; None where it rests, as on an empty side."""
+    """Return the best price that a limit would trade against at once; None where it rests, as on an empty side. Asked only where the
+    feed tells the book."""
     touch = quote.opposite(side)
     return touch if touch is not None and (limit - touch) * side.sign >= 0 else None
+
+
+def unseen(market: Market, instrument_id: str, side: Side) -> tuple[int, str]:
+    """Return status and sentence for what its own book decides and that is not there: no usable quote, or one that tells no depth."""
+    if market.is_stale(instrument_id):
+        return 409, texts.stale_quote(side)
+    return (409, texts.no_quote(side)) if market.seen(instrument_id) is None else (503, texts.no_depth(side))
 
 
 def uncrossed(look: Look, part: OrderPart, rule: Crossing, limit: Decimal) -> Decimal | None:
@@ -23,10 +31,9 @@ def uncrossed(look: Look, part: OrderPart, rule: Crossing, limit: Decimal) -> De
     record, side = look.record(part), side_of(part)
     if record.memory.active:
         return limit
-    quote = look.seen(part.instrument_id)
+    quote = look.book(part.instrument_id)
     if quote is None:
-        stale = look.market.is_stale(part.instrument_id)
-        look.cannot(part, 409, (texts.stale_quote if stale else texts.no_quote)(side))
+        look.cannot(part, *unseen(look.market, part.instrument_id, side))
         return None
     touch = crossed(quote, side, limit)
     terms = look.terms(part)

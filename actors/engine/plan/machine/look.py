@@ -76,6 +76,8 @@ class Look:
         """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
         self.reasons: dict[str, Refused] = {}
         self.wake_at = float("inf")
+        self.bookless: set[str] = set()
+        """Instruments whose book was needed and is not there: no quote, or one that tells none."""
         self.watched: set[str] = set()
         self.calm: dict[str, list[Calm] | None] = {}
         """Instrument -> what its quote may do without anything following from it; None = nothing."""
@@ -148,6 +150,14 @@ class Look:
         self.watched.add(instrument_id)
         self.calm[instrument_id] = None
         return self.market.seen(instrument_id)
+
+    def book(self, instrument_id: str) -> Seen | None:
+        """The usable quote where what is decided needs the book; None also while the feed has told none: that is not an empty one."""
+        quote = self.seen(instrument_id)
+        if quote is not None and quote.tells_depth:
+            return quote
+        self.bookless.add(instrument_id)
+        return None
 
     def glimpsed(self, instrument_id: str) -> Seen | None:
         """The usable quote, of which whoever asks says by `stays` which changes matter; without one, any does."""

@@ -21,6 +21,7 @@ from onebroker.actors.engine.plan.executions import (
     Twap,
     Vwap,
 )
+from onebroker.actors.engine.plan.machine.crossing import unseen
 from onebroker.actors.engine.plan.machine.discretion import work_discretion
 from onebroker.actors.engine.plan.machine.instances import send_instances
 from onebroker.actors.engine.plan.machine.inventory import room
@@ -291,9 +292,12 @@ def _placed_around(sending: Sending, execution: Ladder) -> Ladder | None:
     look, part = sending.look, sending.part
     memory = look.record(part).memory
     if memory.base is None:
-        quote = look.seen(part.instrument_id)
-        if quote is None or quote.mid is None:
-            look.cannot(part, 409, texts.no_quote(sending.side) if quote is None else texts.nobody(sending.side))
+        quote = look.book(part.instrument_id)
+        if quote is None:
+            look.cannot(part, *unseen(look.market, part.instrument_id, sending.side))
+            return None
+        if quote.mid is None:
+            look.cannot(part, 409, texts.nobody(sending.side))
             return None
         memory = attrs.evolve(memory, base=quote.mid)
         look.remember(part, memory)

@@ -7,7 +7,7 @@ import attrs
 from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.machine.centre import centre_of
 from onebroker.actors.engine.plan.machine.context import Context
-from onebroker.actors.engine.plan.machine.crossing import uncrossed
+from onebroker.actors.engine.plan.machine.crossing import uncrossed, unseen
 from onebroker.actors.engine.plan.machine.inventory import opposite_levels, skew
 from onebroker.actors.engine.plan.machine.legs import Leg
 from onebroker.actors.engine.plan.machine.look import Look, average_of, side_of
@@ -159,7 +159,7 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
             return _stepped(limit, price.step_ticks, asked, terms.tick) if limit is not None else _blind(look, part)
         case OptionModel():
             return _modelled(look, part, price, asked)
-    quote = look.seen(part.instrument_id)
+    quote = look.book(part.instrument_id)
     if quote is None:
         return _blind(look, part)
     return _from_book(look, part, price, quote, asked)
@@ -241,8 +241,7 @@ def _stepped(limit: Decimal, steps: int, asked: Asked, tick: Decimal | None) -> 
 
 
 def _blind(look: Look, part: OrderPart) -> Decimal | None:
-    stale = look.market.is_stale(part.instrument_id)
-    look.cannot(part, 409, (texts.stale_quote if stale else texts.no_quote)(side_of(part)))
+    look.cannot(part, *unseen(look.market, part.instrument_id, side_of(part)))
     return None
 
 
