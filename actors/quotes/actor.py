@@ -19,9 +19,19 @@ from onebroker.actors.quotes.feeding import Feeding
 from onebroker.actors.quotes.fetching import fetch
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.known import KnownInstruments
-from onebroker.actors.quotes.messages import Beat, FetchDone, FetchQuote, Found, QuoteMessage, Repaired, Touched
+from onebroker.actors.quotes.messages import (
+    Beat,
+    FetchDone,
+    FetchQuote,
+    Found,
+    QuoteMessage,
+    Repaired,
+    Silent,
+    Touched,
+)
 from onebroker.actors.quotes.recording import TickRecorder, followed_for_recording, recorded
 from onebroker.actors.quotes.repairing import Repairs
+from onebroker.actors.quotes.silence import MarketSilence
 from onebroker.actors.quotes.storing import QuoteStore
 from onebroker.actors.quotes.usable import market_of, may_serve, open_markets
 from onebroker.actors.quotes.watching import ASKED_SECONDS, MOST_ASKED, Session
@@ -84,6 +94,16 @@ class QuoteBookActor:
             lacks=self._lacks,
             deliver=self._deliver,
         )
+        self._silence = MarketSilence(
+            sessions=sessions,
+            known=self._known,
+            clock=clock,
+            carried=self._feeding.carried_by_need,
+            opened=lambda: open_markets(calendar, clock.epoch()),
+            live=self._book.live,
+            deliver=self._deliver,
+            silent=mailbox.address.tell,
+        )
         self._asked: dict[str, float] = {}
         """instrument_id -> monotonic seconds of the last touch."""
         self._began_at = clock.monotonic()
@@ -103,6 +123,7 @@ class QuoteBookActor:
                 nursery.start_soon(self._restore_later)
             nursery.start_soon(self._beat)
             nursery.start_soon(self._repairs.run)
+            nursery.start_soon(self._silence.run)
             task_status.started()
             async for message in self._mailbox:
                 await self._handle_all([message, *self._mailbox.take_replaced()], nursery)
@@ -131,6 +152,8 @@ class QuoteBookActor:
             case Repaired():
                 for instrument_id, quote in message.quotes.items():
                     self._keep_fetched(instrument_id, quote)
+            case Silent():
+                self._take_silence(message)
             case Beat():
                 await self._turn()
             case _:
@@ -170,6 +193,7 @@ class QuoteBookActor:
     async def _turn(self) -> None:
         now = self._clock.monotonic()
         ticked, marked = self._book.drain_changed()
+        self._silence.hear(ticked)
         await self._store.write_live(self._book, ticked | marked)
         self._feeding.renew_mute(self._heard_at, ticked, now)
         self._say_held_back(now)
@@ -223,6 +247,19 @@ class QuoteBookActor:
         for start in range(0, len(ids), SLICE):
             self._book.mark_stale(ids[start : start + SLICE], orphaned, moment)
             await trio.lowlevel.checkpoint()
+
+    def _take_silence(self, message: Silent) -> None:
+        """What all feeds of a market have told is old: it is stale, and they are opened anew."""
+
+        def is_old(instrument_id: str, quote: Quote) -> bool:
+            instrument = self._known.instrument(instrument_id)
+            in_market = instrument is not None and market_of(instrument.identity) in message.markets
+            return in_market and quote.received_at < message.since
+
+        now = self._clock.epoch()
+        old = {one for one in self._book if any(is_old(one, quote) for quote in self._book.of_brokers(one).values())}
+        self._book.mark_stale(old, is_old, now)
+        self._feeding.renew_silent(old, self._clock.monotonic())
 
     def _forget(self) -> None:
         now = self._clock.epoch()

@@ -4,7 +4,7 @@ Each session is told its list when it changes, and now and then unchanged: a ses
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 import trio
@@ -19,6 +19,7 @@ from onebroker.actors.sessions.messages import RenewStream, Watch
 from onebroker.brokers.records import Listing
 
 WATCH_AGAIN_SECONDS = 15.0
+RENEW_AGAIN_SECONDS = 60.0
 
 _log = logging.getLogger("onebroker.quotes")
 
@@ -37,6 +38,8 @@ class Feeding:
         self._basis: Basis | None = None
         self._told: dict[str, tuple[frozenset[str], Snapshot | None, float]] = {}
         """Code -> what it was told last, of which mapping, and when."""
+        self._renewed: dict[str, float] = {}
+        """Code -> when its silent feed was opened anew last."""
         self.plan: Plan = {code: frozenset() for code in sessions}
         self.wanted: Wanted = {}
         self.feeders: Mapping[str, Feeder] = {}
@@ -75,6 +78,23 @@ class Feeding:
         for code in self._silences.look(connected, heard_at, ticked, now):
             _log.warning("%s is connected and says nothing of what others tell: its stream is opened anew", code)
             self._sessions[code].address.replace("renew stream", RenewStream())
+
+    def renew_silent(self, instrument_ids: Collection[str], now: float) -> None:
+        """Have the connected feeds that carry these, and that all say nothing, connect anew: a feed at most once a minute."""
+        for code, ids in self.plan.items():
+            feeder = self.feeders.get(code)
+            if feeder is None or not feeder.connected or ids.isdisjoint(instrument_ids):
+                continue
+            if now - self._renewed.get(code, float("-inf")) < RENEW_AGAIN_SECONDS:
+                continue
+            self._renewed[code] = now
+            _log.warning("%s says nothing, as all feeds do, while there is trade: its stream is opened anew", code)
+            self._sessions[code].address.replace("renew stream", RenewStream())
+
+    def carried_by_need(self) -> list[str]:
+        """Return what connected feeds carry, the most needed first."""
+        carried = set().union(*(ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected))
+        return [one for one in self.wanted if one in carried]
 
     def renews(self, instrument_id: str, quote: Quote) -> bool:
         """Tell whether a live feed stands behind a quote: its broker's, and the instrument is on it."""

@@ -63,4 +63,14 @@ class Beat:
     """A second has passed: write, watch, mark what no feed renews."""
 
 
-QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Repaired | Beat
+@attrs.frozen
+class Silent:
+    """No feed says anything of these markets while there is trade, as an answer over REST knew."""
+
+    markets: frozenset[tuple[str, str]]
+    """(exchange, calendar)."""
+    since: float
+    """Epoch seconds: what was received before is old."""
+
+
+QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Repaired | Silent | Beat

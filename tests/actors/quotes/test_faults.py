@@ -19,11 +19,16 @@ from onebroker.config.refusal import Refusal
 
 
 class Noting(InProcessTransport):
-    """The service's transport, with a note of every socket that was opened."""
+    """The service's transport, with a note of every socket that was opened, and every call."""
 
-    def __init__(self, simulator, opened):
+    def __init__(self, simulator, opened, called):
         super().__init__(simulator)
         self._opened = opened
+        self._called = called
+
+    async def send(self, request, timeout_seconds):
+        self._called.append(request.url)
+        return await super().send(request, timeout_seconds)
 
     async def connect(self, address, timeout_seconds):
         stream = await super().connect(address, timeout_seconds)
@@ -36,8 +41,8 @@ class Market:
 
     def __init__(self, day):
         self.day = day
-        self.opened = []
-        day.open_transport = lambda: Noting(day.simulator, self.opened)
+        self.opened, self.called = [], []
+        day.open_transport = lambda: Noting(day.simulator, self.opened, self.called)
 
     @asynccontextmanager
     async def running(self):
@@ -65,6 +70,10 @@ class Market:
 
     def feed(self, code):
         return self.day.sessions[code].view.value.market_feed
+
+    def asked(self):
+        """The calls for quotes over REST."""
+        return [url for url in self.called if "quote" in url]
 
     def sockets(self, code):
         return len([url for url in self.opened if f"{code}.simulator" in url])
@@ -117,25 +126,27 @@ async def test_a_quote_goes_on_at_the_second_broker_while_the_first_stalls_and_c
         await at.day.until(lambda: at.broker_of(share) == "zerodha", 120)
 
 
-async def test_when_every_feed_stalls_a_quote_serves_for_five_minutes_and_is_then_fetched(market, autojump_clock):
+async def test_when_every_feed_stalls_the_old_price_is_neither_served_nor_acted_on_after_seconds(market, autojump_clock):
     async with market().running() as at:
-        share = at.day.equity()
-        await at.watch(share)
+        share, other = at.day.equity(), at.day.equity(1)
+        for one in (share, other):
+            await at.watch(one)
+        await at.day.until(lambda: at.broker_of(share) == at.broker_of(other) == "zerodha")
         at.day.simulator.fault("all", FaultKind.STALL_STREAM)
-        await trio.sleep(12)
+        moved = at.day.exchange.market(share.instrument_id).last_price + 3
+        at.day.simulator.set_price(share.instrument_id, moved, 86_400)
+        before = len(at.asked())
+        await trio.sleep(10)
         # Upstox promises no heartbeat: its socket stays open.
         assert at.feed("upstox").connected
         quote = at.reader.stored(share)
-        assert quote.broker == "upstox"
-        autojump_clock.jump(295 - (at.day.clock.epoch() - quote.received_at))
-        assert at.reader.stored(share) is quote
-        await trio.sleep(6)
-        assert at.reader.stored(share) is None
-        assert at.reader.usable_tick(share.instrument_id) is None
-        found = await at.fetch(share)
-        assert (found.source, found.quote.broker) == ("broker", "zerodha")
-        assert found.quote.tick.last_price == float(at.day.exchange.market(share.instrument_id).last_price)
-        assert at.reader.stored(share) == found.quote
+        assert quote.tick.last_price == float(moved)
+        assert at.reader.usable_tick(share.instrument_id) is None, "only a live quote is acted on"
+        assert at.reader.is_stale(share.instrument_id)
+        await trio.sleep(60)
+        assert at.reader.stored(share).tick.last_price == float(moved)
+        asked = at.asked()[before:]
+        assert 1 <= len(asked) <= 20, "a call for all of them now and then, not one for each"
         at.day.simulator.faults.heal()
         await at.day.until(lambda: at.reader.usable_tick(share.instrument_id) is not None, 180)
 

@@ -1,0 +1,173 @@
+"""All feeds of an open market silent at once: noticed by asking over REST.
+
+A feed that is mute while others tell is found by them (`standing.py`). Where none tells anything nobody can say whether nothing trades or
+nothing arrives. So when no feed has told of a market for some seconds, one broker is asked for what is carried there, in one call, as a READ
+inside its budget, the next time another one. What it answers is kept as any fetched quote, and so served from then on. If it knows
+of trades that no feed has told, and none does within two seconds more, the feeds are silent: what they told is stale, and they are
+opened anew.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
+
+import trio
+
+from onebroker.actors.quotes.fetching import ask_many, askable, serves_quotes
+from onebroker.actors.quotes.fold import Quote, is_price
+from onebroker.actors.quotes.known import KnownInstruments
+from onebroker.actors.quotes.messages import Silent
+from onebroker.actors.quotes.usable import market_of
+from onebroker.actors.quotes.watching import Session
+from onebroker.brokers.records import Listing, Tick
+from onebroker.config.clock import Clock
+
+LOOK_SECONDS = 1.0
+QUIET_SECONDS = 5.0
+"""A market of which some feed told less long ago is not silent."""
+AGAIN_SECONDS = 10.0
+"""Between two questions about a market that stays quiet."""
+CONFIRM_SECONDS = 2.0
+"""How long the feeds have to tell of what an answer knew first."""
+FAILED_SECONDS = 30.0
+"""A broker whose call failed is left alone this long."""
+
+Market = tuple[str, str]
+"""Exchange and calendar."""
+Deliver = Callable[[Mapping[str, Quote]], Awaitable[None]]
+"""Takes quotes by instrument_id."""
+
+
+class MarketSilence:
+    """Asks until cancelled; a child task of the quote book, which says what it hears. `carried`: what the feeds carry, the most needed
+    first; `opened`: the markets that are open; `live`: an instrument's unified quote."""
+
+    def __init__(
+        self,
+        *,
+        sessions: Mapping[str, Session],
+        known: KnownInstruments,
+        clock: Clock,
+        carried: Callable[[], Iterable[str]],
+        opened: Callable[[], Set[Market]],
+        live: Callable[[str], Quote | None],
+        deliver: Deliver,
+        silent: Callable[[Silent], Awaitable[None]],
+    ) -> None:
+        self._sessions = sessions
+        self._known = known
+        self._clock = clock
+        self._carried = carried
+        self._opened = opened
+        self._live = live
+        self._deliver = deliver
+        self._silent = silent
+        self._heard_at: dict[Market, float] = {}
+        """Monotonic seconds at which some feed told of it last, or it was seen open and carried first."""
+        self._asked_at: dict[Market, float] = {}
+        self._not_before: dict[str, float] = {}
+        """Broker -> monotonic seconds before which it is not asked: it was, or it failed."""
+
+    def hear(self, instrument_ids: Iterable[str]) -> None:
+        """Note that feeds told of these."""
+        now = self._clock.monotonic()
+        for one in instrument_ids:
+            instrument = self._known.instrument(one)
+            if instrument is not None:
+                self._heard_at[market_of(instrument.identity)] = now
+
+    async def run(self) -> None:
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            await self._look()
+
+    async def _look(self) -> None:
+        by_market = self._by_market()
+        now = self._clock.monotonic()
+        for market in list(self._heard_at):
+            if market not in by_market:  # closed, or nothing of it is carried any more
+                del self._heard_at[market]
+        due = {market for market in by_market if self._is_due(market, now)}
+        if not due:
+            return
+        code, listings = self._question([one for market in due for one in by_market[market]])
+        if code is None:
+            return
+        self._asked_at.update(dict.fromkeys(due, now))
+        told = await self._ask(code, listings)
+        if told:
+            await self._judge(due, told)
+
+    def _by_market(self) -> dict[Market, list[str]]:
+        opened = self._opened()
+        found: dict[Market, list[str]] = {}
+        for one in self._carried():
+            instrument = self._known.instrument(one)
+            if instrument is not None and (market := market_of(instrument.identity)) in opened:
+                found.setdefault(market, []).append(one)
+        return found
+
+    def _is_due(self, market: Market, now: float) -> bool:
+        quiet = now - self._heard_at.setdefault(market, now) >= QUIET_SECONDS
+        return quiet and now - self._asked_at.get(market, float("-inf")) >= AGAIN_SECONDS
+
+    def _question(self, instrument_ids: Iterable[str]) -> tuple[str | None, dict[str, Listing]]:
+        """Return the broker that may be asked about most of them, and what it is asked for: no more than it answers at once."""
+        now = self._clock.monotonic()
+        shares: dict[str, dict[str, Listing]] = {}
+        for one in instrument_ids:
+            instrument = self._known.instrument(one)
+            for code, listing in [] if instrument is None else askable(self._sessions, instrument):
+                codec = self._sessions[code].broker.quotes
+                share = shares.setdefault(code, {})
+                if codec is not None and len(share) < codec.most_per_call:
+                    share[one] = listing
+        able = [code for code in shares if self._may_ask(code)]
+        if not able:
+            return None, {}
+        rested = [code for code in able if self._not_before.get(code, 0.0) <= now] or able
+        code = max(rested, key=lambda one: len(shares[one]))
+        return code, shares[code]
+
+    def _may_ask(self, code: str) -> bool:
+        session = self._sessions[code]
+        return serves_quotes(session) and session.view.value.live
+
+    async def _ask(self, code: str, listings: Mapping[str, Listing]) -> dict[str, Quote]:
+        answer = await ask_many(self._sessions[code], tuple(listings.values()))
+        now = self._clock.monotonic()
+        if isinstance(answer, str):
+            self._not_before[code] = now + FAILED_SECONDS
+            return {}
+        self._not_before[code] = now + AGAIN_SECONDS + LOOK_SECONDS  # the next question goes to another one
+        received_at = self._clock.epoch()
+        found = {
+            one: Quote(broker=code, tick=tick, received_at=received_at)
+            for one, listing in listings.items()
+            if (tick := answer.get(listing.broker_token)) is not None
+            and tick.broker_token == listing.broker_token
+            and is_price(tick.last_price)
+        }
+        await self._deliver(found)
+        return found
+
+    async def _judge(self, markets: Set[Market], told: Mapping[str, Quote]) -> None:
+        """Compare what was answered with what the feeds told; they have a moment to tell it themselves."""
+        contradicted = set[Market]()
+        for one, quote in told.items():
+            instrument, live = self._known.instrument(one), self._live(one)
+            if instrument is not None and live is not None and knows_more(quote.tick, live.tick):
+                contradicted.add(market_of(instrument.identity))
+        if not contradicted:
+            return
+        before = {market: self._heard_at.get(market) for market in contradicted}
+        asked_at = self._clock.epoch()
+        await trio.sleep(CONFIRM_SECONDS)
+        still = {market for market in contradicted & markets if self._heard_at.get(market) == before[market]}
+        if still:
+            await self._silent(Silent(frozenset(still), asked_at))
+
+
+def knows_more(answer: Tick, told: Tick) -> bool:
+    """Tell whether an answer over REST knows of trade that a feed's tick does not."""
+    if answer.volume is not None and told.volume is not None:
+        return answer.volume > told.volume
+    return answer.last_price != told.last_price
