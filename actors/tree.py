@@ -342,7 +342,7 @@ class _Planting:
             "holdings": lambda: HoldingsAssembler(
                 self._catalogue, self._quotes, StoredDayCloses(self._inputs.history, self._inputs.clock)
             ),
-            "positions": lambda: PositionsAssembler(self._catalogue),
+            "positions": lambda: PositionsAssembler(self._catalogue, self._quotes),
             "orders": lambda: OrderBookAssembler(self._catalogue, self._legs),
             "trades": lambda: TradeBookAssembler(self._catalogue, self._legs),
         }

@@ -66,6 +66,8 @@ class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     figures: Figures
     price: float | None
     """The last price that it reports, when that is one."""
+    live_price: float | None
+    """What stands in for it: the live quote's."""
     multiplier: float
 
 
@@ -95,7 +97,7 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     average_price: float | None
     """Null when nothing is held, when a broker gives none, or when brokers are on opposite sides."""
     last_price: float | None
-    """As the broker most recently read reports it."""
+    """As the broker most recently read reports it; where none does, the live quote's."""
     multiplier: float | None
     """The brokers' own figure; null when they differ."""
     overnight_quantity: int | None
@@ -158,11 +160,16 @@ _IDENTITY_FIELDS = (
 )  # fmt: skip
 
 
-def own_part(broker: str, row: PositionRow, places: int) -> Own:
-    """Work out what one row adds to its group; prices are shown with `places` decimals."""
+def is_unpriced(row: PositionRow) -> bool:
+    """Whether an open row comes without a last price."""
+    return row.quantity != 0 and price_or_none(row.last_price) is None
+
+
+def own_part(broker: str, row: PositionRow, places: int, live_price: float | None = None) -> Own:
+    """Work out what one row adds to its group; prices are shown with `places` decimals. `live_price` is for a row that is unpriced."""
     average = _own_average(row)
     realized = None if row.realized is None else paise(row.realized)
-    unrealized = _unrealized_paise(row)
+    unrealized = _unrealized_paise(row, live_price)
     shown = BrokerPosition(
         broker=broker,
         position_key=row.position_key,
@@ -188,6 +195,7 @@ def own_part(broker: str, row: PositionRow, places: int) -> Own:
             cost=_cost(row.quantity, average),
         ),
         price=price_or_none(row.last_price),
+        live_price=live_price,
         multiplier=row.multiplier,
     )
 

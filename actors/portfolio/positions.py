@@ -19,12 +19,14 @@ from onebroker.actors.portfolio.position_view import (
     Naming,
     Own,
     PositionView,
+    is_unpriced,
     merge_position,
     naming,
     own_part,
     position_product,
 )
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.quotes.interface import QuoteReader
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import PositionRow
@@ -37,13 +39,15 @@ GROUPS_PER_STEP = 8
 
 
 class PositionsSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Profit and loss of the net view, of the rows that know it."""
+    """Profit and loss of the net view: each figure is the sum of those its rows show."""
 
     net_count: int
     day_count: int
     realized: float
     unrealized: float
     total: float
+    unknown_rows: int
+    """Net rows whose total is not known, and so not in `total`."""
 
 
 GroupKey: TypeAlias = tuple[str, str, str, str]
@@ -61,7 +65,9 @@ class _Part:
     source: object
     snapshot: Snapshot | None
     owns: dict[RowName, tuple[PositionRow, Own]]
-    """What each row adds, kept from build to build while the row stays the same."""
+    """What each row adds, kept from build to build while the row, and the live price of an unpriced one, stay the same."""
+    live: Mapping[GroupKey, float | None]
+    """The live prices that its unpriced rows were worked out with."""
     groups: dict[GroupKey, tuple[Own, ...]]
 
 
@@ -71,8 +77,11 @@ class _Rendered(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     last_price: float | None
     sort_key: tuple[object, ...]
     realized_paise: int
-    """For the summary; zero where not known."""
+    """For the summary, as the two below; zero where not known."""
     unrealized_paise: int
+    total_paise: int
+    is_known: bool
+    """Whether its total is."""
 
 
 class PositionsAssembler:
@@ -80,8 +89,9 @@ class PositionsAssembler:
 
     resource: Resource = "positions"
 
-    def __init__(self, catalogue: Published[CatalogueState]) -> None:
+    def __init__(self, catalogue: Published[CatalogueState], quotes: QuoteReader | None = None) -> None:
         self._catalogue = catalogue
+        self._quotes = quotes
         self._snapshot: Snapshot | None = None
         self._parts: dict[str, _Part] = {}
         self._namings: dict[GroupKey, Naming] = {}
@@ -130,19 +140,21 @@ class PositionsAssembler:
         if held is None:
             self._parts.pop(broker, None)
             return set(old)
-        if before is not None and before.source is held.rows and before.snapshot is snapshot:
+        if before is not None and before.source is held.rows and before.snapshot is snapshot and self._as_priced(before):
             return set()
         known = before.owns if before is not None and before.snapshot is snapshot else {}
         owns: dict[RowName, tuple[PositionRow, Own]] = {}
+        live: dict[GroupKey, float | None] = {}
         groups: dict[GroupKey, list[Own]] = {}
         for number, row in enumerate(held.rows if isinstance(held.rows, tuple) else ()):
             if not isinstance(row, PositionRow):
                 continue
             name, key = (row.view, row.position_key), _group_key(broker, row, snapshot)
             made = known.get(name)
+            price = live.setdefault(key, self._live_price(key)) if is_unpriced(row) else None
             # What was made of an equal row stands, so that comparing groups is comparing identities.
-            if made is None or made[0] != row:
-                made = row, own_part(broker, row, self._naming(key).places)
+            if made is None or made[0] != row or made[1].live_price != price:
+                made = row, own_part(broker, row, self._naming(key).places, price)
             owns[name] = made
             groups.setdefault(key, []).append(made[1])
             if number % ROWS_PER_STEP == 0:
@@ -151,10 +163,15 @@ class PositionsAssembler:
             source=held.rows,
             snapshot=snapshot,
             owns=owns,
+            live=live,
             groups={key: tuple(sorted(group, key=_position_key)) for key, group in groups.items()},
         )
         self._parts[broker] = part
         return {key for key in old.keys() | part.groups.keys() if not _same(old.get(key), part.groups.get(key))}
+
+    def _as_priced(self, part: _Part) -> bool:
+        """Whether the live prices of its unpriced rows are those it was worked out with."""
+        return all(self._live_price(key) == price for key, price in part.live.items())
 
     def _naming(self, key: GroupKey) -> Naming:
         known = self._namings.get(key)
@@ -179,7 +196,12 @@ class PositionsAssembler:
             for own in part.groups.get(key, ()) if part is not None else ():
                 if own.price is not None:
                     return own.price
-        return None
+        owns = (own for broker in recency if (part := self._parts.get(broker)) for own in part.groups.get(key, ()))
+        return next((own.live_price for own in owns if own.live_price is not None), None)
+
+    def _live_price(self, key: GroupKey) -> float | None:
+        """Return the usable live price of a group's instrument (spec 1 §4.7), as holdings are priced by."""
+        return None if self._quotes is None or key[2] else self._quotes.usable_price(key[3])
 
     def _render(self, key: GroupKey, parts: list[_Part], recency: tuple[str, ...]) -> None:
         owns = [own for part in parts for own in part.groups.get(key, ())]
@@ -188,6 +210,8 @@ class PositionsAssembler:
             return
         price = self._last_price(key, recency)
         view, total = merge_position(owns, self._naming(key), price)
+        realized, unrealized = total.realized_paise, total.unrealized_paise
+        together = None if realized is None or unrealized is None else realized + unrealized
         self._rendered[key] = _Rendered(
             view=view,
             encoded=msgspec.json.encode(view),
@@ -195,6 +219,8 @@ class PositionsAssembler:
             sort_key=_sort_key(key, view, owns[0].shown.tradingsymbol),
             realized_paise=total.realized_paise or 0,
             unrealized_paise=total.unrealized_paise or 0,
+            total_paise=0 if together is None else together,
+            is_known=together is not None,
         )
 
     def _join(self) -> Content:
@@ -208,7 +234,8 @@ class PositionsAssembler:
                 day_count=len(day),
                 realized=rupees(realized),
                 unrealized=rupees(unrealized),
-                total=rupees(realized + unrealized),
+                total=rupees(sum(one.total_paise for one in net)),
+                unknown_rows=sum(not one.is_known for one in net),
             )
         )
         fields = b"".join((

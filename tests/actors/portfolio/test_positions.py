@@ -82,7 +82,9 @@ def test_the_document_by_hand(world: SimpleNamespace, snapshot: object) -> None:
     assert (odd["product"], odd["quantity"], odd["average_price"]) == ("WEIRD", -1, None)
     assert odd["pnl"] == {"realized": None, "unrealized": None, "total": None}
     assert [row["quantity"] for row in shown["day"]] == [0]
-    assert shown["summary"] == {"net_count": 2, "day_count": 1, "realized": 10.0, "unrealized": 44.95, "total": 54.95}
+    assert shown["summary"] == {
+        "net_count": 2, "day_count": 1, "realized": 10.0, "unrealized": 44.95, "total": 54.95, "unknown_rows": 1,
+    }  # fmt: skip
     assert list(shown) == ["net", "day", "summary"]
 
 
@@ -140,6 +142,35 @@ def test_figures_that_a_broker_does_not_tell_are_null_in_the_merged_row(world: S
     row = net_row(world, snapshot, one, two)
     assert (row["quantity"], row["average_price"]) == (25, 100.0)
     assert [row[name] for name in ("buy_quantity", "sell_quantity", "overnight_quantity", "buy_value")] == [None] * 4
+
+
+def test_a_row_without_a_last_price_is_priced_by_the_live_quote(world: SimpleNamespace, snapshot: object) -> None:
+    quotes = world.Quotes()
+    assembler = PositionsAssembler(world.catalogue(snapshot), quotes)
+    row = world.position(quantity=-10, average_price=100.0, realized=5.0)
+    slices = world.slice_of("zerodha", "positions", row)
+    unmapped = world.slice_of("upstox", "positions", world.position("x", instrument_token="??", average_price=1.0, realized=0.0))
+    for price, total in ((None, None), (98.0, 25.0), (101.0, -5.0), (None, None)):
+        quotes.prices = {} if price is None else {INFY.instrument_id: price}
+        shown = document(world, assembler, slices, unmapped)
+        row_now = next(one for one in shown["net"] if one["symbol"] == "INFY")
+        assert (row_now["last_price"], row_now["pnl"]["total"]) == (price, total)
+        assert row_now["by_broker"][0]["pnl"]["total"] == total
+        assert shown["summary"]["unknown_rows"] == (2 if total is None else 1)
+        assert shown["summary"]["total"] == (total or 0.0), "what is not known is in no total"
+        assert shown == document(world, PositionsAssembler(world.catalogue(snapshot), quotes), slices, unmapped)
+
+
+def test_a_last_price_that_a_broker_reports_goes_before_the_live_one(world: SimpleNamespace, snapshot: object) -> None:
+    quotes = world.Quotes()
+    quotes.prices = {INFY.instrument_id: 120.0}
+    told = world.slice_of("zerodha", "positions", world.position(last_price=103.0, average_price=100.0), age=9)
+    untold = world.slice_of("upstox", "positions", world.position(average_price=100.0))
+    (row,) = document(world, PositionsAssembler(world.catalogue(snapshot), quotes), told, untold)["net"]
+    assert (row["last_price"], row["pnl"]["unrealized"]) == (103.0, 230.0)
+    closed = world.slice_of("zerodha", "positions", world.position(quantity=0))
+    (row,) = document(world, PositionsAssembler(world.catalogue(snapshot), quotes), closed)["net"]
+    assert row["last_price"] is None
 
 
 @every_case(
