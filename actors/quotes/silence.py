@@ -97,11 +97,15 @@ class MarketSilence:
             await self._judge(due, told)
 
     def _by_market(self) -> dict[Market, list[str]]:
+        """Return what is carried in open markets and has been told of: what never was is no evidence, and is `repairing.py`'s."""
         opened = self._opened()
         found: dict[Market, list[str]] = {}
         for one in self._carried():
-            instrument = self._known.instrument(one)
-            if instrument is not None and (market := market_of(instrument.identity)) in opened:
+            instrument, live = self._known.instrument(one), self._live(one)
+            if instrument is None or live is None or live.stale_since is not None or live.restored:
+                continue
+            market = market_of(instrument.identity)
+            if market in opened:
                 found.setdefault(market, []).append(one)
         return found
 
