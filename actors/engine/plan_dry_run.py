@@ -10,13 +10,15 @@ from onebroker.actors.engine.messages import EngineAnswer, Place
 from onebroker.actors.engine.plan.machine.advance import Outcome, advance
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan.machine.look import Inputs
-from onebroker.actors.engine.plan.parts import Part, walk
+from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
+from onebroker.actors.engine.plan.prices import OptionModel, uncapped
 from onebroker.actors.engine.plan.shown import shown_plan
 from onebroker.actors.engine.plan_answers import trigger_of, unpriced
 from onebroker.actors.engine.plan_legs import order_of
 from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.tokens import leg_token
 from onebroker.config.messages import orders as texts
+from onebroker.config.messages import plan_life as life_texts
 
 
 def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
@@ -33,6 +35,7 @@ def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
     if refused is not None:
         error = {"error": refused.sentence, "instrument_id": place.order.instrument.instrument_id}
         return EngineAnswer(status=refused.status, body={**error, "intent_id": place.intent_id})
+    warnings = _warnings(root, doors)
     body = {
         "dry_run": True,
         "instrument_id": place.order.instrument.instrument_id,
@@ -42,10 +45,19 @@ def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
         "plan": shown_plan(root),
         "requests": requests,
         **({} if requests else _trigger(root, looked)),
+        **({"warnings": warnings} if warnings else {}),
         "timing_ms": {"preparation": milliseconds(doors.clock.monotonic() - place.routed)},
         "intent_id": place.intent_id,
     }
     return EngineAnswer(status=200, body=body)
+
+
+def _warnings(root: Part, doors: EngineDoors) -> list[str]:
+    """Say what is allowed and seldom meant: an option priced from a spot, whose forward is only as good as the rate given."""
+    market = PlanMarket(doors, ())
+    prices = [uncapped(part.price) for part in walk(root) if isinstance(part, OrderPart)]
+    watched = {price.watch_instrument_id for price in prices if isinstance(price, OptionModel)}
+    return [life_texts.PRICED_FROM_SPOT] if any(not market.is_future(one) for one in watched) else []
 
 
 def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> dict[str, Any] | EngineAnswer:

@@ -7,6 +7,10 @@ from onebroker.config.vocabulary import Side
 
 NO_QUOTE_FOR_CONDITION = "no live quote exists for the instrument that is watched"
 NO_ACCOUNT_FIGURES = "the account figures are not available, so a direction could not be taken"
+PRICED_FROM_SPOT = (
+    "the watched instrument is no future: the option is priced from its spot and interest_rate alone, which leaves dividends and the market's "
+    "own forward out; watch the future of the same expiry instead"
+)
 NO_POSITION = "there was no open position to close"
 CANCEL_REFUSED = "the cancel of a resting order was refused"
 

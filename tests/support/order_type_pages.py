@@ -240,6 +240,15 @@ _NOTES = {
         "A `price_reference` (with `order_type` LIMIT) stands in the place of the middle, and is followed as the middle is; a "
         "`quantity_reference` is worked out once, at intake, and both sides are quoted in that size."
     ),
+    "indicator_triggered": (
+        "`trigger_direction` left out is the side on which the level lies when the order is armed; of `volume`, which only rises, always "
+        "`above`: a level that is passed already is true at once."
+    ),
+    "volatility": (
+        "Watch the future of the same expiry: it is the forward that the option is priced by. From a spot or an index the forward is spot times "
+        "e to the rate (`interest_rate`, 0 by default) times the time left: of NIFTY that can be forty points off, some ₹20 of an "
+        "at-the-money premium. A dry run says so in `warnings`."
+    ),
 }
 
 

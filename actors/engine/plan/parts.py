@@ -114,6 +114,10 @@ class QuoteField(StrEnum):
     LAST_QUANTITY = "last_quantity"
 
 
+ONLY_RISING = frozenset({QuoteField.VOLUME})
+"""Fields that never fall within a day: a direction left to the present value is `above`."""
+
+
 @attrs.frozen(kw_only=True)
 class PriceAt:
     """A field of an instrument's quote reaches a level."""

@@ -9,6 +9,7 @@ import attrs
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, Seen
 from onebroker.actors.engine.plan.parts import (
+    ONLY_RISING,
     AccountAt,
     AccountField,
     AllOf,
@@ -123,7 +124,9 @@ def _directed(
 ) -> Direction:
     direction = direction_of(look.record(part), condition, place)
     if direction is None:
-        direction = Direction.ABOVE if condition.level > value else Direction.BELOW
+        # A level that what only rises has passed, while the order was on its way even, would never come true from above.
+        rises = isinstance(condition, PriceAt) and condition.field in ONLY_RISING
+        direction = Direction.ABOVE if rises or condition.level > value else Direction.BELOW
         taken: Mapping[str, str] = {**look.record(part).directions, place: direction.value}
         look.note(part, directions=taken)
     return direction

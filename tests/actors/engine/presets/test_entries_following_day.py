@@ -107,6 +107,21 @@ async def test_an_option_s_limit_is_worked_out_from_its_volatility(trading, auto
     assert 0 < price <= D(repr(option.tick_size)) * 20
 
 
+async def test_a_dry_run_says_that_an_option_is_priced_from_a_spot(trading, autojump_clock):
+    day = trading.day
+    option = next(one for one in day.listed("nse_equity_options") if one.identity.expiry_date > "2026-11-26")
+    name = option.identity.underlying_symbol
+    future = next(one for one in day.listed("nse_equity_futures") if one.identity.underlying_symbol == name)
+    share = next(one for one in day.listed("nse_equities") if one.identity.symbol == name)
+    for watched, warned in ((future, False), (share, True)):
+        answer = await trading.send(
+            instrument_id=option.instrument_id, product="NRML", quantity=option.lot_size, **LIMIT, price=option.tick_size * 20,
+            synthetic={"type": "volatility", "watch_instrument_id": watched.instrument_id, "volatility": 30}, dry_run=True,
+        )  # fmt: skip
+        assert answer.status == 200, answer
+        assert ("the watched instrument is no future" in str(answer.body.get("warnings"))) is warned
+
+
 # --- the account, two instruments ---------------------------------------------------------------------------------------------
 
 

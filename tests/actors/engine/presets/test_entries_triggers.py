@@ -103,6 +103,13 @@ def test_indicator_triggered_watches_a_field_of_the_quote():
     assert run.sent() == ["PLACE alpha BUY 10 LIMIT 102 -> A1"]
 
 
+def test_a_volume_that_passed_its_level_on_the_way_is_true_at_once():
+    run = trade("indicator_triggered", watch_field="volume", trigger_price=5_000, limit_price=102)
+    run.quote(101, 100.95, 101.05, volume=5_001)
+    assert run.at(1).parts["root"].directions == {"": "above"}
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 102 -> A1"]
+
+
 # --- gtt ------------------------------------------------------------------------------------------------------------------
 
 
