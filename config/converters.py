@@ -7,6 +7,7 @@ error. An error never quotes a value, because a value may be a secret. Never use
 
 import difflib
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time
@@ -90,9 +91,26 @@ def structure(cls: type[T], data: object, where: str) -> T:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean <known name>?` for a name close to a known one, or "" when none is close."""
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    """Return `; did you mean <known name>?` for a name close to a known one, or "" when none is close.
+
+    Case and separators do not count (`dryRun` is dry_run), and an abbreviation is close to its word (`qty`, quantity).
+    """
+    by_letters = {_letters(one): one for one in sorted(known)}
+    letters = _letters(name)
+    close = difflib.get_close_matches(letters, by_letters, n=1) or [
+        one for one in by_letters if len(letters) > 1 and _abbreviates(letters, one)
+    ]
+    return f"; did you mean {by_letters[close[0]]}?" if close else ""
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _abbreviates(short: str, word: str) -> bool:
+    """Tell whether `short` is the word's first letter and some of the letters behind it, in their order."""
+    behind = iter(word)
+    return short[:1] == word[:1] and all(letter in behind for letter in short)
 
 
 def unknown_key(path: str, name: str, known: Iterable[str]) -> str:

@@ -6,6 +6,8 @@ a nested value the closing bracket would be missing one. What is not such an obj
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import trio
@@ -28,28 +30,29 @@ _AFTER = re.compile(_BLANK + rb"((?:," + _MEMBER + rb")*+)\}" + _BLANK)
 _CUT = re.compile(rb"\}" + _BLANK + rb",")
 
 
-async def decode(raw: bytes, name: str) -> object:
-    """Return what `msgspec.json.decode` returns, letting others run meanwhile when `raw` is an object of scalars and a list
-    `name`. Raises ValueError or RecursionError when it is not JSON, RequestEntityTooLarge (the framework's 413 page) when it is too long
-    to be decoded at once and no list of at most MOST_ITEMS items below AT_ONCE_BYTES."""
+async def decode(raw: bytes, name: str, read: Callable[[bytes], Any] = msgspec.json.decode) -> object:
+    """Return what `read` returns, letting others run meanwhile when `raw` is an object of scalars and a list `name`.
+
+    `read` decodes JSON; raises ValueError or RecursionError when it is not JSON, what else `read` raises, and RequestEntityTooLarge (the
+    framework's 413 page) when it is too long to be decoded at once and no list of at most MOST_ITEMS items below AT_ONCE_BYTES."""
     if len(raw) > PIECE_BYTES:
-        framed = _framed(raw, name)
+        framed = _framed(raw, name, read)
         if framed is not None:
             members, start, end = framed
-            items = await _items(raw, start, end)
+            items = await _items(raw, start, end, read)
             if items is not None:
                 return {**members, name: items}
-    return decode_at_once(raw)
+    return decode_at_once(raw, read)
 
 
-def decode_at_once(raw: bytes) -> object:
-    """Return what `msgspec.json.decode` returns. Raises ValueError, RecursionError, and RequestEntityTooLarge above AT_ONCE_BYTES."""
+def decode_at_once(raw: bytes, read: Callable[[bytes], Any] = msgspec.json.decode) -> object:
+    """Return what `read` returns. Raises what `read` raises, and RequestEntityTooLarge above AT_ONCE_BYTES."""
     if len(raw) > AT_ONCE_BYTES:
         raise RequestEntityTooLarge
-    return msgspec.json.decode(raw)
+    return read(raw)
 
 
-def _framed(raw: bytes, name: str) -> tuple[dict[str, object], int, int] | None:
+def _framed(raw: bytes, name: str, read: Callable[[bytes], Any]) -> tuple[dict[str, object], int, int] | None:
     """Return the scalar members and where the list's content begins and ends; None when the body is of another form."""
     before, end = _BEFORE.match(raw, 0, AT_ONCE_BYTES), raw.rfind(b"]")
     if before is None or before.end() > end or len(raw) - end > AT_ONCE_BYTES:
@@ -58,18 +61,19 @@ def _framed(raw: bytes, name: str) -> tuple[dict[str, object], int, int] | None:
     if after is None:
         return None
     try:
-        first, last = _members(before[1][:-1]), _members(after[1][1:])  # without the comma to the list
-        key = msgspec.json.decode(before[2])
+        first, last = (
+            read(b"{" + before[1][:-1] + b"}"),
+            read(b"{" + after[1][1:] + b"}"),
+        )  # without the comma to the list
+        key = read(before[2])
     except ValueError:
         return None
-    return None if key != name or name in last else ({**first, **last}, before.end(), end)
+    if key != name or len({name, *first, *last}) != 1 + len(first) + len(last):
+        return None
+    return {**first, **last}, before.end(), end
 
 
-def _members(text: bytes) -> dict[str, object]:
-    return msgspec.json.decode(b"{" + text + b"}", type=dict[str, object])
-
-
-async def _items(raw: bytes, start: int, end: int) -> list[object] | None:
+async def _items(raw: bytes, start: int, end: int, read: Callable[[bytes], Any]) -> list[object] | None:
     """Return the list's items; None when they are not the items of one list."""
     items: list[object] = []
     size = PIECE_BYTES
@@ -79,7 +83,7 @@ async def _items(raw: bytes, start: int, end: int) -> list[object] | None:
         if stop - start > AT_ONCE_BYTES:
             return None
         try:
-            piece = msgspec.json.decode(b"[" + raw[start:stop] + b"]")
+            piece = read(b"[" + raw[start:stop] + b"]")
         except (ValueError, RecursionError):
             if cut is None:
                 return None

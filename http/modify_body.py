@@ -15,17 +15,12 @@ from onebroker.config.vocabulary import SENDABLE_VALIDITIES, OrderType
 from onebroker.http.order_naming import Named, ParentNamed
 from onebroker.http.place_body import MOST_UNITS
 
-NAMING = ("order_id", "broker", "parent_id", "part", "dry_run")
 OF_ENGINE = frozenset({"price", "trigger_price", "quantity"})
 """All that can be changed on an engine order (spec 2 §4.4)."""
 
 
 def read_change(body: Mapping[str, Any], named: Named) -> LegChange:
     """Return the new values. Raises Refusal 400; 409 for what no engine order changes."""
-    fields = LegChange.__annotations__
-    for name, value in body.items():
-        if value is not None and name not in fields and name not in NAMING:
-            raise Refusal(400, texts.takes_no(name))
     change = LegChange(
         price=_price(body, "price"),
         trigger_price=_price(body, "trigger_price"),

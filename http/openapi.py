@@ -69,20 +69,23 @@ def _parameter(row: Parameter) -> dict[str, object]:
 
 
 def _body(route: Route, rows: list[Parameter]) -> dict[str, object]:
-    schema = _object(rows)
+    only = route.only_these_keys
+    schema = _object(rows, only=only)
     if route.list_form:
         array, *beside = route.list_form
-        inside = _object([row for row in rows if row.name not in {one.name for one in beside}])
-        listed = _object([array if array.items is not None else attrs.evolve(array, items=inside), *beside])
+        inside = _object([row for row in rows if row.name not in {one.name for one in beside}], only=only)
+        listed = _object([array if array.items is not None else attrs.evolve(array, items=inside), *beside], only=only)
         schema = {"oneOf": [schema, listed]}
     # A DELETE may come without one (architecture 10).
     return {"required": route.method != "DELETE", "content": {"application/json": {"schema": schema}}}
 
 
-def _object(rows: Iterable[Parameter]) -> dict[str, object]:
-    """Return the schema of an object with these members."""
+def _object(rows: Iterable[Parameter], *, only: bool) -> dict[str, object]:
+    """Return the schema of an object with these members; `only`: and no others."""
     rows = tuple(rows)
+    closed = {"additionalProperties": False} if only else {}
     return {
+        **closed,
         "type": "object",
         "properties": {row.name: {**_schema(row), "description": row.doc} for row in rows},
         "required": [row.name for row in rows if row.required],

@@ -1,6 +1,6 @@
 """Fields that every order route reads the same way: the broker code, the dry-run flag, ids. Pure; raises Refusal 400.
 
-A JSON null counts as absent, in every field.
+A JSON null counts as absent, in every field but `dry_run`: who writes one meant to say something.
 """
 
 import re
@@ -34,9 +34,16 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 def dry_run(body: Mapping[str, Any], args: Mapping[str, str]) -> bool:
     """Return the flag of the body, or else of the query (true, false, 1, 0, yes, no). Spec 2 §4.4, §4.5: the body wins."""
-    if body.get(DRY_RUN.name) is not None:
+    if DRY_RUN.name in body:
+        check_dry_run(body)
         return flag(body, DRY_RUN.name)
     return parse.flag(args, DRY_RUN) or False
+
+
+def check_dry_run(body: Mapping[str, Any]) -> None:
+    """Refuse (400) a null: it would send what its writer may have meant to try out."""
+    if body.get(DRY_RUN.name, False) is None:
+        raise Refusal(400, texts.true_or_false(DRY_RUN.name))
 
 
 def broker(value: object, brokers: tuple[str, ...]) -> str | None:

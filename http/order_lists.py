@@ -1,6 +1,6 @@
 """List forms of modify, cancel and parents: every entry is answered in its place, in the order of the list (spec 2 §4.4-4.6).
 
-asked = read_list(body, request.args)
+asked = read_list(body, request.args, ROUTE)
 return await answer_list(asked.items, one)
 """
 
@@ -15,7 +15,8 @@ from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, refusals, render
+from onebroker.http import body_keys, order_fields, refusals, render
+from onebroker.http.route import Route
 
 ORDERS, PARENTS = "orders", "parents"
 _REFUSED = tuple(refusals.REFUSALS)
@@ -46,15 +47,14 @@ _SENTENCES = {
 }
 
 
-def read_list(body: Mapping[str, Any], args: Mapping[str, str], name: str = ORDERS) -> AskedList:
-    """Return the list `name` (ORDERS or PARENTS) of a body; `args` is the query (dry_run alone). Raises Refusal 400."""
+def read_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route) -> AskedList:
+    """Return the list (ORDERS or PARENTS) of a body of `route`; `args` is the query (dry_run alone). Raises Refusal 400."""
+    name = route.list_form[0].name
     items, said = body[name], _SENTENCES[name]
     if not isinstance(items, list) or not items:
         raise Refusal(400, said.no_list)
-    for key, value in body.items():
-        if key not in (name, order_fields.DRY_RUN.name) and value is not None:
-            raise Refusal(400, said.beside(key))
-    if any(isinstance(item, dict) and item.get(order_fields.DRY_RUN.name) is not None for item in items):
+    body_keys.check_beside(body, route, said.beside)
+    if any(isinstance(item, dict) and order_fields.DRY_RUN.name in item for item in items):
         raise Refusal(400, said.dry_run)
     return AskedList(items, order_fields.dry_run(body, args))
 

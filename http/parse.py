@@ -13,7 +13,7 @@ from quart import Request
 
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
-from onebroker.http.long_list import decode_at_once
+from onebroker.http import long_list, unique_keys
 from onebroker.http.route import Parameter
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -96,7 +96,7 @@ def _bounded_int(digits: str) -> int:
 async def body_object(request: Request, sentence: str) -> dict[str, object]:
     """Return the JSON object of a POST or PUT. Not `application/json`, not JSON or not an object: Refusal 400 `sentence`.
 
-    A body above `long_list.AT_ONCE_BYTES` answers the framework's 413 page.
+    A key that is given twice is refused, at any depth. A body above `long_list.AT_ONCE_BYTES` answers the framework's 413 page.
     """
     return _object(await json_text(request, sentence), sentence)
 
@@ -111,17 +111,33 @@ async def json_text(request: Request, sentence: str) -> bytes:
 async def optional_body_object(request: Request, sentence: str) -> dict[str, object]:
     """Return the JSON object of a DELETE: empty when there is no body, whatever its Content-Type (architecture 10).
 
-    Not JSON or not an object: Refusal 400 `sentence`.
+    Not JSON or not an object: Refusal 400 `sentence`; a key that is given twice is refused, at any depth.
     """
     raw = cast("bytes", await request.get_data())
     return _object(raw, sentence) if raw.strip() else {}
 
 
-def _object(raw: bytes, sentence: str) -> dict[str, object]:
+async def listed_body_object(request: Request, sentence: str, name: str) -> dict[str, object]:
+    """Like `body_object`, of a body that may hold a long list `name`: it is decoded in pieces."""
+    raw = await json_text(request, sentence)
     try:
-        value = decode_at_once(raw)
+        return _as_object(await long_list.decode(raw, name, unique_keys.decode), sentence)
+    except unique_keys.RepeatedKey as error:
+        raise Refusal(400, shared.must_be_given_once(error.name)) from None
     except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
         raise Refusal(400, sentence) from None
+
+
+def _object(raw: bytes, sentence: str) -> dict[str, object]:
+    try:
+        return _as_object(long_list.decode_at_once(raw, unique_keys.decode), sentence)
+    except unique_keys.RepeatedKey as error:
+        raise Refusal(400, shared.must_be_given_once(error.name)) from None
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+        raise Refusal(400, sentence) from None
+
+
+def _as_object(value: object, sentence: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise Refusal(400, sentence)
     return value

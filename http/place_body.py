@@ -1,7 +1,8 @@
 """The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody.
 
 First what the body alone tells, then what the instrument tells, then the settings of `synthetic`, which are the engine's to
-judge (`actors/engine/synthetic.py`). A JSON null counts as absent, in every field of an order. Booleans are not numbers, and
+judge (`actors/engine/synthetic.py`). A JSON null counts as absent, in every field of an order but `dry_run`. Keys that no order has
+are refused before (`http/body_keys.py`). Booleans are not numbers, and
 numeric text is not a number (order-engine 3.0).
 """
 

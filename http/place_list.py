@@ -7,7 +7,8 @@ import attrs
 
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields
+from onebroker.http import body_keys, order_fields
+from onebroker.http.route import Route
 
 ORDERS, DRY_RUN = "orders", order_fields.DRY_RUN.name
 
@@ -20,16 +21,14 @@ class PlaceList:
     """Of every one of them."""
 
 
-def check_list(body: Mapping[str, Any], args: Mapping[str, str], *, maximum: int) -> PlaceList:
+def check_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route, *, maximum: int) -> PlaceList:
     """Check a body that has `orders`; `args` is the query (dry_run alone), `maximum` the most orders it may hold."""
     items = body[ORDERS]
     if not isinstance(items, list) or not items:
         raise Refusal(400, texts.ORDERS_LIST)
     if len(items) > maximum:
         raise Refusal(400, texts.list_too_long(maximum, len(items)))
-    for name, value in body.items():
-        if name not in (ORDERS, DRY_RUN) and value is not None:
-            raise Refusal(400, texts.inside_each_order(name))
-    if any(isinstance(item, dict) and item.get(DRY_RUN) is not None for item in items):
+    body_keys.check_beside(body, route, texts.inside_each_order)
+    if any(isinstance(item, dict) and DRY_RUN in item for item in items):
         raise Refusal(400, texts.DRY_RUN_OF_LIST)
     return PlaceList(items, order_fields.dry_run(body, args))

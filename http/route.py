@@ -75,6 +75,8 @@ class Route:
     list_form: tuple[Parameter, ...] = ()
     """Where the body may also be a list: its array first, whose items are the body of the single form when nothing else is said, then
     what may stand beside it and no longer inside."""
+    only_these_keys: bool = False
+    """Whether a body with any other key is refused (`http.body_keys`)."""
     answers: tuple[Answer, ...]
 
     @property

@@ -17,10 +17,6 @@ ENGINE_STOPPED = "the order engine stopped while it changed this order"
 """504."""
 
 
-def takes_no(field: str) -> str:
-    return f"a modify takes no {field}"
-
-
 def below_filled(filled: int) -> str:
     return f"quantity cannot be less than the {filled} already filled"
 

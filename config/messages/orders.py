@@ -77,6 +77,11 @@ def worked_out_by_engine(field: str) -> str:
     return f"{field} is worked out by the order engine, so it must not be sent"
 
 
+def takes_no(what: str, field: str) -> str:
+    """Ours: a key that nobody knows; the nearest known one follows."""
+    return f"{what} takes no {field}"
+
+
 def whole_lots(field: str, lot: int) -> str:
     return f"{field} must be a whole number of lots of {lot}"
 

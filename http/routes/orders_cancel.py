@@ -12,7 +12,7 @@ from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, parse, render
+from onebroker.http import body_keys, order_fields, parse, render
 from onebroker.http.desk_asking import BESIDE_BROKER_SECONDS, CHANGE_SECONDS, ask_desk
 from onebroker.http.order_lists import ORDERS, answer_list, read_list
 from onebroker.http.order_naming import Named, OrderNamed, read_named
@@ -24,6 +24,7 @@ _ORDER_ID_QUERY = Parameter(
 )
 _BROKER_QUERY = Parameter(name="broker", place="query", doc="Broker code; needed only when two brokers hold the id.")
 _NAMING = ("order_id", "broker", "parent_id", "part")
+A_CANCEL = "a cancel"
 
 
 async def cancel(request: Request, services: Services) -> Response:
@@ -31,8 +32,10 @@ async def cancel(request: Request, services: Services) -> Response:
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, order_fields.DRY_RUN)
+    body_keys.check_query([name for name in request.args if name not in _NAMING], CANCEL)
     if body.get(ORDERS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
+    body_keys.check_body(body, CANCEL, A_CANCEL)
     query = {name: text for name, text in request.args.to_dict().items() if name in _NAMING}
     given = {**query, **{name: value for name, value in body.items() if value is not None}}
     named = read_named(given, orders.brokers)
@@ -44,13 +47,14 @@ async def cancel(request: Request, services: Services) -> Response:
 async def _cancel_list(
     body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, routed: float
 ) -> Response:
-    asked = read_list(body, args)
+    asked = read_list(body, args, CANCEL)
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 
     async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         if not isinstance(item, dict):
             raise Refusal(400, texts.ENTRY_OBJECT)
+        body_keys.check_item(item, CANCEL, A_CANCEL)
         named = read_named(item, orders.brokers)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
@@ -102,6 +106,7 @@ ROUTES = (
             _field("part", "With parent_id: the path of one part of the plan."),
             _DRY_RUN_BODY,
         ),
+        only_these_keys=True,
         list_form=(_field(ORDERS, "Each named as in the single form; they may be mixed.", "array"), _DRY_RUN_BODY),
         answers=(
             Answer(
@@ -125,3 +130,4 @@ ROUTES = (
         ),
     ),
 )
+CANCEL = ROUTES[0]

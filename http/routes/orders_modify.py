@@ -13,7 +13,7 @@ from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, parse, render
+from onebroker.http import body_keys, order_fields, parse, render
 from onebroker.http.desk_asking import CHANGE_SECONDS, ask_desk
 from onebroker.http.modify_body import read_change
 from onebroker.http.order_lists import ORDERS, answer_list, read_list
@@ -21,14 +21,18 @@ from onebroker.http.order_naming import OrderNamed, read_named
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
+A_MODIFY = "a modify"
+
 
 async def modify(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.body_object(request, order_texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    body_keys.check_query(request.args, MODIFY)
     parse.refuse_repeats(request, order_fields.DRY_RUN)
     if body.get(ORDERS) is not None:
         return await _modify_list(body, request.args, orders, routed)
+    body_keys.check_body(body, MODIFY, A_MODIFY)
     dry_run = order_fields.dry_run(body, request.args)
     answer = await _ask_to_modify(orders, body, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
@@ -37,13 +41,14 @@ async def modify(request: Request, services: Services) -> Response:
 async def _modify_list(
     body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, routed: float
 ) -> Response:
-    asked = read_list(body, args)
+    asked = read_list(body, args, MODIFY)
     if not orders.store.reachable:
         raise Refusal(503, order_texts.redis_unreadable("the store is away"))
 
     async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         if not isinstance(item, dict):
             raise Refusal(400, order_texts.ENTRY_OBJECT)
+        body_keys.check_item(item, MODIFY, A_MODIFY)
         return await _ask_to_modify(orders, item, routed, dry_run=asked.dry_run, begun=begun)
 
     return await answer_list(asked.items, one)
@@ -106,6 +111,7 @@ ROUTES = (
             _field("disclosed_quantity", "Units, at most quantity; not of synthetic orders.", "integer"),
             _DRY_RUN_BODY,
         ),
+        only_these_keys=True,
         list_form=(_field(ORDERS, "Each with what the single form takes.", "array"), _DRY_RUN_BODY),
         answers=(
             Answer(
@@ -130,3 +136,4 @@ ROUTES = (
         ),
     ),
 )
+MODIFY = ROUTES[0]

@@ -12,11 +12,11 @@ from onebroker.actors.engine.reading import Unreadable, open_parents, stored_par
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, parse, render
+from onebroker.http import body_keys, order_fields, parse, render
 from onebroker.http.order_lists import PARENTS, answer_list, read_list
 from onebroker.http.order_naming import ParentNamed
 from onebroker.http.route import Answer, Kind, Parameter, Route
-from onebroker.http.routes.orders_cancel import ask_to_cancel
+from onebroker.http.routes.orders_cancel import A_CANCEL, ask_to_cancel
 from onebroker.http.services import OrderServices, Services
 
 
@@ -39,9 +39,11 @@ async def cancel_parents(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()
+    body_keys.check_query(request.args, CANCEL_PARENTS)
     parse.refuse_repeats(request, order_fields.DRY_RUN)
     if body.get(PARENTS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
+    body_keys.check_body(body, CANCEL_PARENTS, A_CANCEL)
     named = ParentNamed(order_fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
     dry_run = order_fields.dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
@@ -51,13 +53,14 @@ async def cancel_parents(request: Request, services: Services) -> Response:
 async def _cancel_list(
     body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, routed: float
 ) -> Response:
-    asked = read_list(body, args, PARENTS)
+    asked = read_list(body, args, CANCEL_PARENTS)
+    if any(not isinstance(item, dict) or item.get("parent_id") is None for item in asked.items):
+        raise Refusal(400, change_texts.PARENTS_ENTRY)  # of the whole request, as spec 2 §4.6 lists it
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 
     async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
-        if not isinstance(item, dict) or item.get("parent_id") is None:
-            raise Refusal(400, change_texts.PARENTS_ENTRY)
+        body_keys.check_item(item, CANCEL_PARENTS, A_CANCEL)
         named = ParentNamed(order_fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
@@ -95,6 +98,7 @@ ROUTES = (
         tag="orders",
         summary="Cancel every resting leg of a parent and end it",
         parameters=(order_fields.DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
+        only_these_keys=True,
         list_form=(
             Parameter(name=PARENTS, place="body", kind="array", doc="Objects, each with a parent_id."),
             _DRY_RUN_BODY,
@@ -116,3 +120,4 @@ ROUTES = (
         ),
     ),
 )
+CANCEL_PARENTS = ROUTES[1]

@@ -21,13 +21,14 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
-from onebroker.http import instrument_naming, long_list, order_fields, parse, refusals, render
+from onebroker.http import body_keys, instrument_naming, order_fields, parse, refusals, render
 from onebroker.http.place_body import check_body, with_instrument
 from onebroker.http.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
 _REFUSED = tuple(refusals.REFUSALS)
+AN_ORDER = "an order"
 _DONE = frozenset({200, 202})
 """Statuses of entries with which a whole list is 200 (order-engine 5.1)."""
 
@@ -42,26 +43,17 @@ class _Checked:
 
 async def place(request: Request, services: Services) -> Response:
     orders = services.required_orders()
-    body = await _body(request)
+    body: dict[str, Any] = await parse.listed_body_object(request, texts.BODY_OBJECT, ORDERS)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
+    body_keys.check_query(request.args, PLACE)
     parse.refuse_repeats(request, order_fields.DRY_RUN)
     if ORDERS in body:
         return await _place_list(body, request.args, services, routed)
+    body_keys.check_body(body, PLACE, AN_ORDER)
     checked = _checked(body, request.args, orders, services.clock)
     _ready(orders)
     answer = await _handed_over(_Handing(checked, routed), services)
     return render.json_answer(answer.body, answer.status)
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    raw = await parse.json_text(request, texts.BODY_OBJECT)
-    try:
-        body = await long_list.decode(raw, ORDERS)
-    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
-        raise Refusal(400, texts.BODY_OBJECT) from None
-    if not isinstance(body, dict):
-        raise Refusal(400, texts.BODY_OBJECT)
-    return body
 
 
 def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, clock: Clock) -> _Checked:
@@ -95,7 +87,7 @@ def _ready(orders: OrderServices) -> None:
 
 async def _place_list(body: Mapping[str, Any], args: Mapping[str, str], services: Services, routed: float) -> Response:
     orders = services.required_orders()
-    asked = check_list(body, args, maximum=services.settings.place_list_maximum)
+    asked = check_list(body, args, PLACE, maximum=services.settings.place_list_maximum)
     _ready(orders)
     entries: dict[int, EngineAnswer] = {}
 
@@ -112,6 +104,7 @@ async def _place_list(body: Mapping[str, Any], args: Mapping[str, str], services
             try:
                 if not isinstance(item, dict):
                     raise Refusal(400, texts.ENTRY_OBJECT)
+                body_keys.check_item(item, PLACE, AN_ORDER)
                 handing = _Handing(
                     attrs.evolve(_checked(item, {}, orders, services.clock), dry_run=asked.dry_run), routed
                 )
@@ -218,6 +211,7 @@ ROUTES = (
         tag="orders",
         summary="Place one order, or a list",
         list_form=_LIST_FORM,
+        only_these_keys=True,
         parameters=(
             order_fields.DRY_RUN,
             _field("instrument_id", "UUID of the instrument; or name it by exchange, segment and identity fields."),
@@ -307,3 +301,4 @@ ROUTES = (
         ),
     ),
 )
+PLACE = ROUTES[0]

@@ -222,9 +222,11 @@ def test_a_flag_is_true_or_false(field, wrong):
 
 
 def test_flags_are_read_and_false_when_left_out():
-    for given_flag, read in ((True, True), (False, False), (None, False)):
+    for given_flag, read in ((True, True), (False, False)):
         assert placed(changed(after_market=given_flag)).after_market is read
         assert checked(changed(dry_run=given_flag)).dry_run is read
+    assert placed(changed(after_market=None)).after_market is False
+    assert checked(changed()).dry_run is False
 
 
 @every_case("wrong", ["", "x" * 21, "a b", "a-b", "é", "a\n", "٣", 5, True, []])

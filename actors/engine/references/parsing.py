@@ -16,10 +16,19 @@ from onebroker.actors.engine.references.forms import (
     QuantityReference,
     References,
 )
+from onebroker.config.converters import nearest
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import POSITION_PRODUCTS
+
+_KEYS = {
+    "price_reference": frozenset({"kind", "price", "level", "buffer_percent", "offset_percent", "offset_ticks"}),
+    "quantity_reference": frozenset({"kind", "product"}),
+}
+"""All that each may hold: an offset that is misspelt would be another price."""
+_MOST_SHOWN = 64
+"""Letters of an unknown key that a refusal repeats."""
 
 
 def parse_references(body: Mapping[str, Any], quantity: int | None) -> References | None:
@@ -39,6 +48,11 @@ def _object(body: Mapping[str, Any], name: str, sentence: str) -> Mapping[str, A
     value = body.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise Refusal(400, sentence)
+    for key in value or ():
+        if key not in _KEYS[name]:
+            raise Refusal(
+                400, order_texts.takes_no(f"a {name}", key[:_MOST_SHOWN]) + nearest(key[:_MOST_SHOWN], _KEYS[name])
+            )
     return value
 
 

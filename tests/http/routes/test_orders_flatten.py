@@ -33,7 +33,7 @@ async def test_without_the_exact_word_nothing_is_read_and_nothing_is_asked(desk,
 async def test_a_confirmed_flatten_is_handed_to_the_desk_and_answered_as_it_answers(desk):
     assert await flatten(desk, {"confirm": "FLATTEN"}) == (200, {"flat": True})
     desk.respond = lambda message: EngineAnswer(status=207, body={"flat": False})
-    assert await flatten(desk, {"confirm": "FLATTEN", "dry_run": None}) == (207, {"flat": False})
+    assert await flatten(desk, {"confirm": "FLATTEN", "dry_run": False}) == (207, {"flat": False})
     assert [(type(asked), asked.dry_run) for asked in desk.cancelled] == [(Flatten, False), (Flatten, False)]
 
 

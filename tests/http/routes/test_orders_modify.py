@@ -29,7 +29,7 @@ async def modify(desk, body, query=""):
 async def test_every_field_is_handed_to_the_desk_and_words_are_matched_in_any_case(desk):
     body = {
         "order_id": 77, "broker": "UPSTOX", "price": 100.05, "trigger_price": 99, "quantity": 10, "order_type": "sl",
-        "validity": " day ", "disclosed_quantity": 0, "dry_run": None,
+        "validity": " day ", "disclosed_quantity": 0,
     }  # fmt: skip
     assert await modify(desk, body, "?dry_run=yes") == (200, CHANGED)
     (asked,) = desk.cancelled

@@ -230,13 +230,19 @@ async def test_what_is_wrong_with_a_delete_is_refused_and_nothing_is_asked(desk,
 async def test_a_list_of_parents_is_answered_entry_by_entry(desk):
     other = str(uuid.UUID(int=2))
     desk.respond = lambda message: EngineAnswer(status=200 if message.parent_id == ID else 404, body={})
-    parents = [{"parent_id": ID}, "x", {}, {"parent_id": "x"}, {"parent_id": other}]
+    parents = [{"parent_id": ID}, {"parent_id": "x"}, {"parent_id": other}]
     status, body = await desk.request("DELETE", PATH, json={"parents": parents})
     assert status == 200
     assert [(one["request_index"], one["status"], one["response"]) for one in body["results"]] == [
         (0, 200, {}),
-        (1, 400, {"error": "each entry of parents must name a parent_id"}),
-        (2, 400, {"error": "each entry of parents must name a parent_id"}),
-        (3, 400, {"error": "parent_id must name a parent"}),
-        (4, 404, {}),
+        (1, 400, {"error": "parent_id must name a parent"}),
+        (2, 404, {}),
     ]
+
+
+@pytest.mark.parametrize("entry", ["x", {}, None, 7, [], {"parent_id": None}, {"parent": ID}])
+async def test_an_entry_that_names_no_parent_refuses_the_whole_request_and_cancels_nothing(desk, entry):
+    for parents in ([{"parent_id": ID}, entry], [entry, {"parent_id": ID}]):
+        answer = await desk.request("DELETE", PATH, json={"parents": parents})
+        assert answer == (400, {"error": "each entry of parents must name a parent_id"})
+    assert desk.asked == 0

@@ -143,7 +143,6 @@ async def test_references_go_to_the_engine_as_they_are_to_be_worked_out(orders):
         ({"dry_run": False}, "", False),
         ({}, "?dry_run=true", True),
         ({}, "?dry_run=No", False),
-        ({"dry_run": None}, "?dry_run=1", True),
         ({"dry_run": False}, "?dry_run=true", False),
         ({"dry_run": True}, "?dry_run=false", True),
     ],
