@@ -76,6 +76,8 @@ class Memory:
     when that was heard of."""
     shift: Decimal = Decimal(0)
     """What a caller's own price added to the rule."""
+    own_price: Decimal | None = None
+    """A caller's own price whose distance from the rule could not be measured yet; None = there is none."""
     since: float | None = None
     """Epoch seconds from which steps are counted."""
     began: float | None = None

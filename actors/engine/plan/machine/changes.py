@@ -10,10 +10,11 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.plan.executions import AllAtOnce, Daily, Ladder
+from onebroker.actors.engine.plan.executions import AllAtOnce, Ladder
+from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import Leg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, side_of
-from onebroker.actors.engine.plan.machine.wanted import price_of
+from onebroker.actors.engine.plan.machine.wanted import Asked, price_of, wanted
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     FromPosition,
@@ -26,7 +27,19 @@ from onebroker.actors.engine.plan.parts import (
     orders_of,
     walk,
 )
-from onebroker.actors.engine.plan.prices import Cap, Chase, Discretion, Fixed, NativeStop, Price, Stages, Trail
+from onebroker.actors.engine.plan.prices import (
+    Cap,
+    Chase,
+    Discretion,
+    Fixed,
+    FollowInstrument,
+    NativeStop,
+    OptionModel,
+    Peg,
+    Price,
+    Stages,
+    Trail,
+)
 from onebroker.actors.engine.plan.pricing.stops import continue_from, distance
 from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
 from onebroker.actors.engine.records import LegChange
@@ -196,6 +209,10 @@ def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> N
 
 
 def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None:
+    """Let the rule go on from the caller's prices, for the order as a whole: what a part sends later has them too. The rungs of a ladder
+    have prices of their own, so one that is moved moves no other."""
+    if isinstance(part.execution, Ladder):
+        return
     record, price = look.record(part), _inner(price_of(look, part))
     memory, side = record.memory, side_of(part)
     match price:
@@ -215,14 +232,16 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
                 trigger_price=leg.trigger if change.trigger_price is None else change.trigger_price,
             )
         case Fixed() | NativeStop() | Discretion():
-            if isinstance(part.execution, AllAtOnce | Daily):
-                look.note(
-                    part,
-                    price=record.price if change.price is None else change.price,
-                    trigger_price=record.trigger_price if change.trigger_price is None else change.trigger_price,
-                )
+            look.note(
+                part,
+                price=record.price if change.price is None else change.price,
+                trigger_price=record.trigger_price if change.trigger_price is None else change.trigger_price,
+            )
             if isinstance(price, Discretion):  # it is away from the touch now
                 look.remember(part, attrs.evolve(memory, base=None, since=look.now))
+        case Peg() | FollowInstrument() | OptionModel() if change.price is not None:
+            look.remember(part, attrs.evolve(memory, own_price=change.price))
+            wanted(look, part, Context(), Asked(quantity=leg.quantity, leg=leg))  # measures it by the market as it is now
         case _:
             look.remember(part, attrs.evolve(memory, shift=memory.shift + _moved_by(leg, change)))
 

@@ -93,9 +93,9 @@ class Look:
         self.parts[part.path] = changed
         return changed
 
-    def remember(self, part: Part, memory: Memory) -> None:
-        if memory != self.record(part).memory:
-            self.note(part, memory=memory)
+    def remember(self, part: Part, memory: Memory) -> PartRecord:
+        """Change what a part's price rule remembers; returns the part's record."""
+        return self.note(part, memory=memory) if memory != self.record(part).memory else self.record(part)
 
     # --- legs -------------------------------------------------------------------------------------------------------
 

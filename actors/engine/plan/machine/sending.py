@@ -199,7 +199,9 @@ def _strike(sending: Sending, execution: BookDepth) -> None:
         look.wake(last + STRIKE_SECONDS)
         return
     quote = look.seen(part.instrument_id)
-    reach = None if quote is None else within_reach(quote, sending.side, execution.limit_price, terms)
+    own = look.record(part).price  # a caller's own
+    limit = execution.limit_price if own is None else own
+    reach = None if quote is None else within_reach(quote, sending.side, limit, terms)
     if reach is not None and reach.quantity >= min(execution.minimum_quantity, rest):
         sending.place(min(reach.quantity, rest), piece=len(look.legs(part)), immediate=True)
 

@@ -33,8 +33,8 @@ from onebroker.actors.engine.plan.prices import (
     is_stop,
 )
 from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
-from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, pegged, visible
-from onebroker.actors.engine.plan.pricing.working import chased, followed, from_fill, modelled
+from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, peg_level, pegged, visible
+from onebroker.actors.engine.plan.pricing.working import at_distance, chased, followed, from_fill, modelled
 from onebroker.actors.engine.plan.state import Instance, Memory, PartRecord
 from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
@@ -197,11 +197,15 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
             return limit if asked.leg is not None or _affordable(look, part, price, quote, asked) else None
         case Peg():
             own = None if asked.leg is None or asked.leg.price is None else Level(asked.leg.price, asked.leg.unfilled)
-            shift = record.memory.shift + skew(look, part, price, terms.tick)
+            skewed = skew(look, part, price, terms.tick)
             across = opposite_levels(look, part)
             centre = None if price.centre is None else centre_of(look, part, price.centre, quote, own, across)
             if price.centre is not None and centre is None:
                 return None
+            if record.memory.own_price is not None:
+                level = peg_level(price, side, quote, terms, own=own, across=across, centre=centre)
+                record = look.remember(part, at_distance(record.memory, None if level is None else level + skewed))
+            shift = record.memory.shift + skewed
             limit = pegged(price, side, quote, terms, own=own, across=across, shift=shift, centre=centre)
             return limit if limit is None else _stepped(limit, price.requote_ticks, asked, terms.tick)
         case Chase():
@@ -221,10 +225,11 @@ def _modelled(look: Look, part: OrderPart, price: OptionModel, asked: Asked) -> 
         return _blind(look, part)
     side, terms = side_of(part), look.terms(part)
     look.wake(look.now + MODEL_SECONDS)
-    limit = modelled(
-        price, option, side, watched, terms, look.now,
-        future=look.market.is_future(price.watch_instrument_id), shift=look.record(part).memory.shift,
+    limit, memory = modelled(
+        price, option, look.record(part).memory, side, watched, terms, look.now,
+        future=look.market.is_future(price.watch_instrument_id),
     )  # fmt: skip
+    look.remember(part, memory)
     return limit if limit is None else _stepped(limit, price.step_ticks, asked, terms.tick)
 
 

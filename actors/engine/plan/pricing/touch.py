@@ -77,19 +77,40 @@ def pegged(
     `own` is what rests of ours, `across` what we rest on the other side; `shift` moves the whole rule (a caller's own price, an
     inventory skew); `centre` stands in the place of the touch.
     """
-    mine = without_own((quote.buy if side is Side.BUY else quote.sell) or (), own)
-    theirs: Sequence[Level] = quote.against(side)
-    for ours in across:
-        theirs = without_own(theirs, ours)
-    reference = _reference(price.reference, mine, theirs) if centre is None else centre
-    if reference is None:
+    level = peg_level(price, side, quote, terms, own=own, across=across, centre=centre)
+    if level is None:
         return None
-    wanted = reference - side.sign * price.offset_ticks * (terms.tick or Decimal(0)) + shift
+    wanted = level + shift
     if price.cap_price is not None:
         wanted = clip(wanted, side, price.cap_price)
+    theirs = _others(quote, side, across)
     if price.passive and theirs:
         wanted = clip(wanted, side, theirs[0].price - side.sign * (terms.tick or Decimal(0)))
     return terms.passive(wanted, side)
+
+
+def peg_level(
+    price: Peg,
+    side: Side,
+    quote: Seen,
+    terms: Terms,
+    *,
+    own: Level | None = None,
+    across: Sequence[Level] = (),
+    centre: Decimal | None = None,
+) -> Decimal | None:
+    """Return what the rule of a peg comes to by itself: not shifted, within no bounds, not on the tick. Parameters as of `pegged`."""
+    mine = without_own((quote.buy if side is Side.BUY else quote.sell) or (), own)
+    reference = _reference(price.reference, mine, _others(quote, side, across)) if centre is None else centre
+    return None if reference is None else reference - side.sign * price.offset_ticks * (terms.tick or Decimal(0))
+
+
+def _others(quote: Seen, side: Side, across: Sequence[Level]) -> Sequence[Level]:
+    """Return the other side of the book without what we rest there."""
+    theirs: Sequence[Level] = quote.against(side)
+    for ours in across:
+        theirs = without_own(theirs, ours)
+    return theirs
 
 
 def _reference(reference: Touch, mine: Sequence[Level], theirs: Sequence[Level]) -> Decimal | None:

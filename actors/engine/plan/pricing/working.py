@@ -61,10 +61,18 @@ def followed(
     if now is None:
         return None, memory
     base = memory.base if memory.base is not None else now
-    memory = attrs.evolve(memory, base=base)
-    moved = now if follow.anchor is Anchor.ZERO else now - base
-    wanted = follow.base_price + follow.delta * moved + memory.shift
+    level = follow.base_price + follow.delta * (now if follow.anchor is Anchor.ZERO else now - base)
+    memory = at_distance(attrs.evolve(memory, base=base), level)
+    wanted = level + memory.shift
     return terms.passive(_within(wanted, follow.lowest_price, follow.highest_price), side), memory
+
+
+def at_distance(memory: Memory, level: Decimal | None) -> Memory:
+    """Measure a caller's own price, if there is one to measure, by what the rule itself comes to, within no bounds (`level`; None =
+    not known now). From then on the rule goes on at that distance (spec 2 §4.4)."""
+    if memory.own_price is None or level is None:
+        return memory
+    return attrs.evolve(memory, shift=memory.own_price - level, own_price=None)
 
 
 def _watched(field: WatchField, quote: Seen) -> Decimal | None:
@@ -83,22 +91,30 @@ def _within(price: Decimal, lowest: Decimal | None, highest: Decimal | None) -> 
 
 
 def modelled(
-    model: OptionModel, option: Option, side: Side, watched: Seen | None, terms: Terms, now: float, *, future: bool,
-    shift: Decimal = Decimal(0),
-) -> Decimal | None:  # fmt: skip
+    model: OptionModel,
+    option: Option,
+    memory: Memory,
+    side: Side,
+    watched: Seen | None,
+    terms: Terms,
+    now: float,
+    *,
+    future: bool,
+) -> tuple[Decimal | None, Memory]:
     """Return the option's limit from the watched price (`future`: it is one, so it is the forward itself)."""
     if watched is None or watched.last_price is None:
-        return None
+        return None, memory
     rate, years = float(model.interest_rate) / 100, years_left(option, now)
     spot = float(watched.last_price)
     forward = spot if future else forward_of_spot(spot, rate, years)
     worth = premium(option, forward, volatility=float(model.volatility) / 100, rate=rate, years=years)
     # What floats leave behind a price on the tick must not snap it to the next one.
     modelled_price = Decimal(repr(round(worth, MODEL_DIGITS)))
-    wanted = _within(modelled_price + shift, model.lowest_price, model.highest_price)
+    memory = at_distance(memory, modelled_price)
+    wanted = _within(modelled_price + memory.shift, model.lowest_price, model.highest_price)
     if model.worst_price is not None:
         wanted = clip(wanted, side, model.worst_price)
-    return terms.passive(wanted, side)
+    return terms.passive(wanted, side), memory
 
 
 def from_fill(price: FromParentFill | FromFillPrice, filled_at: Decimal, side: Side) -> Decimal:

@@ -4,9 +4,21 @@ from decimal import Decimal as D
 
 import pytest
 
-from onebroker.actors.engine.plan.executions import Iceberg
+from onebroker.actors.engine.plan.executions import (
+    BookDepth,
+    FrontLoaded,
+    Iceberg,
+    Ladder,
+    Participation,
+    TopUp,
+    Twap,
+    Vwap,
+)
 from onebroker.actors.engine.plan.parts import FromFill, SequencePart
-from onebroker.actors.engine.plan.prices import Chase, NativeStop, Peg, Trail
+from onebroker.actors.engine.plan.prices import Cap, Chase, FollowInstrument, NativeStop, OptionModel, Peg, Trail
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.config.clock import from_epoch
+from onebroker.config.money import plain
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.trees import oco, order
 from tests.actors.engine.plan.world import Runner
@@ -134,6 +146,82 @@ def test_a_peg_keeps_the_callers_distance():
     assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99.9 -> A1", "MODIFY A1 price 99.9"]
 
 
+@pytest.mark.parametrize(
+    ("side", "cap", "bid", "offer", "own", "moves"),
+    [
+        ("BUY", 99, 99.90, 100.10, 95, ((0.10, 95.10), (-3, 92.10))),
+        ("SELL", 101, 99.90, 100.10, 105, ((-0.10, 104.90),)),
+    ],
+)
+def test_a_peg_that_rests_at_its_cap_stays_where_a_caller_puts_it_and_follows_from_there(
+    side, cap, bid, offer, own, moves
+):
+    run = Runner(order(side=side, price=Peg(cap_price=D(cap)))).quote(100, bid, offer)
+    assert run.sent() == [f"PLACE alpha {side} 10 LIMIT {cap} -> A1"]
+    run.at(5).modify_leg("A1", price=own)
+    run.at(30)
+    assert run.sent() == []
+    for number, (moved, price) in enumerate(moves, start=1):
+        run.at(30 + 10 * number).quote(100, round(bid + moved, 2), round(offer + moved, 2))
+        assert run.sent() == [f"MODIFY A1 price {plain(D(str(price)))}"]
+        bid, offer = bid + moved, offer + moved
+
+
+def test_a_peg_that_a_caller_moves_beyond_its_cap_stays_within_it():
+    run = Runner(order(price=Peg(cap_price=D(99)))).quote(100, 99.90, 100.10)
+    run.at(5).modify_leg("A1", price=99.50)
+    run.at(10)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99 -> A1", "MODIFY A1 price 99"]
+
+
+def test_a_price_given_while_nothing_is_quoted_is_measured_by_the_next_quote():
+    run = Runner(order(price=Peg(cap_price=D(99)))).quote(100, 99.90, 100.10)
+    del run.world.quotes["I"]
+    run.at(5).modify_leg("A1", price=95)
+    run.at(10).quote(100, 99.90, 100.10)
+    run.at(20)
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99 -> A1"]
+    run.at(30).quote(100, 100.90, 101.10)
+    assert run.sent() == ["MODIFY A1 price 96"]
+
+
+@pytest.mark.parametrize("capped", [False, True])
+def test_a_limit_that_follows_another_instrument_keeps_the_callers_distance_from_the_rule_and_not_from_its_bound(
+    capped,
+):
+    """underlying_peg bounded by highest_price; legged_spread bounded by a cap."""
+    follow = FollowInstrument(
+        watch_instrument_id="U", delta=D(1), base_price=D(100), highest_price=None if capped else D(98)
+    )
+    run = Runner(order(price=Cap(worst_price=D(98), of=follow) if capped else follow))
+    run.quote(100, 99.90, 100.10).quote(500, of="U")
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 98 -> A1"]
+    run.at(5).modify_leg("A1", price=90)
+    run.at(30).quote(500.02, of="U")
+    assert run.sent() == []
+    run.at(40).quote(503, of="U")
+    assert run.sent() == ["MODIFY A1 price 93"]
+    run.at(50).quote(520, of="U")
+    assert run.sent() == ["MODIFY A1 price 98"]  # the bound holds as before
+
+
+def test_a_modelled_limit_keeps_the_callers_distance_from_the_model_and_not_from_its_bound():
+    run = Runner(order(price=OptionModel(watch_instrument_id="U", volatility=D(20), highest_price=D(50))))
+    run.world.options["I"] = Option(strike=1000.0, call=True, expires=from_epoch(run.world.now + 30 * 86_400))
+    run.world.futures.add("U")
+    run.quote(60, 59.90, 60.10).quote(1100, of="U")
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 50 -> A1"]
+    run.at(5).modify_leg("A1", price=40)
+    assert run.sent() == []
+    run.at(65)
+    assert run.sent() in ([], ["MODIFY A1 price 39.95"])  # a minute's worth of time
+    run.at(70).quote(1090, of="U")
+    (moved,) = run.sent()
+    assert D(0) < D(moved.rpartition(" ")[2]) < D(40)  # down with the future, by about what the premium lost
+    run.at(80).quote(1300, of="U")
+    assert run.sent() == ["MODIFY A1 price 50"]
+
+
 def test_a_chase_waits_a_whole_step_after_the_callers_price():
     run = Runner(order(price=Chase(start_price=D(99)))).quote(100, 99, 101)
     run.at(4).modify_leg("A1", price=99.5)
@@ -141,6 +229,58 @@ def test_a_chase_waits_a_whole_step_after_the_callers_price():
     assert run.sent() == ["PLACE alpha BUY 10 LIMIT 99 -> A1"]
     run.at(9)
     assert run.sent() == ["MODIFY A1 price 99.55"]
+
+
+ICEBERG = Iceberg(slice_quantity=40)
+TWAP = Twap(slices=3, over_minutes=D(3))
+SLICED = [
+    ICEBERG,
+    TWAP,
+    Vwap(slices=3, over_minutes=D(3), volume_profile=(D(1), D(1), D(1))),
+    FrontLoaded(slices=3, over_minutes=D(3)),
+    TopUp(piece_quantity=40),
+]
+
+
+@pytest.mark.parametrize("execution", SLICED, ids=lambda execution: type(execution).__name__)
+def test_a_caller_who_reprices_the_working_slice_reprices_the_order(execution):
+    run = Runner(order(quantity=100, price=50, execution=execution)).look()
+    assert [line.rpartition(" -> ")[0].rpartition(" ")[2] for line in run.sent()] == ["50"]
+    run.modify_leg("A1", price=49)
+    run.book("A1", "complete")
+    run.at(200)
+    later = run.sent()
+    assert later
+    assert {line.rpartition(" -> ")[0].rpartition(" ")[2] for line in later} == {"49"}
+
+
+def test_participation_goes_on_at_the_callers_price():
+    run = Runner(order(quantity=100, price=50, execution=Participation(percent=D(10))))
+    run.quote(50, 49.95, 50.05, volume=1000)
+    run.at(6).quote(50, 49.95, 50.05, volume=1400)
+    run.modify_leg("A1", price=49)
+    run.book("A1", "complete")
+    run.at(12).quote(50, 49.95, 50.05, volume=1800)
+    assert run.sent() == ["PLACE alpha BUY 40 LIMIT 50 -> A1", "PLACE alpha BUY 40 LIMIT 49 -> A2"]
+
+
+def test_the_other_rungs_of_a_ladder_keep_their_prices():
+    ladder = Ladder(from_price=D(50), to_price=D(48), steps=3, one_at_a_time=True)
+    run = Runner(order(quantity=30, price=50, execution=ladder)).look()
+    run.modify_leg("A1", price=47)
+    run.book("A1", "complete")
+    assert run.sent() == ["PLACE alpha BUY 10 LIMIT 50 -> A1", "PLACE alpha BUY 10 LIMIT 49 -> A2"]
+
+
+def test_a_strike_waits_for_the_callers_price():
+    depth = BookDepth(limit_price=D(50), minimum_quantity=10)
+    run = Runner(order(quantity=100, price=50, execution=depth)).quote(50, 49.95, 50, offer_size=20)
+    run.modify_leg("A1", price=49)
+    run.book("A1", "complete")
+    run.at(10)
+    assert run.sent() == ["PLACE alpha BUY 20 LIMIT 50 IOC -> A1"]
+    run.at(20).quote(49, 48.95, 49, offer_size=20)
+    assert run.sent() == ["PLACE alpha BUY 20 LIMIT 49 IOC -> A2"]
 
 
 def test_a_smaller_slice_keeps_the_total():

@@ -26,6 +26,19 @@ async def test_a_peg_follows_its_touch_and_a_caller_ends_it(trading, autojump_cl
     assert {message[0] for message in said(trading)[1:-1]} == {"modify"}
 
 
+async def test_a_peg_that_rests_at_its_cap_stays_where_a_caller_puts_it(trading, autojump_clock):
+    bid, _ = await settled(trading)
+    cap, own = bid - 20 * trading.tick, bid - 120 * trading.tick
+    answer = await trading.send(synthetic={"type": "peg", "cap_price": cap})
+    assert said(trading) == [("place", "BUY", 10, cap)]
+    order_id = answer.body["legs"][0]["order_id"] if "legs" in answer.body else answer.body["order_id"]
+    changed = await trading.day.modify(order_id, price=own)
+    assert (changed.status, changed.body["outcome"]) == (200, "accepted")
+    await trio.sleep(10)
+    resting = next(one for one in trading.day.ledger()["orders"] if one["order_id"] == order_id)
+    assert (D(resting["price"]), len(said(trading))) == (own, 2)
+
+
 async def test_a_peg_that_only_the_book_shows_follows_its_touch_all_the_same(trading, autojump_clock):
     """The book says what the answer said: nothing is new in it but that the order can be moved now."""
     bid, _ = await settled(trading)

@@ -564,3 +564,19 @@ async def test_after_a_restart_pieces_go_on_by_their_own_clock(day, autojump_clo
             assert [quantity for _, quantity, _ in placed(trading)] == [10, 10, 10, 10]
             times = [leg["sent_at"] - parent["legs"][0]["sent_at"] for leg in parent["legs"]]
             assert times == pytest.approx([0, 30, 60, 90], abs=2)
+
+
+async def test_the_price_a_caller_gave_a_slice_is_the_orders_own_over_a_restart(day, autojump_clock):
+    iceberg = {"type": "iceberg", "slice_quantity": 20}
+    async with day.market():
+        async with day.service(quotes=True):
+            trading = Trading(day)
+            low, lower = trading.at(-1), trading.at(-2)
+            answer = await trading.send(quantity=60, order_type="LIMIT", price=low, synthetic=iceberg)
+            assert placed(trading) == [("BUY", 20, low)]
+            changed = await day.modify((await trading.parent(answer))["legs"][0]["order_id"], price=lower)
+            assert (changed.status, changed.body["outcome"]) == (200, "accepted")
+        async with day.service(quotes=True):
+            trading.moved("-2.5")
+            await filled(trading, answer, 60)
+            assert placed(trading)[1:] == [("BUY", 20, lower)] * 2
