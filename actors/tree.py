@@ -210,7 +210,7 @@ class _Planting:
             )
             for code, service in inputs.brokers.items()
         }
-        self._engine_status = Published(EngineStatus(running=False, reason="the order engine is starting"))
+        self._engine_status = Published(EngineStatus(running=False, reason="the order engine is starting", starting=True))
         self._legs = Legs()
         self._book = Published(QuoteBook(tuple(inputs.brokers)))
         self._quotes = Quotes(

@@ -93,14 +93,13 @@ def calendar_of(segment: str) -> str:
 def segments_of(exchange: str) -> tuple[str, ...]:
     """Return the bare segments an exchange can list, in the fixed order, by the calendars it trades (spec 1 §4.3).
 
-    NSE and BSE list every kind, MCX and NCDEX commodities; whatever fits nothing is `uncategorised` anywhere, and that is
-    all `unknown` holds.
+    NSE and BSE list every kind, MCX and NCDEX commodities; whatever fits nothing is `uncategorised` under the exchange
+    `unknown`, which holds nothing else (spec 1 §2.1).
     """
-    if exchange in (Exchange.NSE, Exchange.BSE):
-        return SEGMENTS
     if exchange == Exchange.UNKNOWN:
         return (UNCATEGORISED,)
-    return tuple(name for name in SEGMENTS if name == UNCATEGORISED or calendar_of(name) == "commodity")
+    every_kind = exchange in (Exchange.NSE, Exchange.BSE)
+    return tuple(name for name in SEGMENTS if name != UNCATEGORISED and (every_kind or calendar_of(name) == "commodity"))
 
 
 def price_places(segment: str) -> int:

@@ -114,7 +114,7 @@ class EngineActor:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         self._doors.in_hand.clear()
-        self._show("the order engine is starting")
+        self._show("the order engine is starting", starting=True)
         try:
             await self._lock.take()
             async with trio.open_nursery() as nursery:
@@ -138,8 +138,8 @@ class EngineActor:
         finally:
             self._show("the order engine is stopping")
 
-    def _show(self, reason: str) -> None:
-        self._status.set(EngineStatus(running=False, reason=reason))
+    def _show(self, reason: str, *, starting: bool = False) -> None:
+        self._status.set(EngineStatus(running=False, reason=reason, starting=starting))
 
     # --- start ------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ class EngineStatus:
     running: bool
     reason: str
     """Why not; empty when running."""
+    starting: bool = False
+    """Whether it is about to run: what arrives meanwhile may wait for it."""
 
 
 @attrs.frozen(kw_only=True)

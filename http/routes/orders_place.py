@@ -51,7 +51,7 @@ async def place(request: Request, services: Services) -> Response:
         return await _place_list(body, request.args, services, routed)
     body_keys.check_body(body, PLACE, AN_ORDER)
     checked = _checked(body, request.args, orders, services.clock)
-    _ready(orders)
+    await _ready(orders, routed, services.clock)
     answer = await _handed_over(_Handing(checked, routed), services)
     return render.json_answer(answer.body, answer.status)
 
@@ -73,12 +73,16 @@ def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServ
     return _Checked(order, checked.dry_run)
 
 
-def _ready(orders: OrderServices) -> None:
-    """Refuse with 503 while no order can be taken."""
+async def _ready(orders: OrderServices, routed: float, clock: Clock) -> None:
+    """Refuse with 503 while no order can be taken; an engine that is starting is waited for, as long as it may take to answer."""
     state = orders.catalogue.value
     if not state.published_today:
         raise Refusal(503, texts.catalogue_not_published(state.reason))
-    if not orders.engine_status.value.running:
+    status = orders.engine_status
+    with trio.move_on_after(max(0.0, routed + orders.settings.engine_wait_seconds - clock.monotonic())):
+        while status.value.starting:
+            await status.wait_newer(status.version)
+    if not status.value.running:
         raise Refusal(503, texts.ENGINE_NOT_RUNNING)
 
 
@@ -88,7 +92,7 @@ def _ready(orders: OrderServices) -> None:
 async def _place_list(body: Mapping[str, Any], args: Mapping[str, str], services: Services, routed: float) -> Response:
     orders = services.required_orders()
     asked = check_list(body, args, PLACE, maximum=services.settings.place_list_maximum)
-    _ready(orders)
+    await _ready(orders, routed, services.clock)
     entries: dict[int, EngineAnswer] = {}
 
     async def work(index: int, handing: _Handing) -> None:

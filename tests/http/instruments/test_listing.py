@@ -149,6 +149,13 @@ async def test_the_header_says_which_mapping_answered(office):
             {"exchange": "unknown", "segment": "equities"},
             "segment equities is not a segment of unknown; see /api/instruments/segments",
         ),
+        *(
+            (
+                {"exchange": exchange, "segment": "uncategorised"},
+                f"segment uncategorised is not a segment of {exchange}; see /api/instruments/segments",
+            )
+            for exchange in ("nse", "bse", "mcx", "ncdex")
+        ),
         ({"exchange": "nse", "segment": "all", "date": "2026-2-3"}, "date must be a date in YYYY-MM-DD format"),
         ({"exchange": "nse", "segment": "all", "date": ""}, "date must be a date in YYYY-MM-DD format"),
         ({"exchange": "all", "segment": "x", "date": "x"}, "a single segment needs a single exchange"),

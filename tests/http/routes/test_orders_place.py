@@ -283,3 +283,42 @@ async def test_a_body_that_arrives_slowly_does_not_use_up_the_wait(orders, autoj
     assert response.status_code == 200
     (place,) = orders.placed
     assert place.routed == pytest.approx(orders.clock.monotonic())
+
+
+@pytest.mark.parametrize("listed", [False, True])
+async def test_an_order_that_arrives_while_the_engine_is_starting_waits_for_it(orders, listed, autojump_clock, nursery):
+    starting = EngineStatus(running=False, reason="the order engine is starting", starting=True)
+    orders.engine_status.set(starting)
+
+    async def start():
+        await trio.sleep(2)
+        assert orders.asked == 0
+        orders.engine_status.set(attrs.evolve(starting, reason="still"))
+        await trio.sleep(2)
+        orders.engine_status.set(EngineStatus(running=True, reason=""))
+
+    nursery.start_soon(start)
+    status, _ = await orders.place({"orders": [LIMIT]} if listed else LIMIT)
+    assert (status, orders.asked) == (200, 1)
+
+
+async def test_but_no_longer_than_it_would_wait_for_its_answer(orders, autojump_clock):
+    orders.engine_status.set(EngineStatus(running=False, reason="the order engine is starting", starting=True))
+    began = trio.current_time()
+    status, body = await orders.place(LIMIT)
+    assert (status, body["error"][:34]) == (503, "the order engine is not running, s")
+    assert trio.current_time() - began == pytest.approx(orders.settings.engine_wait_seconds, abs=0.1)
+    assert orders.asked == 0
+
+
+async def test_nor_for_an_engine_that_stops_while_it_starts(orders, autojump_clock, nursery):
+    orders.engine_status.set(EngineStatus(running=False, reason="the order engine is starting", starting=True))
+
+    async def stop():
+        await trio.sleep(1)
+        orders.engine_status.set(EngineStatus(running=False, reason="the order engine has stopped"))
+
+    nursery.start_soon(stop)
+    began = trio.current_time()
+    assert (await orders.place(LIMIT))[0] == 503
+    assert trio.current_time() - began < 1.5
