@@ -296,6 +296,8 @@ def next_at(part: Part, now: PartRecord, moment: float) -> float | None:
         return None
     if not now.fired and isinstance(part.when, TimeOfDay):
         return instant_of(part.when, now.due_at)
+    if isinstance(part, OrderPart) and isinstance(part.execution, Daily):
+        return now.arms_at
     if isinstance(part, OrderPart) and isinstance(part.execution, TIMED) and now.started_at is not None:
         piece = piece_due(part.execution, now.started_at, moment) + 1
         return due_time(part.execution, now.started_at, piece) if piece < part.execution.slices else None

@@ -190,6 +190,8 @@ class PartRecord:
     """The market's volume when participation began."""
     armed_day: str | None = None
     """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or found again: none is sent for it any more."""
+    arms_at: float | None = None
+    """When a daily part sends its next order; None while one rests, or when no trading day is known."""
     marketable: bool = False
     """Its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved: all that is
     unfilled goes as marketable with follow from then on."""

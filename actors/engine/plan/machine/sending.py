@@ -32,6 +32,7 @@ from onebroker.actors.engine.plan.machine.resizing import end, grow
 from onebroker.actors.engine.plan.machine.targets import given_back
 from onebroker.actors.engine.plan.machine.verdicts import forgone
 from onebroker.actors.engine.plan.machine.wanted import price_of
+from onebroker.actors.engine.plan.market import Session
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.pieces.cutting import (
     due_time,
@@ -235,6 +236,7 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
 def _daily(sending: Sending, execution: Daily) -> None:
     """A fresh leg each trading day; a stop that has traded at all is not armed again."""
     look, part = sending.look, sending.part
+    look.note(part, arms_at=None)
     if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
         return
     session = look.session(part, look.now)
@@ -242,17 +244,34 @@ def _daily(sending: Sending, execution: Daily) -> None:
         return
     day = from_epoch(session.opens).date()
     _say_why_not(look, part, day)
-    at = max(session.opens, from_epoch(session.opens).replace(
-        hour=execution.arm_at.hour, minute=execution.arm_at.minute, second=0, microsecond=0).timestamp())  # fmt: skip
     sent_today = any(from_epoch(leg.sent_at).date() >= day for leg in look.legs(part))
     if sent_today or look.record(part).armed_day == day.isoformat():
+        look.note(part, arms_at=_arms_next(look, part, session, execution))
         look.wake(session.closes)
         return
+    at = _arms_at(session, execution)
     if look.now < at:
+        look.note(part, arms_at=at)
         look.wake(at)
         return
     if sending.place(sending.missing, piece=len(look.legs(part))):
         look.note(part, status_message=None)
+
+
+def _arms_at(session: Session, execution: Daily) -> float:
+    """Return when a daily part sends its order in a session."""
+    arm_at = execution.arm_at
+    at = from_epoch(session.opens).replace(hour=arm_at.hour, minute=arm_at.minute, second=0, microsecond=0)
+    return max(session.opens, at.timestamp())
+
+
+def _arms_next(look: Look, part: OrderPart, session: Session, execution: Daily) -> float | None:
+    """Return when a daily part sends its order after this session; None when its days are over by then."""
+    following, due_at = look.session(part, session.closes), look.record(part).due_at
+    if following is None or due_at is None:
+        return None
+    days = (from_epoch(following.opens).date() - from_epoch(due_at).date()).days
+    return _arms_at(following, execution) if days <= execution.valid_days else None
 
 
 def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
