@@ -108,6 +108,7 @@ def broker_health(door: SessionDoor) -> dict[str, object]:
         "trouble": view.trouble,
         "read_errors": dict(view.read_errors),
         "contradictions": view.contradictions,
+        "broken_acknowledgments": view.broken_acknowledgments,
         "market_feed": _feed(view.market_feed),
         "order_feed": None if door.broker.order_feed is None else _feed(view.order_feed),
         "room": None if view.room is None else attrs.asdict(view.room),

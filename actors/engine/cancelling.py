@@ -16,6 +16,7 @@ from onebroker.actors.engine.sending import ask_room, send_once
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import LATE, leg_seen
 from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.acknowledged import cancelling as cancelling_order
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
@@ -142,6 +143,7 @@ class Cancelling:
                 leave_before=self._lock.trusted_until,
                 timeout_seconds=self._doors.settings.broker_timeout_seconds,
                 clock=self._clock,
+                when_accepted=cancelling_order(row),
             )
             self._note(leg_id, row, sent)
         return sent

@@ -14,10 +14,11 @@ from onebroker.actors.engine.messages import LegChanged, ModifyLeg, NotOurs
 from onebroker.actors.engine.recording import Recorder
 from onebroker.actors.engine.records import LegChange, LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.sending import ask_room, send_once
-from onebroker.actors.engine.standing import AcceptedChanges, Target, check, instrument_of
+from onebroker.actors.engine.standing import AcceptedChanges, Target, changed_row, check, instrument_of
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_as_shown, leg_modified
 from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.acknowledged import changing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Op, Set, StoreError
@@ -203,6 +204,7 @@ class Changing:
                 leave_before=self._lock.trusted_until,
                 timeout_seconds=self._doors.settings.broker_timeout_seconds,
                 clock=self._clock,
+                when_accepted=changing(target.row, changed_row(target.row, changes)),
             )
             self._note(leg.leg_id, target.row, changes, sent)
         await self._recorder.write()  # the result is recorded before the caller hears it

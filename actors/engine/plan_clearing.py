@@ -25,6 +25,7 @@ from onebroker.actors.engine.plan.state import Holding
 from onebroker.actors.engine.sending import ask_room, send_once
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
@@ -219,6 +220,7 @@ class Clearing:
             leave_before=self._lock.trusted_until,
             timeout_seconds=self._doors.settings.broker_timeout_seconds,
             clock=self._clock,
+            when_accepted=cancelling(row),
         )
 
     # --- what waits -------------------------------------------------------------------------------------------------

@@ -217,6 +217,7 @@ class Placing:
                 leave_before=self._lock.trusted_until,
                 timeout_seconds=self._doors.settings.broker_timeout_seconds,
                 clock=self._clock,
+                when_accepted=planned.when_accepted,
             )
             self._doors.failures.note(broker, sent, self._clock.monotonic())
             leg = self._recorder.record.leg(leg_id)

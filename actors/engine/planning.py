@@ -10,12 +10,15 @@ from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.records import LegRecord, ParentRecord
 from onebroker.actors.engine.sending import ask_room, first_room
 from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.sessions.acknowledged import WhenAccepted, placing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
 from onebroker.brokers.broker import OrderTicket
+from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
+from onebroker.config.vocabulary import OrderStatus
 
 ROOM_BEFORE_DEADLINE_SECONDS = 1.0
 """A place waits for room until this long before its caller's deadline (order-engine 4.5)."""
@@ -27,6 +30,7 @@ class Built:
 
     leg: LegRecord
     request: WireRequest
+    when_accepted: WhenAccepted
     reduces: bool
     """Whether all of it takes away from what its broker holds."""
 
@@ -38,6 +42,7 @@ class Planned:
     leg: LegRecord
     request: WireRequest
     permit: Permit
+    when_accepted: WhenAccepted
 
 
 @attrs.frozen(kw_only=True)
@@ -53,9 +58,7 @@ class Seat:
     """YYYY-MM-DD, the broking day."""
 
 
-def buildable(
-    seat: Seat, candidates: Iterable[Candidate], clock: Clock
-) -> tuple[list[Built], list[Skipped]]:
+def buildable(seat: Seat, candidates: Iterable[Candidate], clock: Clock) -> tuple[list[Built], list[Skipped]]:
     """Build the next leg for each candidate, best first, and say which brokers cannot be sent it."""
     built, skipped = [], []
     for candidate in candidates:
@@ -90,11 +93,35 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         trigger_price=order.trigger_price,
         session_day=seat.day,
     )
+    sent = ticket(candidate, token)
     try:
-        request = broker.orders.place_request(access, ticket(candidate, token), clock.now())
+        request = broker.orders.place_request(access, sent, clock.now())
     except NotSendable as error:
         return Skipped(broker.code, str(error))
-    return Built(leg=leg, request=request, reduces=reduces(candidate))
+    # Brokers have words of their own for after-market orders, which their books tell.
+    placed = placing(_as_accepted(sent), complete=not sent.after_market)
+    return Built(leg=leg, request=request, when_accepted=placed, reduces=reduces(candidate))
+
+
+def _as_accepted(sent: OrderTicket) -> OrderRow:
+    """Return the order as its broker's book will begin to show it."""
+    return OrderRow(
+        order_id="",
+        status=OrderStatus.PENDING.value,
+        transaction_type=sent.transaction_type,
+        product=sent.product,
+        order_type=sent.order_type,
+        validity=sent.validity,
+        instrument_token=sent.listing.broker_token,
+        tradingsymbol=sent.listing.tradingsymbol,
+        exchange=sent.listing.exchange,
+        quantity=sent.quantity,
+        pending_quantity=sent.quantity,
+        disclosed_quantity=sent.disclosed_quantity,
+        price=float(sent.price or 0),
+        trigger_price=float(sent.trigger_price or 0),
+        tag=sent.token,
+    )
 
 
 def ticket(candidate: Candidate, token: str) -> OrderTicket:
@@ -149,13 +176,17 @@ async def _first_of(
         except (CapReached, LoginNeeded) as error:
             skipped.append(_without_room(code, error, closes=closes))
         else:
-            return Planned(leg=one.leg, request=one.request, permit=permit), skipped
+            return _seated(one, permit), skipped
     waited_for = {code: doors.sessions[code] for code in full}
     found = await first_room(waited_for, priority, deadline, doors.clock)
     if isinstance(found, tuple):
         code, permit = found
-        return Planned(leg=full[code].leg, request=full[code].request, permit=permit), skipped
+        return _seated(full[code], permit), skipped
     return None, [*skipped, *(_without_room(code, error, closes=closes) for code, error in found.items())]
+
+
+def _seated(built: Built, permit: Permit) -> Planned:
+    return Planned(leg=built.leg, request=built.request, permit=permit, when_accepted=built.when_accepted)
 
 
 def _without_room(code: str, error: Exception, *, closes: bool) -> Skipped:

@@ -7,6 +7,7 @@ import trio
 
 from onebroker.actors.engine.doors import SessionDoor
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.acknowledged import WhenAccepted
 from onebroker.actors.sessions.messages import (
     AskRoom,
     CapReached,
@@ -102,15 +103,21 @@ async def send_once(
     leave_before: float,
     timeout_seconds: float,
     clock: Clock,
+    when_accepted: WhenAccepted,
 ) -> Sent:
     """Hand a request to the session and wait for its result, even while being stopped (bounded by the timeout).
 
-    `leave_before` in monotonic seconds. Never raises for what a session, a broker or a network does.
+    `leave_before` in monotonic seconds; `when_accepted` is how the order then stands. Never raises for what a session, a broker or a network does.
     """
 
     def ask(reply: Reply[Sent]) -> SendOrder:
         return SendOrder(
-            request=request, permit=permit, leave_before=leave_before, timeout_seconds=timeout_seconds, reply=reply
+            request=request,
+            permit=permit,
+            leave_before=leave_before,
+            timeout_seconds=timeout_seconds,
+            when_accepted=when_accepted,
+            reply=reply,
         )
 
     began = clock.monotonic()

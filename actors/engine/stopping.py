@@ -17,6 +17,7 @@ from onebroker.actors.engine.recording import Recorder, session_day
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.rows import row_of
 from onebroker.actors.engine.traffic import Traffic
+from onebroker.actors.engine.unseen import accepted_order
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull
 from onebroker.actors.store.interface import StoreError
@@ -83,7 +84,8 @@ class Stopping:
         self._traffic.tell()
 
     async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
-        """Cancel one leg, after waiting for a just-placed one to appear in the book (spec 2 §4.6); nothing when it has ended."""
+        """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (spec 2 §4.6); nothing when it
+        has ended."""
         row = await self._appeared(leg.leg_id)
         current = self._recorder.record.leg(leg.leg_id)
         assert current is not None
@@ -100,7 +102,7 @@ class Stopping:
             note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
 
     async def _appeared(self, leg_id: str) -> OrderRow | None:
-        """Return the row of a leg, waiting a few seconds for the book to show it."""
+        """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them."""
         leg = self._recorder.record.leg(leg_id)
         assert leg is not None
         view = self._doors.sessions[leg.broker].view
@@ -110,6 +112,7 @@ class Stopping:
                 version = view.version
                 leg = self._recorder.record.leg(leg_id) or leg
                 row = row_of(leg, view.value.orders, session_day(self._clock))
+                row = row or accepted_order(self._doors.sessions[leg.broker], leg.order_id, self._clock.now())
                 if leg.state.final or row is not None:
                     return row
                 await view.wait_newer(version)

@@ -109,6 +109,8 @@ class _BrokerPart(Generic[Row]):
     snapshot: Snapshot | None
     legs_version: int
     rendered: dict[str, _Rendered[Row]]
+    acknowledged: frozenset[str]
+    """Keys of rows that the broker itself does not show so (`Slice.acknowledged`): the next one counts, whatever it says."""
     views: tuple[msgspec.Struct, ...]
     encoded: bytes
     """The rows in their order, with commas between them."""
@@ -175,6 +177,7 @@ class BookAssembler(Generic[Row]):
         if (
             before is not None
             and before.source is held.rows
+            and before.acknowledged == held.acknowledged
             and before.snapshot is snapshot
             and before.legs_version == version
         ):
@@ -190,11 +193,16 @@ class BookAssembler(Generic[Row]):
             if held_row is not None and held_row.row is row and same_snapshot and same_legs:
                 rendered[key] = held_row
             else:
-                rendered[key] = self._render(broker, row, held_row, snapshot, same_snapshot=same_snapshot)
+                settles = before is None or key not in before.acknowledged
+                rendered[key] = self._render(
+                    broker, row, held_row, snapshot, same_snapshot=same_snapshot, settles=settles
+                )
             if number % ROWS_PER_STEP == 0:
                 yield
         if before is not None and _same_objects(list(known.values()), list(rendered.values())):
-            self._parts[broker] = attrs.evolve(before, source=held.rows, snapshot=snapshot, legs_version=version)
+            self._parts[broker] = attrs.evolve(
+                before, source=held.rows, snapshot=snapshot, legs_version=version, acknowledged=held.acknowledged
+            )
             return
         ordered = sorted(rendered.values(), key=lambda one: one.sort_key)
         self._parts[broker] = _BrokerPart(
@@ -203,18 +211,26 @@ class BookAssembler(Generic[Row]):
             snapshot=snapshot,
             legs_version=version,
             rendered=rendered,
+            acknowledged=held.acknowledged,
             views=tuple(one.view for one in ordered),
             encoded=b",".join([one.encoded for one in ordered]),
             tally=_tally_of(ordered),
         )
 
     def _render(
-        self, broker: str, new: Row, known: _Rendered[Row] | None, snapshot: Snapshot | None, *, same_snapshot: bool
+        self,
+        broker: str,
+        new: Row,
+        known: _Rendered[Row] | None,
+        snapshot: Snapshot | None,
+        *,
+        same_snapshot: bool,
+        settles: bool,
     ) -> _Rendered[Row]:
         row = new
         if known is not None and new == known.row:
             row = known.row
-        elif known is not None:
+        elif known is not None and settles:
             row = self._book.settle(known.row, new)
         owner = self._book.owner(self._legs, broker, row)
         if known is not None and same_snapshot and row.instrument_token == known.row.instrument_token:

@@ -25,6 +25,9 @@ class Slice:
     """None with `error`: a refusal or an unreadable answer; the rows before it no longer count."""
     received_at: float
     """Epoch seconds at which the broker was last seen to say this."""
+    acknowledged: frozenset[str] = frozenset()
+    """Of orders: the ids of rows over which lies what the broker has acknowledged and does not show yet (`sessions/acknowledged.py`).
+    Even an end among it is not final: the broker has the last word."""
     error: str | None = None
     """Set when the last read was refused or unreadable (status `unreadable`)."""
 

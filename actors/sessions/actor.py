@@ -228,6 +228,8 @@ class SessionActor:
         sent = await self._order_desk.send(message, self._doors.view.value.orders)
         if sent.answer.session_dead and access is not None:
             self._login.dead(access)
+        if message.when_accepted is not None and sent.answer.outcome is Outcome.ACCEPTED:
+            self._books.acknowledged(message.when_accepted, sent.answer)
         message.reply.answer(sent)
         self._read_soon(MOVED_BY_ORDERS)
         self._note_address(sent.answer)
@@ -321,12 +323,13 @@ class SessionActor:
         try:
             counts = decode_counts(await store.get(keys.rate(code)))
             fields = {resource: await store.hash_all(keys.broker_rows(code, resource)) for resource in RESOURCES}
+            acknowledged = await store.hash_all(keys.acknowledged(code))
         except StoreError:
             return
         self._restored = True
         if counts is not None:
             self._gate.budget.load(counts, Moment.of(self._clock))
-        self._books.restore(fields)
+        self._books.restore(fields, acknowledged)
 
     async def _refresh_profile(self, every_seconds: float) -> None:
         while True:

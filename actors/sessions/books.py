@@ -5,21 +5,36 @@ Every step is synchronous. What is known goes to the document actors as slices a
 be read at once goes to the pollers (`read_soon`).
 """
 
+import logging
 import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+import msgspec
+
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
 from onebroker.actors.portfolio.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.acknowledged import (
+    Acknowledged,
+    Report,
+    WhenAccepted,
+    decode_known,
+    encode_known,
+)
 from onebroker.actors.sessions.fold import Channel, OrderFold, more_filled
 from onebroker.actors.sessions.reads import ReadDone
-from onebroker.actors.store.interface import Store
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
+from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary
+
+_log = logging.getLogger("onebroker.sessions")
 
 LIFE_SECONDS = 1.0
 """How often a living order stream renews the books' `received_at`."""
@@ -47,8 +62,11 @@ class Books:
         self._clock = clock
         self._read_soon = read_soon
         self._fold = OrderFold()
+        self._acknowledged = Acknowledged()
         self._slices: dict[Resource, Slice] = {}
-        """What the documents were last told, and what lies in the store."""
+        """What brokers have said: what lies in the store, and what the documents were last told but for what lies over the orders."""
+        self._told: tuple[OrderRow, ...] = ()
+        """The orders as their document was last told of them."""
         self._read_began: dict[Resource, float] = {}
         """Monotonic seconds at which the last good read of each began."""
         self._errors: dict[Resource, str] = {}
@@ -63,7 +81,9 @@ class Books:
         """Return what the session's view shows of them, by field of `SessionView`."""
         return {
             "orders": self._fold.rows,
+            "unseen": self._acknowledged.unseen(self._fold.rows),
             "contradictions": self._fold.contradictions,
+            "broken_acknowledgments": self._acknowledged.contradictions,
             "orders_read_started": self._read_began.get("orders"),
             "positions": self._positions,
             "holdings": self._holdings,
@@ -86,13 +106,15 @@ class Books:
         self._read_began[read.resource] = read.began_monotonic
         self._keep(read.resource, rows, read.finished_epoch)
         if self._errors.pop(read.resource, None) is not None:
-            self._read_soon(tuple(self._errors))  # the broker answers again: what else failed need not wait for its turn
+            # The broker answers again: what else failed need not wait for its turn.
+            self._read_soon(tuple(self._errors))
 
     def _heed_readable(self, read: ReadDone) -> None:
         """Fold the orders that an otherwise unreadable book shows: a fill beside a row that cannot be read is a fill all the same."""
         before, day_start = self._fold, self._day_start()
         for row in read.readable_orders:
             self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
+        self._heard_of(list(read.readable_orders), read.began_monotonic, whole_book=False)
         if more_filled(before, self._fold, read.readable_orders):
             self._read_soon(MOVED_BY_FILLS)
 
@@ -101,6 +123,7 @@ class Books:
         orders = [row for row in rows if isinstance(row, OrderRow)]
         before = self._fold
         self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start())
+        self._heard_of(orders, read.began_monotonic, whole_book=True)
         if "orders" in self._read_began and more_filled(before, self._fold, orders):
             self._read_soon(MOVED_BY_FILLS)
         return self._order_rows()
@@ -129,6 +152,7 @@ class Books:
             if isinstance(event, OrderUpdate):
                 before = self._fold
                 self._fold = before.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
+                self._heard_of([event.order], self._clock.monotonic(), whole_book=False)
                 changed = True
                 filled = more_filled(before, self._fold, [event.order])
                 self._read_soon(MOVED_BY_FILLS if filled else MOVED_BY_ORDERS)
@@ -170,6 +194,55 @@ class Books:
         began = self._read_began.get(resource)
         return began is not None and began >= self._stream_since and resource not in self._errors
 
+    # --- what was acknowledged --------------------------------------------------------------------------------------
+
+    def acknowledged(self, when: WhenAccepted, answer: OrderAnswer) -> None:
+        """Show at once what the broker has accepted; its own row ends that, or contradicts it."""
+        order_id = answer.order_id if when.before is None else when.before.order_id
+        if not order_id:
+            return
+        if when.before is None:
+            at = self._clock.now().isoformat(timespec="seconds")
+            after = msgspec.structs.replace(when.after, exchange_order_id=answer.exchange_order_id, order_timestamp=at)
+            when = attrs.evolve(when, after=after)
+        self._acknowledged.note(when, order_id, self._fold.rows.get(order_id), self._clock.monotonic())
+        self._write_acknowledged({order_id})
+        self._tell_orders()
+
+    def _heard_of(self, rows: list[OrderRow], moment: float, *, whole_book: bool) -> None:
+        if not self._acknowledged.orders:
+            return
+        before = dict(self._acknowledged.orders)
+        report = Report(rows={row.order_id: row for row in rows}, moment=moment, whole_book=whole_book)
+        for contradiction in self._acknowledged.heard(report, self._fold.rows):
+            _log.warning("%s: %s", self._code, contradiction)
+        now = self._acknowledged.orders
+        self._write_acknowledged({order_id for order_id, known in before.items() if now.get(order_id) is not known})
+
+    def _write_acknowledged(self, order_ids: set[str]) -> None:
+        if not order_ids:
+            return
+        ahead, known = self._epoch_ahead(), self._acknowledged.orders
+        values = {one: encode_known(known[one], epoch_ahead=ahead) for one in order_ids if one in known}
+        ended = tuple(one for one in order_ids if one not in known)
+        self._store.post(HashSet(keys.acknowledged(self._code), values, remove=ended))
+
+    def _epoch_ahead(self) -> float:
+        return self._clock.epoch() - self._clock.monotonic()
+
+    def _tell_orders(self) -> None:
+        """Tell the order document how the orders stand: as the broker shows them, with what it has acknowledged over that."""
+        held = self._slices.get("orders")
+        if held is None:
+            return
+        told = held
+        if held.rows is not None and self._acknowledged.orders:
+            rows = self._acknowledged.over(self._fold.rows)
+            if len(rows) != len(self._told) or not all(map(operator.is_, rows, self._told)):
+                self._told = rows
+            told = attrs.evolve(held, rows=self._told, acknowledged=frozenset(self._acknowledged.orders))
+        self._documents["orders"].replace((held.broker, "orders"), told)
+
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def _keep(self, resource: Resource, rows: Rows | None, received_at: float, error: str | None = None) -> None:
@@ -177,7 +250,10 @@ class Books:
         now = Slice(broker=self._code, resource=resource, rows=rows, received_at=received_at, error=error)
         self._store.post(*changes(self._slices.get(resource), now))
         self._slices[resource] = now
-        self._documents[resource].replace((now.broker, resource), now)
+        if resource == "orders":
+            self._tell_orders()
+        else:
+            self._documents[resource].replace((now.broker, resource), now)
 
     def _order_rows(self) -> Rows:
         """Return the folded orders; the same tuple as before when no row changed."""
@@ -195,8 +271,8 @@ class Books:
 
     # --- after a restart --------------------------------------------------------------------------------------------
 
-    def restore(self, fields: Mapping[Resource, Mapping[str, bytes]]) -> None:
-        """Begin from the stored rows of each resource, where no read was quicker."""
+    def restore(self, fields: Mapping[Resource, Mapping[str, bytes]], acknowledged: Mapping[str, bytes]) -> None:
+        """Begin from the stored rows of each resource, where no read was quicker, and from what was acknowledged today."""
         for resource, stored_fields in fields.items():
             stored = stored_slice(self._code, resource, stored_fields)
             if stored is None or resource in self._slices:
@@ -205,6 +281,7 @@ class Books:
             self._slices[resource] = stored
             if resource == "orders" and stored.rows is not None:
                 self._begin_fold(stored.rows, stored.received_at)
+        self._restore_acknowledged(acknowledged)
 
     def _begin_fold(self, rows: Rows, received_at: float) -> None:
         """Put the stored orders under what the stream may have said already."""
@@ -213,3 +290,13 @@ class Books:
         self._fold = OrderFold.of([row for row in rows if isinstance(row, OrderRow)], at=received_at)
         for row in heard:
             self._fold = self._fold.event(row, at=now, day_start=self._day_start())
+
+    def _restore_acknowledged(self, fields: Mapping[str, bytes]) -> None:
+        now, ahead = self._clock.monotonic(), self._epoch_ahead()
+        stored = decode_known(fields.items(), epoch_ahead=ahead, now=now)
+        today = {one: known for one, known in stored.items() if known.since + ahead >= self._day_start()}
+        self._acknowledged.orders.update(
+            (one, known) for one, known in today.items() if one not in self._acknowledged.orders
+        )
+        self._write_acknowledged(fields.keys() - today.keys())
+        self._tell_orders()

@@ -7,6 +7,7 @@ import attrs
 import msgspec
 
 from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.sessions.acknowledged import WhenAccepted
 from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
@@ -97,6 +98,8 @@ class SendOrder:
     leave_before: float
     """Monotonic seconds after which it must not leave any more: the engine's lock may be lost (order-engine 2.4)."""
     timeout_seconds: float
+    when_accepted: WhenAccepted | None = None
+    """What the order document shows once the broker has accepted it; None = only what the broker itself shows."""
     reply: Reply[Sent]
 
 

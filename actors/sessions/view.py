@@ -53,6 +53,8 @@ class SessionView:
     """Present exactly when the login is live: what request builders need."""
     orders: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)
     """order_id -> the order as folded from book reads and the order stream (order-engine 2.3)."""
+    unseen: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)
+    """order_id -> an order that the broker has accepted and does not show yet, as it was accepted."""
     orders_read_started: float | None = None
     """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
     positions_read_started: float | None = None
@@ -64,6 +66,8 @@ class SessionView:
     """Resource -> why its last read failed; absent when it succeeded."""
     contradictions: int = 0
     """How often a finished order was reported open again."""
+    broken_acknowledgments: int = 0
+    """How often a broker has shown something else than what it had acknowledged."""
     market_feed: FeedView = FeedView()
     order_feed: FeedView = FeedView()
 

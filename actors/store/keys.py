@@ -6,6 +6,7 @@
 | broker:login:<code> | session actor | JSON Login | until replaced |
 | broker:profile:<code> | session actor | JSON, the broker's own profile body | until replaced |
 | broker:rows:<code>:<resource> | session actor | hash: row id -> JSON row; `:received_at`, `:status` | until replaced |
+| broker:acknowledged:<code> | session actor | hash: order id -> JSON of what was accepted and is not shown yet | until replaced |
 | reference:users, :brokers, :exchanges | reference actor | JSON array | until replaced |
 | quotes:live | quote book | hash: instrument_id -> JSON | until replaced |
 | quotes:fetched:<instrument_id> | quote book | JSON | 2 days |
@@ -58,6 +59,10 @@ def broker_profile(code: str) -> str:
 
 def broker_rows(code: str, resource: Resource) -> str:
     return f"broker:rows:{code}:{resource}"
+
+
+def acknowledged(code: str) -> str:
+    return f"broker:acknowledged:{code}"
 
 
 def reference(collection: Literal["users", "brokers", "exchanges"]) -> str:

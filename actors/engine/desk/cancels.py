@@ -7,6 +7,7 @@ from onebroker.actors.engine.dry_run import shown_url
 from onebroker.actors.engine.intents import IntentKind
 from onebroker.actors.engine.messages import CancelLeg, EngineAnswer, NotOurs
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
@@ -50,7 +51,7 @@ async def _send(room: DeskRoom, held: Held, request: WireRequest) -> Sent:
         except ActorNotRunning as error:
             if error.taken:  # the message may have left
                 return result(Outcome.UNKNOWN, "the order engine stopped while it cancelled this order", reached=True)
-    return await room.send(held.broker, request, Priority.CANCEL)
+    return await room.send(held.broker, request, Priority.CANCEL, cancelling(held.row))
 
 
 async def _through_parent(room: DeskRoom, held: Held, parent_id: str) -> Sent:

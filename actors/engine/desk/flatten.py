@@ -17,6 +17,7 @@ from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
 from onebroker.actors.engine.intents import IntentKind
 from onebroker.actors.engine.messages import EngineAnswer, HaltParents
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
+from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
@@ -188,7 +189,7 @@ class Flattening:
             return
         try:
             request = door.broker.orders.cancel_request(access, row, self._clock.now())
-            sent = await self._room.send(code, request, Priority.CANCEL)
+            sent = await self._room.send(code, request, Priority.CANCEL, cancelling(row))
         except NotSendable as error:
             unsent(order_texts.cancel_not_built(str(error)))
         except LoginNeeded:

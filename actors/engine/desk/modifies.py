@@ -12,8 +12,9 @@ from onebroker.actors.engine.growth import check_growth
 from onebroker.actors.engine.intents import Intent, IntentKind
 from onebroker.actors.engine.messages import EngineAnswer, LegChanged, ModifyLeg, NotOurs
 from onebroker.actors.engine.records import LegChange
-from onebroker.actors.engine.standing import AcceptedChanges, Target, check, instrument_of, shown_changes
+from onebroker.actors.engine.standing import AcceptedChanges, Target, changed_row, check, instrument_of, shown_changes
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.acknowledged import changing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable, WireRequest
@@ -111,7 +112,9 @@ class Modifies:
             request = self._request(target, changes)
             if message.dry_run:
                 return LegChanged(part="", row=target.row, changes=changes, request=request)
-            sent = await self._room.send(held.broker, request, priority_of(target.row, changes, closes=False))
+            priority = priority_of(target.row, changes, closes=False)
+            then = changing(target.row, changed_row(target.row, changes))
+            sent = await self._room.send(held.broker, request, priority, then)
         except _NOT_SENT as error:
             raise refusal_of(error, held.broker) from error
         self._note(held, target, changes, sent)

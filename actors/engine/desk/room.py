@@ -14,8 +14,10 @@ from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.intents import Intent, IntentKind, answered
 from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus
 from onebroker.actors.engine.sending import ask_room, send_once
+from onebroker.actors.engine.unseen import accepted_order
 from onebroker.actors.kernel.mailbox import Address, Reply
 from onebroker.actors.kernel.published import Published
+from onebroker.actors.sessions.acknowledged import WhenAccepted
 from onebroker.actors.sessions.messages import ReturnRoom, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
@@ -58,7 +60,7 @@ class DeskRoom:
         holders = [
             Held(broker=code, row=row)
             for code, door in self.doors.sessions.items()
-            if broker in (None, code) and (row := door.view.value.orders.get(order_id)) is not None
+            if broker in (None, code) and (row := _held_row(door, order_id)) is not None
         ]
         if not holders:
             sentence = f"{texts.ORDER_NOT_FOUND} ({keys.DOCUMENT_KEYS['orders']})"
@@ -69,14 +71,16 @@ class DeskRoom:
         return holders[0]
 
     async def appeared(self, order_id: str, broker: str | None) -> Held:
-        """Return the order as `find` does. One that the engine has just placed is known before its broker's book shows it, and is waited
-        for as long as a parent's cancel waits (spec 2 §4.6). Raises Refusal 404 and 409."""
+        """Return the order as `find` does. One that the engine has just placed and its broker's book does not show is taken as it was
+        accepted; where that does not suffice it is waited for as long as a parent's cancel waits (spec 2 §4.6). Raises Refusal 404
+        and 409."""
         late = [
             door
             for code, door in self.doors.sessions.items()
             if broker in (None, code)
             and order_id not in door.view.value.orders
             and self.doors.legs.owner(code, order_id, None) is not None
+            and accepted_order(door, order_id, self.doors.clock.now()) is None
         ]
         with trio.move_on_after(self.doors.settings.parent_cancel_wait):
             for door in late:
@@ -96,7 +100,7 @@ class DeskRoom:
         """Return until when (monotonic seconds) a message waits for room."""
         return self.doors.clock.monotonic() + ROOM_SECONDS
 
-    async def send(self, broker: str, request: WireRequest, priority: Priority) -> Sent:
+    async def send(self, broker: str, request: WireRequest, priority: Priority, when_accepted: WhenAccepted) -> Sent:
         """Send one order message that no parent has to know of. Raises LoginNeeded, RoomFull, CapReached, StoreError: then
         nothing was sent."""
         door, clock = self.doors.sessions[broker], self.doors.clock
@@ -113,6 +117,7 @@ class DeskRoom:
             leave_before=float("inf"),
             timeout_seconds=self.doors.settings.broker_timeout_seconds,
             clock=clock,
+            when_accepted=when_accepted,
         )
 
     def door(self, broker: str) -> SessionDoor:
@@ -156,6 +161,11 @@ class DeskRoom:
         spent = self.doors.clock.monotonic() - routed
         timing = {"preparation": answers.milliseconds(spent - broker_seconds)}
         return timing if sent is None else {**timing, "broker": answers.milliseconds(broker_seconds)}
+
+
+def _held_row(door: SessionDoor, order_id: str) -> OrderRow | None:
+    view = door.view.value
+    return view.orders.get(order_id) or view.unseen.get(order_id)
 
 
 def refused(refusal: Refusal) -> EngineAnswer:

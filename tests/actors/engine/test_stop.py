@@ -104,9 +104,7 @@ async def test_a_cancel_of_unknown_outcome_is_207_and_the_next_fresh_book_decide
         assert truth(day, order_id)["status"] == "cancelled"
 
 
-async def test_a_leg_that_does_not_appear_within_three_seconds_is_not_cancelled_and_nothing_is_sent(
-    day, autojump_clock
-):
+async def test_a_leg_whose_id_is_known_is_cancelled_at_once_though_its_book_does_not_show_it(day, autojump_clock):
     async with day.market(), day.service():
         await trio.sleep(2)
         share = day.equity()
@@ -114,6 +112,30 @@ async def test_a_leg_that_does_not_appear_within_three_seconds_is_not_cancelled_
         day.simulator.faults.add(code, FaultKind.LATE_BOOK, seconds=20, delay_seconds=15)
         day.simulator.faults.add(code, FaultKind.STALL_STREAM, seconds=20)
         placed = await day.place(day.body(share, price=ticks(day, share, -3), broker=code))
+        began = day.clock.monotonic()
+        answer = await day.stop(placed.body["parent_id"])
+        assert (answer.status, answer.body["state"]) == (200, "cancelled")
+        assert day.clock.monotonic() - began < 1.0
+        assert truth(day, placed.body["order_id"])["status"] == "cancelled"
+        await trio.sleep(30)
+        assert len(day.messages("cancel")) == 1
+        (leg,) = (await stored_parent(day.store, placed.body["parent_id"]))["legs"]
+        assert leg["state"] == "cancelled"
+
+
+async def test_a_leg_that_does_not_appear_within_three_seconds_is_not_cancelled_and_nothing_is_sent(
+    day, autojump_clock
+):
+    """Its answer was lost, so not even its order id is known."""
+    async with day.market(), day.service():
+        await trio.sleep(2)
+        share = day.equity()
+        code = day.codes[0]
+        day.simulator.faults.add(code, FaultKind.LATE_BOOK, seconds=20, delay_seconds=15)
+        day.simulator.faults.add(code, FaultKind.STALL_STREAM, seconds=20)
+        day.simulator.faults.add(code, FaultKind.DROP_AFTER_ACCEPT, count=1)
+        placed = await day.place(day.body(share, price=ticks(day, share, -3), broker=code))
+        assert placed.body["outcome"] == "unknown"
         began = day.clock.monotonic()
         answer = await day.stop(placed.body["parent_id"])
         assert (answer.status, answer.body["state"]) == (207, "cancelling")

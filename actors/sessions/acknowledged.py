@@ -1,0 +1,264 @@
+"""What a broker has acknowledged and its book does not show yet: laid over the rows in the order document. Pure.
+
+An accepted place, modify or cancel is known to us at once; the book of a broker with few calls left, or one that runs behind, shows
+it seconds later. Until then the document shows the order as we know it. The broker has the last word:
+
+- a finished order stands as the broker shows it, at once;
+- what its book shows as acknowledged needs nothing laid over it any more;
+- what a book begun some seconds later, or an event as late, still shows as it was before is the truth. Such a contradiction is counted.
+
+The engine itself never reads these rows as something a broker has said.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import attrs
+import msgspec
+
+from onebroker.actors.sessions.fold import MISSING_SECONDS
+from onebroker.brokers.records import OrderRow
+from onebroker.config.vocabulary import OrderStatus, is_finished
+
+RUNS_BEHIND_SECONDS = 10.0
+"""What a book begun this long after an acknowledgment shows is true, whatever that is; for a new order `fold.MISSING_SECONDS`."""
+_CHANGEABLE = ("quantity", "price", "trigger_price", "order_type", "validity", "disclosed_quantity")
+_AS_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
+
+Value: TypeAlias = int | float | str
+
+
+@attrs.frozen(kw_only=True)
+class WhenAccepted:
+    """How an order stands once its broker has accepted the message about it."""
+
+    before: OrderRow | None
+    """As it stood when the message was made; None = the message places it."""
+    after: OrderRow
+    """Of a new order without order id and time, which the answer brings."""
+    complete: bool = True
+    """Whether the broker's own words in `after` suffice to change or cancel the order (not those of an after-market order)."""
+
+
+def placing(row: OrderRow, *, complete: bool) -> WhenAccepted:
+    return WhenAccepted(before=None, after=row, complete=complete)
+
+
+def changing(before: OrderRow, after: OrderRow) -> WhenAccepted:
+    return WhenAccepted(before=before, after=after)
+
+
+def cancelling(row: OrderRow) -> WhenAccepted:
+    return WhenAccepted(before=row, after=_cancelled(row))
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that was acknowledged."""
+
+    older: tuple[Value, ...]
+    """What a row that runs behind may still show."""
+    new: Value
+    since: float
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one order beyond its row. Times in monotonic seconds (in the store: epoch seconds)."""
+
+    since: float
+    """When something of it was acknowledged first."""
+    placed: OrderRow | None = None
+    """The order as it was accepted, while its broker has not shown it."""
+    complete: bool = True
+    """See `WhenAccepted`; of `placed`."""
+    changed: dict[str, Changed] = {}
+    cancelled_since: float | None = None
+
+    @property
+    def spent(self) -> bool:
+        return self.placed is None and not self.changed and self.cancelled_since is None
+
+    def shifted(self, seconds: float) -> "Known":
+        """Return the same with all times so much later: between the clock of this process and the one of the store."""
+        moved = {name: msgspec.structs.replace(one, since=one.since + seconds) for name, one in self.changed.items()}
+        ended = None if self.cancelled_since is None else self.cancelled_since + seconds
+        return msgspec.structs.replace(self, since=self.since + seconds, changed=moved, cancelled_since=ended)
+
+
+def noted(known: Known | None, when: WhenAccepted, order_id: str, row: OrderRow | None, now: float) -> Known | None:
+    """Return what is known after an acknowledgment; `row` is the order as its broker shows it. None = nothing beyond the row."""
+    if row is not None and is_finished(row.status):
+        return None
+    known = known or Known(since=now)
+    if when.before is None:
+        if row is None:
+            placed = msgspec.structs.replace(when.after, order_id=order_id)
+            known = msgspec.structs.replace(known, placed=placed, complete=when.complete)
+    elif is_finished(when.after.status):
+        known = msgspec.structs.replace(known, cancelled_since=now)
+    else:
+        known = msgspec.structs.replace(known, changed=_changed(known.changed, when.before, when.after, now))
+    return None if known.spent else known
+
+
+def _changed(known: Mapping[str, Changed], before: OrderRow, after: OrderRow, now: float) -> dict[str, Changed]:
+    changed = dict(known)
+    for name in _CHANGEABLE:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            held = known.get(name)
+            older = (old,) if held is None else (*held.older, held.new, old)
+            changed[name] = Changed(older=tuple(dict.fromkeys(one for one in older if one != new)), new=new, since=now)
+    return changed
+
+
+def laid_over(known: Known, row: OrderRow | None) -> OrderRow | None:
+    """Return the order as it is shown: what was acknowledged over the broker's row, or in its place; None = not shown."""
+    base = known.placed if row is None else row
+    if base is None or is_finished(base.status):
+        return base
+    values = {name: one.new for name, one in known.changed.items() if getattr(base, name) in one.older}
+    if values:
+        base = msgspec.structs.replace(base, **values)
+    if known.cancelled_since is not None:
+        return _cancelled(base)
+    if "quantity" in values:
+        return msgspec.structs.replace(base, pending_quantity=max(0, base.quantity - base.filled_quantity))
+    return base
+
+
+def _cancelled(row: OrderRow) -> OrderRow:
+    left = max(0, row.quantity - row.filled_quantity)
+    return msgspec.structs.replace(row, status=OrderStatus.CANCELLED.value, pending_quantity=0, cancelled_quantity=left)
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What a broker has said of its orders."""
+
+    rows: Mapping[str, OrderRow]
+    """As it said it."""
+    moment: float
+    """Monotonic seconds: when the read began, or when the event was heard."""
+    whole_book: bool
+
+
+def after_report(known: Known, report: Report, order_id: str, row: OrderRow | None) -> tuple[Known | None, str | None]:
+    """Return what is still known of an order beyond its row after a report, and what in it contradicts the acknowledgments.
+
+    `row` is the order as it stands after the report (as folded); None = it is not shown.
+    """
+    if row is None:
+        if not report.whole_book or report.moment - known.since < MISSING_SECONDS:
+            return known, None
+        return None, None if known.placed is None else "was accepted, and no book has shown it since"
+    if is_finished(row.status):
+        undone = known.cancelled_since is not None and row.status not in _AS_CANCELLED
+        return None, f"is {row.status}, though its cancel was accepted" if undone else None
+    known = msgspec.structs.replace(known, placed=None)
+    said = report.rows.get(order_id)
+    against: list[str] = []
+    if said is not None:
+        changed = {}
+        for name, one in known.changed.items():
+            ends, contradicts = _decided(one, getattr(said, name), report)
+            if not ends:
+                changed[name] = one
+            if contradicts:
+                against.append(f"shows {name} {getattr(said, name)}, though {one.new} was accepted")
+        known = msgspec.structs.replace(known, changed=changed)
+        if _too_late(known.cancelled_since, report):
+            known = msgspec.structs.replace(known, cancelled_since=None)
+            against.append(f"is {said.status}, though its cancel was accepted")
+    return None if known.spent else known, "; ".join(against) or None
+
+
+def _decided(one: Changed, shown: Value, report: Report) -> tuple[bool, bool]:
+    """Return whether a report ends what is known of a value, and whether it contradicts it. An event of the stream that shows the new
+    value ends nothing: a book behind it may still come with the old one."""
+    if shown == one.new:
+        return report.whole_book, False
+    if shown in one.older:
+        late = _too_late(one.since, report)
+        return late, late
+    return True, True
+
+
+def _too_late(since: float | None, report: Report) -> bool:
+    return since is not None and report.moment - since >= RUNS_BEHIND_SECONDS
+
+
+@attrs.define
+class Acknowledged:
+    """All that is known of one broker's orders beyond its rows."""
+
+    orders: dict[str, Known] = attrs.field(factory=dict)
+    contradictions: int = 0
+    _shown: dict[str, tuple[Known, OrderRow | None, OrderRow | None]] = attrs.field(factory=dict, repr=False)
+
+    def note(self, when: WhenAccepted, order_id: str, row: OrderRow | None, now: float) -> None:
+        """Take in an acknowledgment of an order, which its broker shows as `row` now."""
+        self._set(order_id, noted(self.orders.get(order_id), when, order_id, row, now))
+
+    def heard(self, report: Report, rows: Mapping[str, OrderRow]) -> list[str]:
+        """Take in what the broker said; `rows` are its orders as folded. Returns what contradicts, a sentence each."""
+        against: list[str] = []
+        for order_id in list(self.orders) if report.whole_book else [one for one in report.rows if one in self.orders]:
+            left, contradiction = after_report(self.orders[order_id], report, order_id, rows.get(order_id))
+            self._set(order_id, left)
+            if contradiction is not None:
+                against.append(f"order {order_id} {contradiction}")
+        self.contradictions += len(against)
+        return against
+
+    def over(self, rows: Mapping[str, OrderRow]) -> tuple[OrderRow, ...]:
+        """Return the orders as they are shown, those that the broker does not show last; rows that did not change are the very same."""
+        seen = (self.row(order_id, row) for order_id, row in rows.items())
+        unseen = (self.row(order_id, None) for order_id in self.orders if order_id not in rows)
+        return tuple(row for row in (*seen, *unseen) if row is not None)
+
+    def unseen(self, rows: Mapping[str, OrderRow]) -> dict[str, OrderRow]:
+        """Return the accepted orders that the broker does not show, of which enough is known to change or cancel them."""
+        found = {
+            order_id: self.row(order_id, None)
+            for order_id, known in self.orders.items()
+            if order_id not in rows and known.complete
+        }
+        return {order_id: row for order_id, row in found.items() if row is not None}
+
+    def row(self, order_id: str, row: OrderRow | None) -> OrderRow | None:
+        """Return one order as it is shown."""
+        known = self.orders.get(order_id)
+        if known is None:
+            return row
+        held = self._shown.get(order_id)
+        if held is None or held[0] is not known or held[1] is not row:
+            held = self._shown[order_id] = (known, row, laid_over(known, row))
+        return held[2]
+
+    def _set(self, order_id: str, known: Known | None) -> None:
+        if known is None:
+            self.orders.pop(order_id, None)
+            self._shown.pop(order_id, None)
+        else:
+            self.orders[order_id] = known
+
+
+_DECODER = msgspec.json.Decoder(Known)
+
+
+def encode_known(known: Known, *, epoch_ahead: float) -> bytes:
+    """Return what is known as the store keeps it; `epoch_ahead` is epoch less monotonic seconds."""
+    return msgspec.json.encode(known.shifted(epoch_ahead))
+
+
+def decode_known(fields: Iterable[tuple[str, bytes]], *, epoch_ahead: float, now: float) -> dict[str, Known]:
+    """Read what the store kept: nothing from times to come, and nothing that cannot be read."""
+    known = {}
+    for order_id, written in fields:
+        try:
+            one = _DECODER.decode(written).shifted(-epoch_ahead)
+        except ValueError:  # msgspec's own errors are ValueErrors
+            continue
+        if one.since <= now:
+            known[order_id] = one
+    return known
