@@ -143,10 +143,11 @@ class Account:
         return self._desk.cancel(self, order_id)
 
     def order(self, order_id: str) -> SimOrder | None:
-        return next((order for order in self._shown_orders([order_id])), None)
+        entry = self._entries.get(order_id)
+        return None if entry is None else entry.order
 
     def orders(self) -> Sequence[SimOrder]:
-        return self._shown_orders(self._entries)
+        return self._shown_orders()
 
     def tagged(self, tag: str) -> Sequence[SimOrder]:
         return tuple(entry.order for entry in self._entries.values() if entry.order.new.tag == tag)
@@ -288,8 +289,8 @@ class Account:
 
     # parts ------------------------------------------------------------------------------------------------------------
 
-    def _shown_orders(self, order_ids: Sequence[str] | dict[str, OrderEntry]) -> tuple[SimOrder, ...]:
-        known = [order_id for order_id in order_ids if order_id in self._entries]
+    def _shown_orders(self) -> tuple[SimOrder, ...]:
+        known = list(self._entries)
         late = self._faults.find(self.code, FaultKind.LATE_BOOK)
         if late is None:
             return tuple(self._entries[order_id].order for order_id in known)

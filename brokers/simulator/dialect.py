@@ -101,7 +101,8 @@ class AccountView(Protocol):
 
     def cancel(self, order_id: str) -> SimOrder: ...
 
-    def order(self, order_id: str) -> SimOrder | None: ...
+    def order(self, order_id: str) -> SimOrder | None:
+        """Return one of today's orders as it is now, for a message about it: no book is behind that (`FaultKind.LATE_BOOK`)."""
 
     def tagged(self, tag: str) -> Sequence[SimOrder]:
         """Return today's orders with a tag as they are now: no book is behind such a question (`FaultKind.LATE_BOOK`)."""
