@@ -201,7 +201,7 @@ class Acknowledged:
 
     def heard(self, report: Report, rows: Mapping[str, OrderRow]) -> list[str]:
         """Take in what the broker said; `rows` are its orders as folded. Returns what contradicts, a sentence each."""
-        against: list[str] = []
+        against = self._renamed(report)
         for order_id in list(self.orders) if report.whole_book else [one for one in report.rows if one in self.orders]:
             left, contradiction = after_report(self.orders[order_id], report, order_id, rows.get(order_id))
             self._set(order_id, left)
@@ -210,10 +210,23 @@ class Acknowledged:
         self.contradictions += len(against)
         return against
 
+    def _renamed(self, report: Report) -> list[str]:
+        """Drop what was placed and is shown, by its tag, under another id than the answer said: that one may be somebody else's."""
+        shown_as = {row.tag.lower(): order_id for order_id, row in report.rows.items() if row.tag is not None}
+        against: list[str] = []
+        for order_id, known in list(self.orders.items()):
+            tag = None if known.placed is None else known.placed.tag
+            other = None if not tag else shown_as.get(tag.lower())
+            if other is not None and other != order_id:
+                self._set(order_id, None)
+                against.append(f"order {order_id} was accepted, and is order {other}")
+        return against
+
     def over(self, rows: Mapping[str, OrderRow]) -> tuple[OrderRow, ...]:
         """Return the orders as they are shown, those that the broker does not show last; rows that did not change are the very same."""
-        seen = (self.row(order_id, row) for order_id, row in rows.items())
-        unseen = (self.row(order_id, None) for order_id in self.orders if order_id not in rows)
+        known = self.orders
+        seen = [self.row(order_id, row) if order_id in known else row for order_id, row in rows.items()]
+        unseen = [self.row(order_id, None) for order_id in known if order_id not in rows]
         return tuple(row for row in (*seen, *unseen) if row is not None)
 
     def unseen(self, rows: Mapping[str, OrderRow]) -> dict[str, OrderRow]:
@@ -239,7 +252,7 @@ class Acknowledged:
         if known is None:
             self.orders.pop(order_id, None)
             self._shown.pop(order_id, None)
-        else:
+        elif self.orders.get(order_id) != known:
             self.orders[order_id] = known
 
 

@@ -64,8 +64,10 @@ def test_a_list_of_changes_at_three_brokers_changes_each_as_asked_and_refuses_th
     parents = [{"parent_id": said[broker]["parent_id"]} for broker in THREE]
     listed = delete(demo, "/api/orders/parents", {"parents": parents}, dry_run="true")
     assert [len(each["response"]["resting_legs"]) for each in listed.json["results"]] == [1, 1, 1]
-    ended = delete(demo, "/api/orders/parents", {"parents": [*parents, {"parent_id": "x"}, {}]})
-    assert [each["status"] for each in ended.json["results"]] == [200, 200, 200, 400, 400]
+    nameless = delete(demo, "/api/orders/parents", {"parents": [*parents, {}]})
+    assert (nameless.status, nameless.json["error"]) == (400, "each entry of parents must name a parent_id")
+    ended = delete(demo, "/api/orders/parents", {"parents": [*parents, {"parent_id": "x"}]})
+    assert [each["status"] for each in ended.json["results"]] == [200, 200, 200, 400]
     for broker in THREE:
         demo.until_status(said[broker]["order_id"], "CANCELLED")
         assert demo.read("/api/orders/parents", parent_id=said[broker]["parent_id"])["state"] == "cancelled"

@@ -173,3 +173,27 @@ async def test_a_cancel_that_the_exchange_never_heard_of_is_taken_back_and_count
         await trio.sleep(30)
         assert orders()[order_id].status == "OPEN"
         assert day.sessions[code].view.value.broken_acknowledgments == 1
+
+
+@pytest.mark.parametrize("code", TEN)
+async def test_at_every_broker_what_was_accepted_is_enough_to_change_and_cancel_an_order(day, code, autojump_clock):
+    """Its book shows the order half a minute later. 5paisa names orders by the exchange's number, which only its book tells: there a
+    cancel is refused and says why, and nothing is sent."""
+    day.__init__(brokers=(code,), number=60)
+    async with day.market(), day.service(), order_document(day) as orders:
+        await trio.sleep(2)
+        slow_books(day, 90, 30)
+        share = day.equity(0)
+        order_id = (await day.place(day.body(share, price=ticks(day, share, -3), broker=code))).body["order_id"]
+        began, price = day.clock.monotonic(), ticks(day, share, -2)
+        changed, cancelled = await day.modify(order_id, price=price), await day.cancel(order_id)
+        if code == "fivepaisa":
+            assert (changed.status, cancelled.status) == (503, 503)
+            assert "exchange's number" in cancelled.body["error"]
+            assert day.messages("modify") == day.messages("cancel") == []
+            return
+        assert (changed.body["outcome"], cancelled.body["outcome"]) == ("accepted", "accepted"), (changed, cancelled)
+        assert day.clock.monotonic() - began < 3
+        assert truth(day, order_id)["status"] == "cancelled"
+        await trio.sleep(WITHIN_SECONDS)
+        assert (orders()[order_id].status, orders()[order_id].price) == ("CANCELLED", float(price))

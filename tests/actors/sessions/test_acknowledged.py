@@ -96,6 +96,14 @@ def test_an_order_that_no_book_shows_is_dropped_and_counted():
     assert (broker.shown, broker.known.contradictions) == (None, 1)
 
 
+@pytest.mark.parametrize("book", [True, False])
+def test_an_order_that_is_shown_by_its_tag_under_another_id_is_not_shown_twice(book):
+    broker = Broker().placed()
+    other = msgspec.structs.replace(row(tag="OB"), order_id="2")
+    assert broker.says(other, at=NOW + 1, book=book) == ["order 1 was accepted, and is order 2"]
+    assert (broker.known.over(broker.rows), broker.pure) == ((other,), True)
+
+
 def test_an_answer_that_comes_after_the_broker_showed_the_order_changes_nothing():
     for status in ("OPEN", "COMPLETE"):
         assert Broker(row(status)).placed().pure
