@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from onebroker.brokers.fields import listed_units, text, translated
+from onebroker.brokers.fields import text, translated
 from onebroker.brokers.records import Listing
 from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
@@ -189,9 +189,11 @@ def contract_units(name: str, listings: Mapping[str, Listing]) -> int | None:
     exchange = name.partition("|")[0]
     if exchange not in LOT_EXCHANGES:
         return 1
-    units = listed_units(name, listings)
+    listing = listings.get(name)
     # A size that the file does not settle was taken from the other brokers, and not as the unit of a quantity.
-    return None if exchange in UNSETTLED and (units is None or listings[name].lot_size != units) else units
+    if listing is None or (exchange in UNSETTLED and listing.lot_size != listing.contract_units):
+        return None
+    return listing.contract_units
 
 
 def iso_time(value: object) -> str | None:

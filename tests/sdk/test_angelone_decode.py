@@ -28,7 +28,7 @@ class OneUnit(dict[str, Listing]):
     """Any instrument, a unit a lot: what the SDK assumes of all of them."""
 
     def get(self, key, default=None):
-        return Listing(broker_token=key, tradingsymbol="X", exchange="MCX", contract_units=1)
+        return Listing(broker_token=key, tradingsymbol="X", exchange="MCX", lot_size=1, contract_units=1)
 
 
 def number(dice):
