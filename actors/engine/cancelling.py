@@ -1,8 +1,8 @@
 """Cancelling a leg: for a caller, again after a restart that found its cancel without a result (K13), and when an order turns
-up late (row 13c). Part of a parent's actor, which alone calls it."""
+up late (row 13c) or after a flatten. Part of a parent's actor, which alone calls it."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import attrs
 
@@ -14,7 +14,7 @@ from onebroker.actors.engine.recording import Recorder
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.sending import ask_room, send_once
 from onebroker.actors.engine.traffic import Traffic
-from onebroker.actors.engine.transitions import LATE, leg_seen
+from onebroker.actors.engine.transitions import AFTER_HALT, UNASKED, leg_seen
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.acknowledged import cancelling as cancelling_order
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
@@ -28,11 +28,14 @@ from onebroker.config.vocabulary import Outcome
 CALLER = "caller"
 LATE_RETRIES_SECONDS = (2.0, 5.0, 15.0)
 """When the cancel of an order that turned up late is tried again (as a plan's own cancel, row 32)."""
+FLATTEN_LOOKS_SECONDS = 6.0
+"""How long a flatten looks for orders to cancel after it has halted the parents, and a little."""
 
 NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 """Why a cancel did not leave."""
 SENDS_NOTHING = frozenset({ParentState.CANCELLED, ParentState.HALTED})
-"""Parents for which nothing is sent unasked (spec 2 §3.2; order-engine rows 13c, 35)."""
+"""Parents for which nothing is placed or moved (spec 2 §3.2; order-engine row 35). Under a cancelled one nothing is cancelled
+either; a halted one still cancels what the flatten could not see."""
 
 
 class Cancelling:
@@ -73,10 +76,22 @@ class Cancelling:
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
 
+    def leave_to_flatten(self, leg_ids: Collection[str]) -> None:
+        """The flatten that halted this parent cancels by itself what appears while it still looks."""
+        due = self._clock.monotonic() + FLATTEN_LOOKS_SECONDS
+        self._late_due.update(dict.fromkeys(leg_ids, due))
+
+    def missed_by_flatten(self, leg: LegRecord) -> bool:
+        """Whether a leg that a flatten could not see appears when that no longer looks."""
+        return leg.cancel_reason == AFTER_HALT and self._is_due(leg)
+
+    def _is_due(self, leg: LegRecord) -> bool:
+        return self._clock.monotonic() >= self._late_due.get(leg.leg_id, 0.0)
+
     def begin_unasked(self, leg: LegRecord, reason: str) -> None:
         """Note that a cancel without a caller is on its way, so that it is not wanted again; `unasked` follows."""
         self._without_result.discard(leg.leg_id)
-        if reason == LATE:
+        if reason in UNASKED:
             tries = self._late_tries[leg.leg_id]
             self._late_tries[leg.leg_id] += 1
             wait_seconds = LATE_RETRIES_SECONDS[tries] if tries < len(LATE_RETRIES_SECONDS) else float("inf")
@@ -86,20 +101,31 @@ class Cancelling:
         """Cancel without a caller; what does not leave is tried again as `wanted` says."""
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
         try:
-            await self.cancel(leg.broker, row, leg, reason, deadline)
+            sent = await self.cancel(leg.broker, row, leg, reason, deadline)
         except NOT_SENT:
-            if reason != LATE:
+            if reason in UNASKED:
+                self._has_not_left(leg.leg_id)
+            else:
                 self._without_result.add(leg.leg_id)
+        else:
+            if reason in UNASKED and not sent.reached:
+                self._has_not_left(leg.leg_id)
+
+    def _has_not_left(self, leg_id: str) -> None:
+        """What certainly has not reached the broker is no try: it goes on until one has."""
+        self._late_tries[leg_id] -= 1
+        self._late_due[leg_id] = self._clock.monotonic() + LATE_RETRIES_SECONDS[0]
 
     def wanted(self, leg: LegRecord, began: float | None) -> str | None:
         """Return the reason to cancel an open leg now without being asked; `began` when a whole book shows it open."""
-        if self._recorder.record.state in SENDS_NOTHING:
+        state = self._recorder.record.state
+        unasked = leg.cancel_reason in UNASKED
+        if state is ParentState.CANCELLED or (state is ParentState.HALTED and not unasked):
             return None
         if leg.state is LegState.CANCELLING:
             again = leg.leg_id in self._without_result and began is not None
             return (leg.cancel_reason or CALLER) if again else None
-        late = leg.cancel_reason == LATE and not leg.state.final
-        return LATE if late and self._clock.monotonic() >= self._late_due.get(leg.leg_id, 0.0) else None
+        return leg.cancel_reason if unasked and not leg.state.final and self._is_due(leg) else None
 
     def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
         """A book shows the order open: a cancel of unknown outcome that ended before the book began had no effect (row 33)."""
@@ -126,7 +152,7 @@ class Cancelling:
             now = record.leg(leg_id)
             if now is None or now.state.final:
                 return record
-            kept = LATE if now.cancel_reason == LATE else reason
+            kept = now.cancel_reason if now.cancel_reason in UNASKED else reason
             return record.with_leg(attrs.evolve(now, state=LegState.CANCELLING, cancel_reason=kept))
 
         with self._traffic.message(leg_id):
@@ -162,6 +188,6 @@ class Cancelling:
 
     def _reopen(self, leg: LegRecord, row: OrderRow) -> None:
         self._unknown_since.pop(leg.leg_id, None)
-        reason = LATE if leg.cancel_reason == LATE else None
+        reason = leg.cancel_reason if leg.cancel_reason in UNASKED else None
         reopened = attrs.evolve(leg, state=LegState.OPEN, cancel_reason=reason)
         self._leg_changed(leg_seen(reopened, row, self._clock.epoch(), confirmed=False))

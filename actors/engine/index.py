@@ -31,6 +31,8 @@ class Legs:
         """(broker, token) -> an order whose token the store does not know either."""
         self._nobodys: set[tuple[str, str]] = set()
         """(broker, order id) of orders without a token that are not ours."""
+        self._unfinished: dict[str, LegRecord] = {}
+        """Leg id -> a leg that has not ended."""
         self._unsettled: dict[str, LegRecord] = {}
         """Leg id -> a leg of which it is not known whether its broker has it."""
         self._sent_to: set[str] = set()
@@ -63,6 +65,11 @@ class Legs:
         self._tagging.update(brokers)
 
     # --- what is not settled ----------------------------------------------------------------------------------------
+
+    @property
+    def unfinished(self) -> Collection[LegRecord]:
+        """Every leg that has not ended, of all parents."""
+        return self._unfinished.values()
 
     @property
     def unsettled(self) -> Collection[LegRecord]:
@@ -102,6 +109,10 @@ class Legs:
         self._add(leg.token, leg.order_id, entry)
         self._sent_to.add(leg.broker)
         self._strangers.pop((leg.broker, leg.token), None)
+        if leg.state.final:
+            self._unfinished.pop(leg.leg_id, None)
+        else:
+            self._unfinished[leg.leg_id] = leg
         if leg.state.unsettled and not leg.given_up:
             self._unsettled[leg.leg_id] = leg
         else:

@@ -5,6 +5,7 @@ What was not written is not sent: a leg is written as `sending` before its reque
 after a restart is looked for in the broker's book, never sent again (order-engine 2.4, 2.5).
 """
 
+import logging
 from typing import assert_never
 
 import attrs
@@ -60,6 +61,8 @@ from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
+
+_log = logging.getLogger("onebroker.engine")
 
 ANSWER_BEFORE_DEADLINE_SECONDS = 0.5
 """A leg without a result is answered `unknown` this long before the deadline (order-engine 5.2)."""
@@ -377,6 +380,8 @@ class ParentActor:
         seen = leg_seen(leg, standing, self._clock.epoch(), confirmed=confirmed, adopted=self._adopts(leg))
         if seen is not leg:
             self._leg_changed(seen)
+            if self._cancelling.missed_by_flatten(seen):
+                self._say_missed(seen)
         if turns_up(leg, seen):
             self._say(unknown_texts.turned_up(leg.broker))
         if began is not None:
@@ -410,6 +415,12 @@ class ParentActor:
     def _say(self, sentence: str) -> None:
         """Let the parent say something of one of its legs."""
         self._recorder.change(attrs.evolve(self._record, status_message=sentence, updated_at=self._clock.epoch()))
+
+    def _say_missed(self, leg: LegRecord) -> None:
+        sentence = unknown_texts.appeared_after_halt(leg.broker, leg.filled_quantity)
+        if self._record.status_message != sentence:
+            _log.warning("parent %s: %s", self._parent_id, sentence)
+            self._say(sentence)
 
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))

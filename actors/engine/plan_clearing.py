@@ -23,6 +23,7 @@ from onebroker.actors.engine.messages import CancelLeg, EndExits, NotOurs
 from onebroker.actors.engine.plan.machine.clearing import Closing
 from onebroker.actors.engine.plan.state import Holding
 from onebroker.actors.engine.sending import ask_room, send_once
+from onebroker.actors.engine.unshown import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.acknowledged import cancelling
@@ -80,7 +81,7 @@ class Clearing:
                     break
         left = Counter(dict.fromkeys(closing.holdings, 0))
         left.update(holding for holding, _ in self._unfinished(path, closing))
-        left.update(self._unsettled(path, closing))
+        left.update(self._unshown(path, closing))
         return left
 
     # --- orders -----------------------------------------------------------------------------------------------------
@@ -106,11 +107,11 @@ class Clearing:
         """Whether an order is one of those that close the positions."""
         return owner is not None and owner.parent_id == self._parent_id and owner.leg_role == path
 
-    def _unsettled(self, path: str, closing: Closing) -> list[Holding]:
-        """Return where orders of ours may be of which that is not known yet: any of them could fill after the close."""
+    def _unshown(self, path: str, closing: Closing) -> list[Holding]:
+        """Return where orders of ours may be that no book shows yet: any of them could fill after the close."""
         latest = self._doors.catalogue.value.latest
         found = []
-        for leg in self._doors.legs.unsettled:
+        for leg in unshown(self._doors):
             instrument_id = None if latest is None else latest.by_token(leg.broker, leg.instrument_token)
             own = leg.leg_id.startswith(f"{self._parent_id}.") and leg.part == path
             if instrument_id is not None and not own:
@@ -129,7 +130,7 @@ class Clearing:
             if self._due(path, closing, again):
                 return False
             fresh = all((started := began(door.view.value, "orders")) is not None and started > after for door in doors)
-            if fresh and not self._unfinished(path, closing) and not self._unsettled(path, closing):
+            if fresh and not self._unfinished(path, closing) and not self._unshown(path, closing):
                 return True
             for door in doors:
                 read_soon(door, "orders")

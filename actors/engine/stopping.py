@@ -17,7 +17,9 @@ from onebroker.actors.engine.recording import Recorder, session_day
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.rows import row_of
 from onebroker.actors.engine.traffic import Traffic
+from onebroker.actors.engine.transitions import AFTER_HALT
 from onebroker.actors.engine.unseen import accepted_order
+from onebroker.actors.engine.unshown import is_unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull
 from onebroker.actors.store.interface import StoreError
@@ -140,14 +142,21 @@ class Stopping:
         def halted(record: ParentRecord) -> ParentRecord:
             if record.state.final:
                 return record
+            for leg in self._unshown(record):
+                record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or AFTER_HALT))
             return attrs.evolve(record, state=ParentState.HALTED, updated_at=self._clock.epoch())
 
         was_open = not self._recorder.record.state.final
         if was_open:
+            self._cancelling.leave_to_flatten([leg.leg_id for leg in self._unshown(self._recorder.record)])
             await self._recorder.write_ahead(halted)
             self._traffic.tell()
         await self._traffic.until(lambda: not self._placing(), self._doors.settings.broker_timeout_seconds)
         return was_open
+
+    def _unshown(self, record: ParentRecord) -> list[LegRecord]:
+        """Return the legs that the flatten cannot see: they are cancelled when they appear."""
+        return [leg for leg in record.legs if is_unshown(leg, self._doors)]
 
     def _placing(self) -> bool:
         return any(leg.state is LegState.SENDING for leg in self._recorder.record.legs)

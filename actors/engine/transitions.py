@@ -44,6 +44,10 @@ SIMPLE_PARENT_BY_LEG: dict[LegState, ParentState] = {
 
 LATE = "late"
 """`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent and is cancelled (row 13c)."""
+AFTER_HALT = "after_halt"
+"""Of one that its broker did not show yet when a flatten halted its parent (row 35): it is cancelled when it appears."""
+UNASKED = frozenset({LATE, AFTER_HALT})
+"""Reasons of cancels that are sent, and tried again, without anybody asking."""
 
 
 def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:

@@ -73,6 +73,12 @@ NOT_ONE_INSTRUMENT = "the broker's token does not name exactly one mapped instru
 UNITS_UNKNOWN = "the units of this position are not known, so it was not closed"
 
 
+NOT_SHOWN = (
+    "the broker does not show this order yet, so it was not cancelled; it is cancelled when it appears, "
+    "and what it fills until then stays open"
+)
+
+
 def cancel_not_sent(error: str) -> str:
     return f"the cancel could not be sent: {error}"
 

@@ -9,6 +9,11 @@ def turned_up(broker: str) -> str:
     return f"an order taken as not sent appeared at {broker} after all"
 
 
+def appeared_after_halt(broker: str, filled: int) -> str:
+    """Of an order that its broker showed only when the flatten which had halted its parent was over."""
+    return f"an order appeared at {broker} after the flatten and is cancelled; {filled} units of it were filled"
+
+
 def not_known_after(time: str) -> str:
     """`time` as `clock.local_text` writes it."""
     return f"what filled after {time} is not known"

@@ -57,7 +57,11 @@ ROUTES = (
         ),
         answers=(
             Answer(status=200, doc="All is flat, nothing was to be done, or a dry run."),
-            Answer(status=207, doc="`flat` is false: a cancel or a close failed, or a broker could not be read."),
+            Answer(
+                status=207,
+                doc="`flat` is false: a cancel or a close failed, a broker could not be read, or orders of ours "
+                "stand under `not_shown_after_waiting`: they may still fill, and are cancelled when their brokers show them.",
+            ),
             Answer(status=400, doc=f"{texts.CONFIRM} / {order_texts.BODY_OBJECT}"),
             Answer(status=503, doc="Redis could not be read; nothing was sent."),
             Answer(status=504, doc="No answer in time; it goes on all the same."),

@@ -1,5 +1,8 @@
 """Flatten: halt every parent, cancel every order, close every position, and look whether it is done (spec 2 §4.7; order-engine 5.7).
 
+`flat` is true only when every order of ours that may be alive is shown by its broker: another may still fill. Its parent cancels it
+when it appears.
+
 One at a time: a second one waits for the first to end and then does what is left, so that a repeated request closes no position
 twice. What keeps one step from being whole stands in the answer, and the next step is taken all the same.
 """
@@ -16,6 +19,7 @@ from onebroker.actors.engine.desk.reads import Read, began, is_ok, read_after, r
 from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
 from onebroker.actors.engine.intents import IntentKind
 from onebroker.actors.engine.messages import EngineAnswer, HaltParents
+from onebroker.actors.engine.unshown import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull
@@ -97,12 +101,14 @@ class Flattening:
         timing = self._room.timing(message.routed, None)
         cancelled, not_read = await self._cancel_all()
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
+        not_shown = self._not_shown()
         closed, unread, open_positions = await self._close_all()
         not_read = sorted({*not_read, *unread})
         flat = (
             "error" not in halted
             and all(one.sent for one in cancelled)
             and not still_open
+            and not not_shown
             and all(one.accepted for one in closed)
             and not open_positions
             and not not_read
@@ -111,6 +117,7 @@ class Flattening:
             "halted": halted,
             "cancelled": [one.shown() for one in cancelled],
             "still_open_after_waiting": still_open,
+            "not_shown_after_waiting": not_shown,
             "closed": [one.shown() for one in closed],
             "positions_still_open_after_waiting": open_positions,
             "brokers_not_read": not_read,
@@ -143,7 +150,8 @@ class Flattening:
     # --- steps 2 and 3: the orders ----------------------------------------------------------------------------------
 
     async def _cancel_all(self) -> tuple[list[Cancelled], list[str]]:
-        """Cancel every open order, those too that only then appear, until the fresh books show none or the wait ends.
+        """Cancel every open order, those too that only then appear, until the fresh books show none and all that may be
+        alive, or the wait ends.
 
         Returns what became of each cancel, and the brokers whose book is not known.
         """
@@ -153,7 +161,7 @@ class Flattening:
         with trio.move_on_after(WAIT_SECONDS):
             while True:
                 await self._cancel_new(done)
-                if not self._open_orders() and self._all_read("orders", after):
+                if not self._open_orders() and not unshown(self._room.doors) and self._all_read("orders", after):
                     break
                 for door in self._room.doors.sessions.values():
                     read_soon(door, "orders")
@@ -222,6 +230,14 @@ class Flattening:
             ),
             key=lambda one: (one[0], one[1].order_id),
         )
+
+    def _not_shown(self) -> list[dict[str, Any]]:
+        """Return the orders of ours that may be alive and that no book shows, by broker and leg."""
+        names = ("broker", "leg_id", "order_id", "tradingsymbol", "transaction_type", "quantity")
+        return [
+            {**{name: getattr(leg, name) for name in names}, "status_message": texts.NOT_SHOWN}
+            for leg in unshown(self._room.doors)
+        ]
 
     def _all_read(self, resource: Read, after: float) -> bool:
         """Whether every broker with a login has been read since."""

@@ -7,15 +7,17 @@ import pytest
 import trio
 from engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
+from onebroker.actors.engine import cancelling
 from onebroker.actors.engine.desk.closes import sliced
 from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.sessions.messages import RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.faults import FaultKind
 
 ANSWER = [
-    "halted", "cancelled", "still_open_after_waiting", "closed", "positions_still_open_after_waiting",
-    "brokers_not_read", "flat", "timing_ms",
+    "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",
+    "positions_still_open_after_waiting", "brokers_not_read", "flat", "timing_ms",
 ]  # fmt: skip
 OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 30)
 
@@ -240,6 +242,80 @@ async def test_an_order_whose_place_is_under_way_is_waited_for_and_cancelled(day
         assert answers["flatten"].body["halted"] == {"halted_parents": 1}
         assert [one["order_id"] for one in answers["flatten"].body["cancelled"]] == [answers["place"].body["order_id"]]
         assert (answers["flatten"].status, open_orders(day)) == (200, [])
+
+
+@pytest.mark.parametrize("answer_lost", [True, False])
+async def test_an_order_that_no_book_shows_yet_is_not_flat_and_is_cancelled_when_it_appears(
+    day, answer_lost, autojump_clock
+):
+    """Its book is late: with the answer lost its outcome is unknown, else it is accepted and nowhere to be seen."""
+    async with day.market(), day.service():
+        await emptied(day)
+        if answer_lost:
+            day.simulator.fault("zerodha", FaultKind.DROP_AFTER_ACCEPT, count=1)
+        day.simulator.fault("zerodha", FaultKind.LATE_BOOK, seconds=40, delay_seconds=35.0)
+        day.simulator.fault("zerodha", FaultKind.STALL_STREAM, seconds=40)
+        share = day.equity()
+        placed = await day.place(day.body(share, price=ticks(day, share, -3), broker="zerodha"), intent_id="late")
+        assert placed.status == (504 if answer_lost else 200), placed
+        await trio.sleep(1)
+        answer = await day.flatten()
+        assert (answer.status, answer.body["flat"]) == (207, False), answer
+        (leg,) = answer.body["not_shown_after_waiting"]
+        assert (leg["broker"], leg["tradingsymbol"], leg["transaction_type"], leg["quantity"]) == (
+            "zerodha", share.listings["zerodha"].tradingsymbol, "BUY", 10,
+        )  # fmt: skip
+        assert leg["status_message"].startswith("the broker does not show this order yet")
+        await trio.sleep(90)
+        assert open_orders(day) == []
+        assert len([one for one in day.messages("cancel") if one["broker"] == "zerodha"]) == 1
+        parent = await stored_parent(day.store, placed.body["parent_id"])
+        assert parent["state"] == "halted"
+        assert parent["legs"][0]["state"] == "cancelled"
+        assert parent["status_message"] == (
+            "an order appeared at zerodha after the flatten and is cancelled; 0 units of it were filled"
+        )
+        again = await day.flatten()
+        assert (again.status, again.body["flat"]) == (200, True)
+
+
+async def test_an_order_that_a_flatten_could_not_see_is_cancelled_after_a_restart_too(day, autojump_clock):
+    async with day.market():
+        async with day.service():
+            await emptied(day)
+            day.simulator.fault("zerodha", FaultKind.DROP_AFTER_ACCEPT, count=1)
+            day.simulator.fault("zerodha", FaultKind.LATE_BOOK, seconds=60, delay_seconds=55.0)
+            day.simulator.fault("zerodha", FaultKind.STALL_STREAM, seconds=60)
+            share = day.equity()
+            await day.place(day.body(share, price=ticks(day, share, -3), broker="zerodha"), intent_id="late")
+            assert not (await day.flatten()).body["flat"]
+        async with day.service(log_in=False):
+            await trio.sleep(90)
+            assert open_orders(day) == []
+
+
+async def test_the_cancel_of_an_order_that_a_flatten_could_not_see_is_not_given_up_while_it_cannot_leave(
+    day, autojump_clock, monkeypatch
+):
+    """Beside what fills the broker's room for a minute and a half."""
+    async with day.market(), day.service():
+        await emptied(day)
+        day.simulator.fault("zerodha", FaultKind.DROP_AFTER_ACCEPT, count=1)
+        day.simulator.fault("zerodha", FaultKind.LATE_BOOK, seconds=25, delay_seconds=20.0)
+        day.simulator.fault("zerodha", FaultKind.STALL_STREAM, seconds=25)
+        share = day.equity()
+        await day.place(day.body(share, price=ticks(day, share, -3), broker="zerodha"), intent_id="late")
+        assert not (await day.flatten()).body["flat"]
+
+        async def full(*_):
+            raise RoomFull
+
+        with monkeypatch.context() as patch:
+            patch.setattr(cancelling, "ask_room", full)
+            await trio.sleep(90)
+        assert len(open_orders(day)) == 1
+        await trio.sleep(30)
+        assert open_orders(day) == []
 
 
 async def test_one_flatten_at_a_time_so_that_no_position_is_closed_twice(day, autojump_clock):

@@ -128,18 +128,20 @@ async def test_an_entry_of_an_open_plan_that_is_there_after_all_is_cancelled_at_
         assert [verb for verb, *_ in trading.messages()] == ["place", "place", "cancel"]
 
 
-@pytest.mark.parametrize("state", ["cancelled", "halted"])
-async def test_under_a_parent_that_a_caller_or_a_flatten_ended_nothing_is_sent_for_it(zerodha, state, autojump_clock):
+@pytest.mark.parametrize(("state", "verbs"), [("cancelled", ["place"]), ("halted", ["place", "cancel"])])
+async def test_under_a_parent_that_a_caller_ended_nothing_is_sent_for_it_and_after_a_flatten_it_is_cancelled(
+    zerodha, state, verbs, autojump_clock
+):
     async with traded(zerodha) as trading:
         answer = await trading.place(order(quantity=10, price=Fixed(trading.at(-3))))
         await trio.sleep(5)
     await rewritten(zerodha, answer, lambda record: attrs.evolve(lost(record, 0), state=state))
     async with traded(zerodha) as trading:
-        parent = await until_leg(zerodha, answer, "open")
+        parent = await until_leg(zerodha, answer, "open" if state == "cancelled" else "cancelled")
         await trio.sleep(60)
         parent = await parent_of(zerodha, answer)
         assert (parent["state"], parent["status_message"]) == (state, AFTER_ALL)
-        assert [verb for verb, *_ in trading.messages()] == ["place"]
+        assert [verb for verb, *_ in trading.messages()] == verbs
 
 
 async def test_what_a_late_order_filled_before_it_could_be_cancelled_is_written(zerodha, autojump_clock):
