@@ -54,6 +54,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
         cancels=refused.cancels,
         cancelled_at=refused.cancelled_at,
         busy=busy,
+        fills_unknown=leg.fills_unknown,
         given_up=leg.given_up,
     )
 

@@ -31,7 +31,7 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_row
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
-from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
+from onebroker.actors.engine.plan.state import Ending, Memory, PartRecord, PartState
 from onebroker.actors.engine.plan.stored import decode_plan
 from onebroker.actors.engine.plan_legs import Refusals, leg_of, parent_state
 from onebroker.actors.engine.plan_market import PlanMarket
@@ -280,7 +280,7 @@ class PlanLife(ParentActor, ABC):
             if isinstance(done, NotPlaced) and done.passes and new.is_exit:
                 await self._try_again_soon(new)
             elif isinstance(done, NotPlaced):
-                self._refuse_part(new, done.answer)
+                self._refuse_part(new, done)
             elif isinstance(done, Placed):
                 self._results[done.leg_id] = done.sent
             else:
@@ -324,11 +324,13 @@ class PlanLife(ParentActor, ABC):
         finally:
             self._placing.under_way.remove(new)
 
-    def _refuse_part(self, new: NewLeg, answer: EngineAnswer) -> None:
+    def _refuse_part(self, new: NewLeg, done: NotPlaced) -> None:
         """A check refused the order (row 5): its part sends nothing more; of a part that closes positions, that one row."""
-        self._not_placed = answer
-        before, sentence = self._parts[new.part], str(answer.body.get("error", ""))
-        if isinstance(self._part_at(new.part).quantity, FromPosition):
+        self._not_placed = done.answer
+        before, sentence = self._parts[new.part], str(done.answer.body.get("error", ""))
+        if done.ends:
+            refused = attrs.evolve(before, ending=Ending(state=PartState.EXPIRED, message=sentence))
+        elif isinstance(self._part_at(new.part).quantity, FromPosition):
             refused = refused_row(before, new.instance, sentence)
         else:
             refused = attrs.evolve(before, refusal=sentence)

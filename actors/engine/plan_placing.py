@@ -10,6 +10,7 @@ from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.checks import Why
 from onebroker.actors.engine.choice.choose import by_code, choose, none_left
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.held_units import held_units
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.engine.plan.machine.legs import NewLeg
@@ -27,6 +28,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import references as reference_texts
+from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Validity
 
@@ -53,6 +55,8 @@ class NotPlaced:
     answer: EngineAnswer
     passes: bool = False
     """Whether that is about the moment, not about the order: no room, or no store to write it ahead."""
+    ends: bool = False
+    """Whether its part sends nothing more, on no later day either."""
 
 
 class Dropped:
@@ -118,6 +122,17 @@ class Placing:
                 new = await self._bounded(new, new.closing, instrument)
             except Refusal as refusal:
                 return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
+        if new.unseen is not None:
+            held = await held_units(
+                instrument, new.product, new.side, new.unseen, self._doors, until=trio.current_time() + POSITION_SECONDS
+            )
+            if held is None:
+                sentence = reference_texts.positions_of_broker_unread(new.unseen)
+                return NotPlaced(EngineAnswer(status=503, body={"error": sentence}), passes=True)
+            if held == 0:
+                sentence = unknown_texts.nothing_held(new.unseen)
+                return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
+            new = attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
         choice = choose(order_of(new, instrument, closes=closes), self._doors)

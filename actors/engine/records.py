@@ -117,6 +117,8 @@ class LegRecord:
     """Which fill or position row it was made for, or that it closes what its part filled."""
     given_up: bool = False
     """Whether it stays unknown to its session's end: the broker shows more orders that could be it than there are (row 13b)."""
+    fills_unknown: bool = False
+    """Whether it ended unseen: its day is over, no book shows it, and what it filled last is not known (K15)."""
     moved_at: float = 0.0
     """When its price was moved last."""
     sent_at: float = 0.0

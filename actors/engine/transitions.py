@@ -95,6 +95,7 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adop
         quantity=_quantity(leg, row),
         cancel_reason=LATE if late and not adopted else leg.cancel_reason,
         given_up=False,
+        fills_unknown=False,
     )
     return leg if seen == leg else attrs.evolve(seen, updated_at=now)
 
@@ -138,7 +139,9 @@ def leg_given_up(leg: LegRecord, now: float) -> LegRecord:
 def leg_no_longer_shown(leg: LegRecord, now: float) -> LegRecord:
     """Return a leg whose day is over and that today's book does not show (row 18, K15): expired at its last known fill."""
     sentence = texts.not_known_after(local_text(from_epoch(leg.updated_at)))
-    return attrs.evolve(leg, state=LegState.EXPIRED, given_up=False, status_message=sentence, updated_at=now)
+    return attrs.evolve(
+        leg, state=LegState.EXPIRED, given_up=False, fills_unknown=True, status_message=sentence, updated_at=now
+    )
 
 
 def leg_modified(leg: LegRecord, change: LegChange, now: float) -> LegRecord:

@@ -88,6 +88,7 @@ class Books:
             "positions": self._positions,
             "holdings": self._holdings,
             "positions_read_started": self._read_began.get("positions"),
+            "holdings_read_started": self._read_began.get("holdings"),
             "read_errors": dict(self._errors),
         }
 

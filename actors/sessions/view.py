@@ -59,6 +59,8 @@ class SessionView:
     """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
     positions_read_started: float | None = None
     """The same for `positions`, which are kept over an unreadable answer."""
+    holdings_read_started: float | None = None
+    """The same for `holdings`."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
     room: BudgetRoom | None = None

@@ -19,6 +19,11 @@ def not_known_after(time: str) -> str:
     return f"what filled after {time} is not known"
 
 
+def nothing_held(broker: str) -> str:
+    """Ours, of a part that sends an order each day, after one of which it is not known what it filled."""
+    return f"it is not known what its last order filled, and {broker} holds nothing more of it, so no further order is sent"
+
+
 def entries_not_sent(count: int) -> str:
     """K14: the caller had no answer when the service was restarted."""
     return f"the service was restarted before this order was answered, so {count} of its entries were not sent"

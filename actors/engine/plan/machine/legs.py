@@ -70,6 +70,8 @@ class Leg:
     """When the last one was sent."""
     busy: bool = False
     """Whether a message for it is unanswered, or its outcome is not known."""
+    fills_unknown: bool = False
+    """Whether it ended unseen, so that it may have filled more than is known (K15)."""
     given_up: bool = False
     """Whether it stays unknown, because it cannot be told from other orders (row 13b): it is waited for no more."""
 
@@ -127,6 +129,8 @@ class NewLeg:
     """Whether it may rest for a moment where no broker takes immediate orders (book_depth)."""
     closing: QuantityReference | None = None
     """Bounded by what is left of this position."""
+    unseen: str | None = None
+    """The broker at which an order of the same part ended unseen: this one goes there too, bounded by what it holds (K15)."""
 
 
 @attrs.frozen(kw_only=True)

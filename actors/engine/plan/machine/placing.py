@@ -112,6 +112,11 @@ class Sending:
                 quantity -= size
         return shares
 
+    def _unseen(self) -> str | None:
+        """Return the broker at which the part's last order that ended unseen was."""
+        ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
+        return max(ended, key=lambda leg: leg.sent_at).broker if ended else None
+
     def _order(
         self, quantity: int, want: Wanted, broker: str | None, piece: int, asked: Asked | None, *, immediate: bool
     ) -> NewLeg:
@@ -133,6 +138,7 @@ class Sending:
             instance=instance,
             tag=self.part.tag,
             closing=self.part.closing,
+            unseen=self._unseen(),
             disclosed_quantity=min(self.part.disclosed_quantity, quantity),
             is_strike=immediate and isinstance(self.part.execution, BookDepth),
         )

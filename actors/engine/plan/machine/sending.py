@@ -255,7 +255,8 @@ def _daily(sending: Sending, execution: Daily) -> None:
         look.wake(at)
         return
     if sending.place(sending.missing, piece=len(look.legs(part))):
-        look.note(part, status_message=None)
+        unseen = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
+        look.note(part, status_message=None if unseen is None else unseen.status_message)
 
 
 def _arms_at(session: Session, execution: Daily) -> float:

@@ -41,7 +41,9 @@ def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -
                 PartState.FAILED if accepted else PartState.REJECTED, leg.status_message
             )  # rows 8, 9, 13, 17
         case LegState.EXPIRED:
-            return None if isinstance(part.execution, Daily) else Verdict(PartState.EXPIRED, leg.status_message)  # row 18, K15
+            # An exit goes on with what its broker still holds; of anything else it is not known what is missing.
+            goes_on = isinstance(part.execution, Daily) and (part.is_exit or not leg.fills_unknown)
+            return None if goes_on else Verdict(PartState.EXPIRED, leg.status_message)  # row 18, K15
         case LegState.CANCELLED if leg.filled < leg.quantity:
             return _cancelled(part, leg, legs)
     return None
