@@ -239,6 +239,7 @@ class _Planting:
             funds=self._documents["funds"],
             loss=self._loss,
             volumes=StoredVolumes(inputs.history),
+            durable=inputs.durable,
         )
 
     def children(self) -> Iterator[Child]:

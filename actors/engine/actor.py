@@ -46,7 +46,8 @@ from onebroker.actors.engine.plan_dry_run import plan_dry_run
 from onebroker.actors.engine.plan_parent import PlanParentActor
 from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
-from onebroker.actors.engine.starting import await_books, know, know_all
+from onebroker.actors.engine.starting import await_books, await_settled_books, know, know_all
+from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
@@ -99,7 +100,8 @@ class EngineActor:
         crashes: CrashLog,
     ) -> None:
         self._mailbox = mailbox
-        self._doors = attrs.evolve(doors, engine=mailbox.address)
+        writes = WriteCount(doors.store, doors.durable)
+        self._doors = attrs.evolve(doors, engine=mailbox.address, writes=writes)
         self._clock = doors.clock
         self._status = status
         self._crashes = crashes
@@ -107,6 +109,8 @@ class EngineActor:
         self._parents: dict[str, _Running] = {}
         self._resolving: set[trio.CancelScope] = set()
         """Intents that are being made ready."""
+        self._unread: frozenset[str] = frozenset()
+        """After the store has lost writes: brokers whose books are still to be read."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -119,13 +123,18 @@ class EngineActor:
             await self._lock.take()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_lock)
+                await self._doors.writes.begin()
+                nursery.start_soon(self._doors.writes.keep)
+                if self._doors.writes.lost:
+                    self._doors.legs.forget()
                 records = await self._open_records()
                 await self._reconciled(records)
                 for record in records:
                     self._start_parent(nursery, record, None)
                 for code, door in self._doors.sessions.items():
                     nursery.start_soon(self._route_orders, code, door)
-                self._status.set(EngineStatus(running=True, reason=""))
+                nursery.start_soon(self._until_books_known)
+                self._show_running()
                 async for message in self._mailbox:
                     await self._handle(message, nursery)
         finally:
@@ -140,6 +149,10 @@ class EngineActor:
 
     def _show(self, reason: str, *, starting: bool = False) -> None:
         self._status.set(EngineStatus(running=False, reason=reason, starting=starting))
+
+    def _show_running(self) -> None:
+        trouble = None if self._doors.writes.books_known.is_set() else texts.store_lost_writes(sorted(self._unread))
+        self._status.set(EngineStatus(running=True, reason="", trouble=trouble))
 
     # --- start ------------------------------------------------------------------------------------------------------
 
@@ -165,7 +178,22 @@ class EngineActor:
         began = self._clock.monotonic()
         unfinished = {leg.broker for record in records for leg in record.legs if not leg.state.final}
         await await_books(self._doors, unfinished, began)
+        if self._doors.writes.lost:
+            self._show(texts.STORE_LOST_WRITES)
+            settled = began + self._doors.settings.unknown_settle_seconds
+            self._unread = await await_settled_books(self._doors, settled)
         await know_all(self._doors)
+
+    async def _until_books_known(self) -> None:
+        """After a loss: let open orders act as soon as every broker's book has been read."""
+        while not self._doors.writes.books_known.is_set():
+            self._show_running()
+            settled = self._clock.monotonic()
+            self._unread = await await_settled_books(self._doors, settled, self._unread)
+            if not self._unread:
+                await know_all(self._doors)
+                self._doors.writes.all_read()
+                self._show_running()
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
@@ -367,7 +395,7 @@ class EngineActor:
             "body": msgspec.json.encode(record.body),
         }
         try:
-            await self._doors.store.commit(
+            await self._doors.writes.commit(
                 StreamAdd(keys.INTENTS, entry, INTENTS_KEPT),
                 Set(keys.started(place.intent_id), record.parent_order_id.encode(), STARTED_KEPT_SECONDS),
                 Set(keys.parent(record.parent_order_id), encode_parent(record)),

@@ -13,6 +13,7 @@ from onebroker.actors.engine.messages import EngineMessage
 from onebroker.actors.engine.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.engine.seen_quotes import SeenQuotes
+from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
@@ -20,6 +21,7 @@ from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.messages import SessionMessage
 from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
 from onebroker.brokers.broker import Broker
 from onebroker.config.calendars import Calendar
@@ -71,5 +73,9 @@ class EngineDoors:
     """Which positions plans are closing (engine only)."""
     engine: Address[EngineMessage] | None = None
     """The engine itself, for what one parent asks of the others through it (engine only)."""
+    durable: Durable | None = None
+    """Where the engine's writes are counted beside the store; None: nowhere (tests)."""
+    writes: WriteCount = attrs.Factory(lambda self: WriteCount(self.store, self.durable), takes_self=True)
+    """That count, of one run of the engine (engine only)."""
     in_hand: set[str] = attrs.field(factory=set)
     """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""

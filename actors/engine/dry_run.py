@@ -51,7 +51,7 @@ def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | Engin
 
 def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
     """Answer what a simple order would send, or the refusal it would get."""
-    would = would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0), doors)
+    would = would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0, doors.writes.run), doors)
     if isinstance(would, EngineAnswer):
         return EngineAnswer(status=would.status, body={**would.body, "intent_id": place.intent_id})
     cost = would.candidate.cost

@@ -167,6 +167,13 @@ class Legs:
             self._by_order[(entry.broker, order_id)] = entry
             self._version += 1
 
+    def forget(self) -> None:
+        """Forget every leg: the store has lost some, and what it does not know is to be found by its token again."""
+        for known in (self._by_token, self._by_order, self._strangers, self._unfinished, self._unsettled):
+            known.clear()
+        self._nobodys.clear()
+        self._version += 1
+
     def begin_day(self, day: str) -> None:
         """Forget order ids of other days, which brokers use again, and tokens older than eight days."""
         if day == self._day:

@@ -36,6 +36,8 @@ class EngineStatus:
     """Why not; empty when running."""
     starting: bool = False
     """Whether it is about to run: what arrives meanwhile may wait for it."""
+    trouble: str | None = None
+    """What keeps open orders from acting, although it runs."""
 
 
 @attrs.frozen(kw_only=True)

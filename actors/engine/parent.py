@@ -147,7 +147,9 @@ class ParentActor:
             return False
         self._looked_through = frozenset(strangers)
         before = self._newest()
-        record = with_lost_legs(before, strangers, session_day(self._clock), self._clock.epoch())
+        record = with_lost_legs(
+            before, strangers, session_day(self._clock), self._clock.epoch(), self._doors.writes.runs
+        )
         for leg in record.legs[len(before.legs) :]:
             self._doors.legs.note(record, leg)
             entry = encode_entry(entry_of(record, leg))
@@ -251,7 +253,7 @@ class ParentActor:
 
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
         """Find the candidate that has room; refuse the order when there is none."""
-        seat = Seat(record=self._record, part="entry", number=0, day=session_day(self._clock))
+        seat = Seat(record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._doors.writes.run)
         built, unbuildable = buildable(seat, choice.candidates, self._clock)
         planned, without_room = await take_room(
             built,

@@ -66,7 +66,7 @@ def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> d
     if instrument is None:
         return EngineAnswer(status=503, body={"error": texts.NO_BROKER})
     order = order_of(new, instrument, closes=place.order.closes_position)
-    would = would_send(order, leg_token(place.intent_id, new.part, number), doors)
+    would = would_send(order, leg_token(place.intent_id, new.part, number, doors.writes.run), doors)
     if isinstance(would, EngineAnswer):
         return would
     cost = would.candidate.cost

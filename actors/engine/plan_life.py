@@ -123,6 +123,10 @@ class PlanLife(ParentActor, ABC):
 
     async def _work(self, nursery: trio.Nursery) -> None:
         """Look whenever something has changed or a time has come, until the plan is over."""
+        if self._begin is None and not self._doors.writes.books_known.is_set():
+            await self._doors.writes.books_known.wait()
+            if self._record.state in SENDS and self._take_up_lost():
+                self._parts = self._record.parts
         with self._doors.quotes.follow(()) as follower:
             self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)

@@ -143,7 +143,7 @@ class Placing:
             return NotPlaced(choice.refusal)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
-        seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock))
+        seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock), run=self._doors.writes.run)
         built, unbuildable = buildable(seat, choice.candidates, self._clock)
         planned, without_room = await take_room(
             built, closes=choice.order.closes, deadline=self._until(deadline), doors=self._doors

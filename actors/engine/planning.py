@@ -56,6 +56,8 @@ class Seat:
     """The leg's running number within its parent."""
     day: str
     """YYYY-MM-DD, the broking day."""
+    run: int
+    """The run of the engine."""
 
 
 def buildable(seat: Seat, candidates: Iterable[Candidate], clock: Clock) -> tuple[list[Built], list[Skipped]]:
@@ -75,7 +77,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
     access = candidate.view.access
     if listing is None or access is None:
         return Skipped(broker.code, texts.no_login(broker.code))
-    token = leg_token(seat.record.intent_id, seat.part, seat.number)
+    token = leg_token(seat.record.intent_id, seat.part, seat.number, seat.run)
     leg = LegRecord(
         leg_id=f"{seat.record.parent_order_id}.{seat.number}",
         part=seat.part,

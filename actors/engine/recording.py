@@ -160,7 +160,7 @@ class Recorder:
 
     async def _commit(self, *ops: Op) -> None:
         try:
-            await self._doors.store.commit(*ops, fence=self._lock.fence)
+            await self._doors.writes.commit(*ops, fence=self._lock.fence)
         except FencedOut as error:
             self._lock.lose()
             raise StoreError("the order engine has lost its lock") from error

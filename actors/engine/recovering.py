@@ -1,11 +1,11 @@
 """Orders of ours that the store has forgotten: it came back without its last writes (order-engine 2.5, K19). Pure.
 
-A leg's token is a hash of intent, part and running number, so the tokens that a parent's next legs would have can be worked out.
+A leg's token is a hash of intent, part, running number and the engine's run, so the tokens that a parent's next legs would have can be worked out.
 An order that shows one of them left before the loss: it is taken up as if its leg had been written as `sending`, and what its
 part would have remembered of it is put back as far as it can be told. Where it cannot, the part sends nothing more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
@@ -29,16 +29,18 @@ Strangers = Mapping[tuple[str, str], OrderRow]
 """(broker, token) -> an order of today with a token that neither engine nor store knows."""
 
 
-def with_lost_legs(record: ParentRecord, strangers: Strangers, today: str, now: float) -> ParentRecord:
+def with_lost_legs(
+    record: ParentRecord, strangers: Strangers, today: str, now: float, runs: Collection[int] = (1,)
+) -> ParentRecord:
     """Return the parent with those of the strangers that are its own; the very object when none is.
 
-    `now` in epoch seconds, `today` the broking day, YYYY-MM-DD. Of a parent that has ended too: what it sent is its own.
+    `now` in epoch seconds, `today` the broking day, YYYY-MM-DD; `runs` of the engine that may have sent them. Of a parent that has ended too: what it sent is its own.
     """
     by_token = {token: broker for broker, token in strangers}
     if not by_token:
         return record
     root = None if record.plan is None else decode_plan(record.plan)
-    for token, path, number in _next_tokens(record, root):
+    for token, path, number in _next_tokens(record, root, runs):
         if token in by_token:
             row = strangers[by_token[token], token]
             leg = _leg(record, path, number, by_token[token], row)
@@ -47,7 +49,7 @@ def with_lost_legs(record: ParentRecord, strangers: Strangers, today: str, now: 
     return record
 
 
-def _next_tokens(record: ParentRecord, root: Part | None) -> Iterator[tuple[str, str, int]]:
+def _next_tokens(record: ParentRecord, root: Part | None, runs: Collection[int]) -> Iterator[tuple[str, str, int]]:
     """Yield (token, part path, running number) of every leg that the parent may have sent without its record knowing it."""
     taken = {number_of(leg) for leg in record.legs}
     if root is None:
@@ -57,7 +59,8 @@ def _next_tokens(record: ParentRecord, root: Part | None) -> Iterator[tuple[str,
         numbers = range(max(taken, default=-1) + 1 + AHEAD)
     for number in numbers:
         for path in paths if number not in taken else ():
-            yield leg_token(record.intent_id, path, number), path, number
+            for run in runs:
+                yield leg_token(record.intent_id, path, number, run), path, number
 
 
 def number_of(leg: LegRecord) -> int:

@@ -2,10 +2,11 @@
 which goes on routing rows with the same steps."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import trio
 
+from onebroker.actors.engine.desk.reads import orders_read_after
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.recording import RETRY_SECONDS
 from onebroker.actors.engine.tokens import looks_like_token
@@ -34,6 +35,24 @@ async def await_books(doors: EngineDoors, unfinished: Iterable[str], began: floa
             nursery.start_soon(_await_book, sessions[code], began, RECONCILE_SECONDS, False)
         for code in sessions.keys() - set(unfinished):
             nursery.start_soon(_await_book, sessions[code], began, STRANGERS_SECONDS, True)
+
+
+async def await_settled_books(doors: EngineDoors, moment: float, codes: Collection[str] | None = None) -> frozenset[str]:
+    """Have brokers (None: all) show a book that was begun at `moment` or later (monotonic seconds), and return those that have not,
+    half a minute after it. One that has been read for as long as an order may be late shows what was sent before."""
+    left = set(doors.sessions if codes is None else codes)
+
+    async def read(code: str) -> None:
+        door = doors.sessions[code]
+        await trio.sleep_until(moment)
+        if await orders_read_after(door, moment, RECONCILE_SECONDS):
+            left.discard(code)
+
+    async with trio.open_nursery() as nursery:
+        for code in tuple(left):
+            if codes is not None or doors.sessions[code].view.value.login is not LoginState.NEEDED:
+                nursery.start_soon(read, code)
+    return frozenset(left)
 
 
 async def _await_book(door: SessionDoor, began: float, seconds: float, unless_logged_out: bool) -> None:

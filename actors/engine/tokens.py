@@ -10,9 +10,11 @@ LEAST_DIGITS = 6
 _ALPHABET = string.digits + string.ascii_lowercase
 
 
-def leg_token(intent_id: str, path: str, number: int) -> str:
-    """Return `ob` and 12 base-36 digits: the same for the same intent, part path and running number of the leg."""
-    digest = hashlib.sha256(f"{intent_id}|{path}|{number}".encode()).digest()
+def leg_token(intent_id: str, path: str, number: int, run: int = 1) -> str:
+    """Return `ob` and 12 base-36 digits: the same for the same intent, part path and running number of the leg, in one run of the
+    engine. Another run makes others, so that none is made again that a store has forgotten."""
+    words = [intent_id, path, str(number), *([str(run)] if run > 1 else [])]
+    digest = hashlib.sha256("|".join(words).encode()).digest()
     value = int.from_bytes(digest[:16], "big")
     digits = []
     for _ in range(DIGITS):

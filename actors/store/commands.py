@@ -22,6 +22,10 @@ THERE = b"there"
 COMMIT_SCRIPT = """
 if ARGV[1] == '1' and redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'fenced' end
 if ARGV[3] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then return 'there' end
+if KEYS[3] ~= '' then
+  local found = redis.call('GET', KEYS[3])
+  if found and not tonumber(found) then return redis.error_reply('WRONGTYPE ' .. KEYS[3] .. ' holds no number') end
+end
 local at = 4
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
@@ -34,6 +38,7 @@ while at <= #ARGV do
   end
   at = at + 2 + count
 end
+if KEYS[3] ~= '' then redis.call('INCR', KEYS[3]) end
 at = 4
 while at <= #ARGV do
   local count = tonumber(ARGV[at])
@@ -89,8 +94,8 @@ def op_commands(op: Op) -> Iterator[Command]:
             yield ("EXPIRE", op.key, op.seconds)
 
 
-def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None) -> Command:
-    """Return the one script call that does `ops`; it answers `done`, FENCED or THERE, or an error."""
+def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None, count: str | None = None) -> Command:
+    """Return the one script call that does `ops` and adds one to the number under `count`; it answers `done`, FENCED or THERE, or an error."""
     arguments: list[str | bytes | int] = []
     replaced: set[str] = set()
     for op in ops:
@@ -102,9 +107,10 @@ def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None) -
     return (
         "EVALSHA",
         _COMMIT_SHA,
-        2,
+        3,
         fence.key if fence else "",
         absent or "",
+        count or "",
         int(fence is not None),
         fence.value if fence else b"",
         int(absent is not None),

@@ -1,7 +1,7 @@
 """The durable store: one SQLite file for what must outlive Redis, written also by the command line while the service runs.
 
 Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
-adjustment factors, the instruments entered by hand, and how far loads of candles have come (`durable_history`).
+adjustment factors, the instruments entered by hand, how far the order engine has written to Redis, and how far loads of candles have come (`durable_history`).
 Every call opens its own connection in a worker thread: calls are rare, and nothing is shared between threads or processes
 but the file. `MemoryDurable` is its twin under the same contract suite.
 """
@@ -68,6 +68,18 @@ class CatalogueFile:
     """The build's report, JSON."""
 
 
+@attrs.frozen(kw_only=True)
+class EngineCount:
+    """How far the order engine has come: what it wrote to Redis can be held against it (order-engine 2.5, K19)."""
+
+    run: int
+    """How often the engine was started: no two runs make the same leg token."""
+    writes: int
+    """How many of its writes Redis has acknowledged, since the first start."""
+    lost: bool = False
+    """Whether Redis came back with fewer, and not all brokers' books were read since."""
+
+
 class Durable(Protocol):
     """Every method raises DurableError when the store cannot be used."""
 
@@ -115,6 +127,12 @@ class Durable(Protocol):
     async def put_daily_load(self, load: DailyLoad) -> None:
         """Replace what stands of that market."""
 
+    async def engine_count(self) -> EngineCount | None:
+        """Return what was put last."""
+
+    async def put_engine_count(self, count: EngineCount) -> None:
+        """Replace it."""
+
     async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
         """Return what an unfinished backfill has done, in the order in which it was added."""
 
@@ -143,6 +161,12 @@ MIGRATIONS: tuple[str, ...] = (
     durable_history.TABLES,
     durable_history.LOAD_TABLES,
     durable_history.RENAME_TABLES,
+    """
+    CREATE TABLE engine_count (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        run INTEGER NOT NULL, writes INTEGER NOT NULL, lost INTEGER NOT NULL
+    ) STRICT;
+    """,
 )
 """What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
 
@@ -214,6 +238,12 @@ class SqliteDurable:
 
     async def put_daily_load(self, load: DailyLoad) -> None:
         await self._call(lambda connection: durable_history.write_daily_load(connection, load))
+
+    async def engine_count(self) -> EngineCount | None:
+        return await self._call(_read_count)
+
+    async def put_engine_count(self, count: EngineCount) -> None:
+        await self._call(lambda connection: _write_count(connection, count))
 
     async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
         return await self._call(lambda connection: durable_history.read_backfill_parts(connection, backfill))
@@ -307,6 +337,18 @@ def _write_token(connection: sqlite3.Connection, token: AccessToken) -> None:
     )
 
 
+def _read_count(connection: sqlite3.Connection) -> EngineCount | None:
+    row = connection.execute("SELECT run, writes, lost FROM engine_count").fetchone()
+    return EngineCount(run=row[0], writes=row[1], lost=bool(row[2])) if row is not None else None
+
+
+def _write_count(connection: sqlite3.Connection, count: EngineCount) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO engine_count (only, run, writes, lost) VALUES (1, ?, ?, ?)",
+        (count.run, count.writes, count.lost),
+    )
+
+
 def _read_documents(connection: sqlite3.Connection, collection: Collection) -> tuple[bytes, ...]:
     rows = connection.execute("SELECT body FROM documents WHERE collection = ? ORDER BY position", (collection,))
     return tuple(row[0] for row in rows)
@@ -358,6 +400,7 @@ class MemoryDurable:
         self._renames: dict[tuple[str, date], Rename] = {}
         self._instruments: dict[str, Identity] = {}
         self._daily: dict[str, DailyLoad] = {}
+        self._count: EngineCount | None = None
         self._parts: dict[str, list[tuple[float, bytes]]] = {}
         self._away: DurableError | None = None
 
@@ -430,6 +473,14 @@ class MemoryDurable:
     async def put_daily_load(self, load: DailyLoad) -> None:
         await self._contact()
         self._daily[load.market] = load
+
+    async def engine_count(self) -> EngineCount | None:
+        await self._contact()
+        return self._count
+
+    async def put_engine_count(self, count: EngineCount) -> None:
+        await self._contact()
+        self._count = count
 
     async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
         await self._contact()

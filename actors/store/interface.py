@@ -104,8 +104,10 @@ class Store(Protocol):
     async def stream_last(self, key: str, count: int) -> list[tuple[str, dict[str, bytes]]]:
         """Return the newest `count` entries (id, fields), oldest first."""
 
-    async def commit(self, *ops: Op, fence: Fence | None = None, absent: str | None = None) -> None:
-        """Apply `ops` as one atomic script in the engine lane and return when that is acknowledged (on disk as far as the
+    async def commit(
+        self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
+    ) -> None:
+        """Add one to the number under `count`, and apply `ops` as one atomic script in the engine lane and return when that is acknowledged (on disk as far as the
         server can say). Raises FencedOut, AlreadyThere, StoreError."""
 
     async def take_lock(self, key: str, value: bytes, expire_seconds: int, *, may_replace: bytes | None) -> bool:

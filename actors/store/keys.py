@@ -21,6 +21,7 @@
 | orders:leg:<broker>:<day>:<order_id> | parent actor | JSON {parent_id, leg_id, path, tag, …} | 8 days |
 | orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
 | orders:tagging | engine | set of the codes of brokers whose books have shown a leg token | |
+| orders:engine:writes | engine | count of its writes | |
 | orders:lockout:<date> | engine | JSON | 2 days |
 | onebroker:schema | store | version of what is stored | |
 """
@@ -32,6 +33,7 @@ RESOURCES: tuple[Resource, ...] = ("orders", "trades", "positions", "holdings", 
 
 SESSION_TOKEN = "session:token"
 ENGINE_LOCK = "orders:engine:lock"
+ENGINE_WRITES = "orders:engine:writes"
 INTENTS = "orders:intents"
 OPEN_PARENTS = "orders:parents:open"
 TAGGING = "orders:tagging"

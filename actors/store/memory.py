@@ -97,15 +97,24 @@ class MemoryStore:
         value = self._read(key, list)
         return [(number, dict(fields)) for number, fields in value[-count:]] if isinstance(value, list) else []
 
-    async def commit(self, *ops: Op, fence: Fence | None = None, absent: str | None = None) -> None:
+    async def commit(
+        self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
+    ) -> None:
         await self._contact()
         if fence is not None and self._read(fence.key, bytes) != fence.value:
             raise FencedOut(fence.key)
         if absent is not None and self._live(absent) is not None:
             raise AlreadyThere(absent)
-        self._apply(ops)
+        self._apply(ops if count is None else (*ops, self._one_more(count)))
         self.commits.append(ops)
         self._answer()
+
+    def _one_more(self, key: str) -> Op:
+        number = self._read(key, bytes)
+        try:
+            return Set(key, b"%d" % (int(number if isinstance(number, bytes) else b"0") + 1))
+        except ValueError:
+            raise StoreError(_WRONG_KIND) from None
 
     async def take_lock(self, key: str, value: bytes, expire_seconds: int, *, may_replace: bytes | None) -> bool:
         await self._contact()

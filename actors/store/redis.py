@@ -114,8 +114,10 @@ class RedisStore:
         entries = answer if isinstance(answer, list) else []
         return [(number.decode(), _fields(fields)) for number, fields in reversed(entries)]
 
-    async def commit(self, *ops: Op, fence: Fence | None = None, absent: str | None = None) -> None:
-        answer = await self._engine.ask(commit_command(ops, fence, absent))
+    async def commit(
+        self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
+    ) -> None:
+        answer = await self._engine.ask(commit_command(ops, fence, absent, count))
         if answer == FENCED and fence is not None:
             raise FencedOut(fence.key)
         if answer == THERE:

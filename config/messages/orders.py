@@ -1,6 +1,6 @@
 """Sentences of placing, modifying and cancelling orders (spec 2 §4.2, 4.4-4.6, 8; order-engine 4, 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 # --- the place body (spec 2 §8) ----------------------------------------------------------------------------------------
@@ -288,3 +288,15 @@ def parent_unreadable(parent_id: str) -> str:
 INTENT_ID = "intent_id must be a UUID"
 NO_ANSWER_KEPT = "no answer is kept for this intent_id"
 KEPT_ANSWER_UNREADABLE = "the answer kept for this intent_id cannot be read"
+
+
+STORE_LOST_WRITES = "Redis came back without its last writes, so the books of all brokers are read before anything is sent"
+"""Ours, of the engine."""
+
+
+def store_lost_writes(brokers: Sequence[str]) -> str:
+    """Ours, of the engine."""
+    return (
+        f"Redis came back without its last writes, so no open order acts until the books of {', '.join(brokers)} are read: "
+        "log in there, or take the broker out of the settings"
+    )

@@ -34,6 +34,7 @@ from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.store.durable import MemoryDurable
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
@@ -86,6 +87,7 @@ class Day:
         self.clock = Clock.following_trio(start)
         self.calendar = calendar or always_open()
         self.store = MemoryStore(self.clock)
+        self.durable = MemoryDurable()
         self.codes = brokers
         recipe = Recipe(
             dialects={
@@ -183,7 +185,8 @@ class Day:
             if log_in:
                 for code in self.codes:
                     await self.log_in(code)
-                await self.until(lambda: self.status.value.running and all(self.has_read(code) for code in self.codes))
+                ready = lambda: self.status.value.running and all(self.has_read(code) for code in self.codes)  # noqa: E731
+                await self.until(ready, 120)
             yield self
 
     async def _start_quotes(self, supervisor, *, start):
@@ -221,6 +224,7 @@ class Day:
             legs=self.legs,
             owner="owner",
             funds=self.funds,
+            durable=self.durable,
         )
         self.engine_doors = doors
         self.engine, self.desk = engine_box.address, desk_box.address

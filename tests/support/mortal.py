@@ -46,10 +46,10 @@ class MortalStore:
         self._store = store
         self._life = life
 
-    async def commit(self, *ops, fence=None, absent=None):
+    async def commit(self, *ops, fence=None, absent=None, count=None):
         name = self._life.commit()
         await self._life.at(f"{name} before")
-        await self._store.commit(*ops, fence=fence, absent=absent)
+        await self._store.commit(*ops, fence=fence, absent=absent, count=count)
         await self._life.at(f"{name} after")
 
     async def write(self, *ops):

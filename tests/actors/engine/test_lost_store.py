@@ -3,12 +3,13 @@ have, taken up, and never sent again. Judged on the exchange's ledger."""
 
 import copy
 from contextlib import asynccontextmanager
+from decimal import Decimal as D
 
 import pytest
 import trio
 
-from onebroker.actors.engine.plan.executions import Iceberg, Ladder
-from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
+from onebroker.actors.engine.plan.prices import Fixed, Marketable
 from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.engine.tokens import leg_token
 from onebroker.actors.store.interface import StreamAdd
@@ -22,12 +23,14 @@ from tests.actors.engine.test_unknown_orders import bracket, ticket_price
 class Memory:
     """What the store held at some moment; `put_back` makes it a store that lost what was written since."""
 
-    def __init__(self, day):
+    def __init__(self, day, *, rows=False):
+        """`rows`: the brokers' rows are put back too, so that only logins stay."""
         self._store = day.store
         self._held = copy.deepcopy(day.store._entries)
+        self._stays = "broker:login:" if rows else "broker:"
 
     def put_back(self):
-        logins = {key: held for key, held in self._store._entries.items() if key.startswith("broker:")}
+        logins = {key: held for key, held in self._store._entries.items() if key.startswith(self._stays)}
         self._store._entries = copy.deepcopy(self._held) | logins
 
 
@@ -39,8 +42,8 @@ async def market(day, autojump_clock):
 
 
 @asynccontextmanager
-async def traded(day):
-    async with day.service(quotes=True):
+async def traded(day, **more):
+    async with day.service(quotes=True, **more):
         trading = Trading(day)
         await trading.move(0)
         yield trading
@@ -81,7 +84,7 @@ async def test_an_order_whose_leg_the_store_has_forgotten_is_taken_up_and_not_se
     memory.put_back()
     assert (await only_parent(market))["legs"] == []
     async with market.service(log_in=False):
-        await market.until(lambda: market.status.value.running)
+        await market.until(lambda: market.status.value.running, 120)
         await trio.sleep(10)
         parent = await only_parent(market)
         assert (parent["state"], parent["legs"][0]["state"]) == ("working", "open")
@@ -104,7 +107,7 @@ async def test_an_intent_that_is_forgotten_as_a_whole_is_known_again_when_its_ca
         await trio.sleep(5)
     memory.put_back()
     async with market.service(log_in=False):
-        await market.until(lambda: market.status.value.running)
+        await market.until(lambda: market.status.value.running, 120)
         shown = unknown_orders(market.legs.strangers)
         assert [(one["broker"], one["order_id"]) for one in shown] == [(answer.body["broker"], answer.body["order_id"])]
         again = await market.place(body)
@@ -188,3 +191,102 @@ async def test_a_broker_without_a_book_does_not_keep_the_engine_from_starting(ma
         began = market.clock.monotonic()
         await market.until(lambda: market.status.value.running)
         assert market.clock.monotonic() - began <= 15
+
+
+# --- noticed -------------------------------------------------------------------------------------------------------------
+
+
+async def lost_slices(market, trading):
+    """A twap of four slices at whatever broker, of which the store has forgotten the second. Returns its answer."""
+    root = order(quantity=40, price=Marketable(), execution=Twap(slices=4, over_minutes=D(2)))
+    answer = await trading.place(root)
+    await trading.until_messages(1)
+    await trio.sleep(5)
+    memory = Memory(market, rows=True)
+    await trading.until_messages(2, 90)
+    await trio.sleep(5)
+    return answer, memory
+
+
+def bought_once(market):
+    """Forty, by orders of which each has a token of its own; what came due while the engine waited may go as one."""
+    messages = market.ledger()["messages"]
+    assert {message["verb"] for message in messages} == {"place"}
+    assert sum(message["quantity"] for message in messages) == 40
+    tags = [message["tag"] for message in messages]
+    assert len(set(tags)) == len(tags)
+
+
+@pytest.mark.parametrize("fault", [FaultKind.LATE_BOOK, FaultKind.LATENCY])
+async def test_what_was_lost_is_not_sent_again_though_its_book_is_late_or_slow(market, fault, autojump_clock):
+    async with traded(market) as trading:
+        answer, memory = await lost_slices(market, trading)
+    memory.put_back()
+    assert len((await only_parent(market))["legs"]) == 1
+    late = fault is FaultKind.LATE_BOOK
+    market.simulator.fault(
+        answer.body["broker"], fault, seconds=40 if late else 15, delay_seconds=100.0 if late else 12.0
+    )
+    async with traded(market, log_in=False) as trading:
+        await trio.sleep(30)
+        assert not market.status.value.running
+        assert market.status.value.reason.startswith("Redis came back without its last writes")
+        await trading.until(answer, "completed", seconds=400)
+        bought_once(market)
+
+
+async def test_while_the_book_of_one_broker_cannot_be_read_open_plans_wait_and_it_is_said(market, autojump_clock):
+    async with traded(market) as trading:
+        answer, memory = await lost_slices(market, trading)
+    memory.put_back()
+    broker = answer.body["broker"]
+    market.simulator.fault(broker, FaultKind.HTTP_500, seconds=150)
+    async with traded(market, log_in=False) as trading:
+        await trio.sleep(130)
+        assert market.status.value.running, "new orders are taken"
+        assert f"until the books of {broker} are read" in market.status.value.trouble
+        assert len(trading.messages()) == 2
+        await trading.until(answer, "completed", seconds=700)
+        assert market.status.value.trouble is None
+        bought_once(market)
+
+
+async def test_a_restart_before_the_books_are_read_goes_on_waiting(market, autojump_clock):
+    async with traded(market) as trading:
+        answer, memory = await lost_slices(market, trading)
+    memory.put_back()
+    market.simulator.fault(answer.body["broker"], FaultKind.HTTP_500, seconds=100)
+    for _ in range(2):
+        async with traded(market, log_in=False) as trading:
+            await trio.sleep(40)
+            assert not market.status.value.running
+    async with traded(market, log_in=False) as trading:
+        await trading.until(answer, "completed", seconds=700)
+        bought_once(market)
+
+
+async def test_a_store_that_loses_writes_while_the_engine_runs_has_it_start_anew(market, autojump_clock):
+    async with traded(market) as trading:
+        answer, memory = await lost_slices(market, trading)
+        lock = market.store._entries["orders:engine:lock"]
+        memory.put_back()
+        market.store._entries["orders:engine:lock"] = lock
+        await market.until(lambda: not market.status.value.running, 10)
+        await trading.until(answer, "completed", seconds=400)
+        bought_once(market)
+        assert any("StoreLostWrites" in crash.error for crash in market.crashes.records())
+
+
+async def test_a_store_that_has_lost_nothing_waits_for_nothing_and_makes_no_token_twice(market, autojump_clock):
+    for number in range(3):
+        async with market.service(log_in=number == 0):
+            began = market.clock.monotonic()
+            await market.until(lambda: market.status.value.running)
+            assert market.clock.monotonic() - began <= 15
+            share = market.equity(number)
+            body = market.body(share, price=ticket_price(market, share))
+            assert (await market.place(body, intent_id=f"i-{number}")).status == 200
+            await trio.sleep(1)
+            assert (await market.durable.engine_count()).run == number + 1
+    assert leg_token("i-1", "entry", 0, 1) != leg_token("i-1", "entry", 0, 2)
+    assert market.ledger()["messages"][1]["tag"] == leg_token("i-1", "entry", 0, 2)

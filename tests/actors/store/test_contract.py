@@ -32,6 +32,21 @@ async def until_gone(store: Store, key: str) -> None:
             return
 
 
+async def test_a_commit_counts_itself_with_its_writes_and_one_that_is_refused_does_not(store):
+    await store.commit(Set("k", b"1"), count="count")
+    await store.commit(Set("k", b"2"), fence=None, count="count")
+    await store.commit(Set("lock", b"me"))
+    with pytest.raises(FencedOut):
+        await store.commit(Set("k", b"3"), fence=Fence("lock", b"another"), count="count")
+    with pytest.raises(AlreadyThere):
+        await store.commit(Set("k", b"3"), absent="k", count="count")
+    await store.write(Set("words", b"no number"), SetAdd("set", "m"))
+    for wrong in ("words", "set"):
+        with pytest.raises(StoreError):
+            await store.commit(Set("k", b"3"), count=wrong)
+    assert (await store.get("count"), await store.get("k")) == (b"2", b"2")
+
+
 async def test_an_absent_key_reads_as_nothing(store: Store) -> None:
     assert await store.get("none") is None
     assert await store.hash_all("none") == {}

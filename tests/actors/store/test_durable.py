@@ -20,6 +20,7 @@ from onebroker.actors.store.durable import (
     CatalogueFile,
     Durable,
     DurableError,
+    EngineCount,
     MemoryDurable,
     SqliteDurable,
 )
@@ -57,6 +58,14 @@ async def test_the_access_token_is_replaced(durable: Durable) -> None:
     await durable.put_access_token(newer)
     assert await durable.access_token() == newer
     assert "other" not in repr(newer)
+
+
+async def test_the_count_of_the_engines_writes_is_replaced(durable: Durable) -> None:
+    assert await durable.engine_count() is None
+    await durable.put_engine_count(EngineCount(run=1, writes=2))
+    newer = EngineCount(run=2, writes=7, lost=True)
+    await durable.put_engine_count(newer)
+    assert await durable.engine_count() == newer
 
 
 async def test_a_collection_is_replaced_whole_and_keeps_its_order_and_others_stay(durable: Durable) -> None:
