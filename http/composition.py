@@ -8,6 +8,7 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
 from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.engine.messages import EngineStatus
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
@@ -16,6 +17,7 @@ from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import Clock, from_epoch, local_text
+from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
 from onebroker.http.collector import collector_metrics
 from onebroker.http.connections import Connections, connection_metrics
@@ -55,7 +57,7 @@ def build_services(
         store_reachable=lambda: store.reachable,
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
-            "engine": lambda: attrs.asdict(tree.engine_status.value),
+            "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
@@ -95,6 +97,13 @@ def build_services(
             intent_waits=tree.intent_waits,
         ),
     )
+
+
+def engine_health(status: EngineStatus, *, reachable: bool) -> dict[str, object]:
+    """Return what `/api/health` shows of the engine: while the store is away it takes no orders, though its lock is still held."""
+    if status.running and not reachable:
+        status = attrs.evolve(status, running=False, reason=order_texts.redis_unreadable("the store is away"))
+    return attrs.asdict(status)
 
 
 def broker_health(door: SessionDoor) -> dict[str, object]:
