@@ -1,11 +1,12 @@
 """The one source of time: wall time in India (IST) and a monotonic clock. Nothing else in onebroker asks for the time.
 
 A `Clock` is passed in, so that a tree of actors can run a trading day in a second: `Clock.following_trio`
-derives the wall time from trio's clock, and trio's MockClock then moves both.
+derives the wall time from trio's clock, and trio's MockClock then moves both. Whoever sleeps until a time of day sleeps on the
+monotonic clock: it waits for a step of the wall clock beside, and looks again.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import date, datetime, timedelta, timezone
 from datetime import time as time_of_day
 
@@ -18,15 +19,31 @@ DAY_BOUNDARY = time_of_day(7, 0)
 """The hour at which a broking day turns (spec 1 §3.1; order-engine 4.6)."""
 
 
+def awake_seconds() -> Callable[[], float] | None:
+    """Return the machine's clock that goes on while it sleeps; None where it has none."""
+    clock_id = getattr(time, "CLOCK_BOOTTIME", None)
+    return None if clock_id is None else lambda: time.clock_gettime(clock_id)
+
+
 class Clock:
     """Wall time in IST plus monotonic seconds.
 
     `offset` shifts the wall time (the `--now` option); monotonic time is never shifted.
     """
 
-    def __init__(self, offset: timedelta = timedelta(0), *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        offset: timedelta = timedelta(0),
+        *,
+        wall: Callable[[], float] = time.time,
+        awake: Callable[[], float] | None = None,
+    ) -> None:
+        """`wall` gives epoch seconds; `awake` monotonic seconds that go on while the machine sleeps, None where there are none."""
         self._offset_seconds = offset.total_seconds()
         self._wall = wall
+        self._awake = awake
+        self._steps = 0
+        self._stepped = trio.Event()
 
     @classmethod
     def starting_at(cls, moment: datetime) -> "Clock":
@@ -38,6 +55,38 @@ class Clock:
         """Return a clock that reads `start` (aware) now and moves with trio's clock. Call it inside `trio.run`."""
         origin = trio.current_time()
         return cls(wall=lambda: start.timestamp() + trio.current_time() - origin)
+
+    # --- steps of the wall clock --------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """How often the wall clock was seen to have been put, or the machine to have slept."""
+        return self._steps
+
+    def has_stepped(self) -> None:
+        """Wake whoever waits for a time of day: it has moved (`actors.clock_watch`)."""
+        self._steps += 1
+        stepped, self._stepped = self._stepped, trio.Event()
+        stepped.set()
+
+    async def wait_step(self) -> None:
+        """Wait until the wall clock has been put, or the machine has slept."""
+        await self._stepped.wait()
+
+    async def wait_step_or(self, event: trio.Event) -> None:
+        """Wait for that, or for `event`."""
+        async with trio.open_nursery() as nursery:
+
+            async def end_with(wait: Callable[[], Awaitable[None]]) -> None:
+                await wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(end_with, event.wait)
+            nursery.start_soon(end_with, self._stepped.wait)
+
+    def slept_seconds(self) -> float | None:
+        """Return for how many seconds the machine has slept, since some moment; None where that is not known."""
+        return None if self._awake is None else self._awake() - time.monotonic()
 
     @property
     def offset_seconds(self) -> float:

@@ -72,6 +72,7 @@ def build_services(
             lambda: _stream_metrics(live),
             lambda: connection_metrics(connections),
             collector_metrics,
+            lambda: _clock_metrics(clock),
         ),
         live=live,
         documents=tree.documents,
@@ -230,6 +231,17 @@ def _document_metrics(tree: Tree) -> list[Metric]:
             doc="How long a document's last build took.",
             samples=tuple(({"document": resource}, state.build_seconds) for resource, state in built),
         ),
+    ]
+
+
+def _clock_metrics(clock: Clock) -> list[Metric]:
+    return [
+        Metric(
+            name="onebroker_clock_steps_total",
+            kind="counter",
+            doc="How often the wall clock was put by more than 2 s, or the machine slept, since the start of the process.",
+            samples=(({}, float(clock.steps)),),
+        )
     ]
 
 

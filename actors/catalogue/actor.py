@@ -136,7 +136,8 @@ class CatalogueActor:
             self._mailbox.address.replace("look", Look())
             wait = min(seconds_to_next_look(self._clock.now()), MOST_BETWEEN_LOOKS_SECONDS)
             retry = self._retry_at - self._clock.monotonic()
-            await trio.sleep(min(wait, retry) if retry > 0 else wait)
+            with trio.move_on_after(min(wait, retry) if retry > 0 else wait):
+                await self._clock.wait_step()
 
     def _look(self, nursery: trio.Nursery) -> None:
         again = self._failures > 0 and self._mapped_on(self._clock.today())

@@ -130,6 +130,7 @@ class PlanLife(ParentActor, ABC):
         with self._doors.quotes.follow(()) as follower:
             self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)
+            nursery.start_soon(self._hear_steps)
             while True:
                 self._news = trio.Event()
                 if self._record.state in SENDS:
@@ -142,6 +143,12 @@ class PlanLife(ParentActor, ABC):
                 self._first.set()
                 with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
                     await self._news.wait()
+
+    async def _hear_steps(self) -> None:
+        """A time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
+        while True:
+            await self._clock.wait_step()
+            self._news.set()
 
     async def _hear_quotes(self, follower: Follower) -> None:
         async for changed in follower:

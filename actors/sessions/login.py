@@ -203,7 +203,7 @@ class LoginKeeper:
             if left <= 0:
                 return
             with trio.move_on_after(min(left, 3600.0)):
-                await self._changed.wait()
+                await self._clock.wait_step_or(self._changed)
 
     def _morning_after(self, login: Login) -> float:
         """Return the epoch seconds of the next morning's login; infinity for a broker that needs a person."""

@@ -16,7 +16,7 @@ from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.universe import SMALLEST
 from onebroker.brokers.transport.network import open_transport
-from onebroker.config.clock import Clock
+from onebroker.config.clock import Clock, awake_seconds
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
 from onebroker.http.commands.demo_documents import give_documents
@@ -116,7 +116,7 @@ def read_count(instruments: int) -> int:
 
 async def _demo(options: DemoOptions, directory: DataDirectory) -> None:
     registry = build_registry()
-    clock = Clock() if options.now is None else Clock.starting_at(options.now)
+    clock = Clock(awake=awake_seconds()) if options.now is None else Clock.starting_at(options.now)
     durable = SqliteDurable(directory.path / DURABLE_FILE)
     await give_documents(durable, registry, clock.now())
     # The simulated exchange keeps the hours the service keeps; it takes up later imports at the next start.

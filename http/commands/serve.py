@@ -13,7 +13,7 @@ from onebroker.actors.tree import Tree
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import load_charges
 from onebroker.config.charges.rows import Charges
-from onebroker.config.clock import Clock
+from onebroker.config.clock import Clock, awake_seconds
 from onebroker.config.exposure import exposures
 from onebroker.config.settings import Settings, SettingsError, load_settings
 from onebroker.config.unserved import unserved_values
@@ -51,7 +51,7 @@ async def _serve(settings: Settings, charges: Charges, directory: DataDirectory)
             settings=settings,
             charges=charges,
             registry=build_registry(),
-            clock=Clock(),
+            clock=Clock(awake=awake_seconds()),
             data_directory=directory,
             day_limits=True,
             on_ready=ready,

@@ -15,6 +15,7 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import CancelOrder, Flatten, ModifyHeld, ModifyOrder, StopParent
@@ -156,6 +157,7 @@ class Day:
         ticks = open_mailbox("quotes", capacity=8)
         self.ticks = ticks
         async with self.open_transport() as transport, open_supervisor(self.crashes, seed=1) as supervisor:
+            await supervisor.start(Child(name="clock watch", build=lambda: ClockWatch(self.clock), policy=FOREVER))
             self.sessions = {}
             for code, service in self.services.items():
                 mailbox = open_mailbox(f"session {code}", capacity=64)

@@ -1,0 +1,47 @@
+"""Watches the wall clock against the monotonic one: when it was put, or the machine slept, whoever waits for a time of day looks again.
+
+The monotonic clock, on which everything sleeps, knows neither: a square-off due at 15:15 would act late by just as much.
+"""
+
+import logging
+
+import trio
+
+from onebroker.config.clock import Clock
+
+LOOK_SECONDS = 1.0
+STEP_SECONDS = 2.0
+"""Less is the clock being kept right, a little at a time: what sums up to more is a step all the same."""
+
+_log = logging.getLogger("onebroker.clock")
+
+
+class ClockWatch:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        ahead, slept = self._ahead(), self._clock.slept_seconds()
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            ahead_now, slept_now = self._ahead(), self._clock.slept_seconds()
+            put = ahead_now - ahead
+            away = 0.0 if slept is None or slept_now is None else slept_now - slept
+            if abs(put) <= STEP_SECONDS and away <= STEP_SECONDS:
+                continue
+            ahead, slept = ahead_now, slept_now
+            _log.warning("%s; what waits for a time of day looks again", _what(put, away))
+            self._clock.has_stepped()
+
+    def _ahead(self) -> float:
+        """Return by how much the wall clock is ahead of the monotonic one; only differences mean anything."""
+        return self._clock.epoch() - self._clock.monotonic()
+
+
+def _what(put: float, away: float) -> str:
+    if away <= STEP_SECONDS:
+        return f"the wall clock was put by {put:+.1f} s"
+    if abs(put - away) <= STEP_SECONDS:
+        return f"the machine slept {away:.1f} s"
+    return f"the machine slept {away:.1f} s, and the wall clock was put by {put - away:+.1f} s besides"

@@ -1,0 +1,130 @@
+"""A wall clock that is put while plans wait for a time of day, and a machine that sleeps: nothing is missed (order-engine 2.7)."""
+
+from datetime import datetime, timedelta
+
+import pytest
+import trio
+
+from onebroker.actors.clock_watch import ClockWatch
+from onebroker.config.clock import IST, Clock
+from tests.support.trading import Trading
+
+
+class Machine:
+    """A clock of one's own: `put` moves its wall time, `sleep` too, and what goes on while it sleeps."""
+
+    def __init__(self):
+        self.offset = self.slept = 0.0
+        origin, start = trio.current_time(), datetime(2026, 11, 23, 10, 0, tzinfo=IST).timestamp()
+        ahead = lambda: trio.current_time() - origin  # noqa: E731
+        self.clock = Clock(wall=lambda: start + ahead() + self.offset)
+        self.clock.slept_seconds = lambda: self.slept
+
+    def put(self, seconds):
+        self.offset += seconds
+
+    def sleep(self, seconds):
+        self.offset += seconds
+        self.slept += seconds
+
+
+@pytest.fixture
+async def watched(autojump_clock, nursery):
+    machine = Machine()
+    await nursery.start(ClockWatch(machine.clock).run)
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("how", "seconds", "words"),
+    [("put", 1700, "put by +1700.0 s"), ("put", -3, "put by -3.0 s"), ("sleep", 400, "the machine slept 400.0 s")],
+)
+async def test_a_step_is_seen_within_a_second_and_said(
+    watched, how, seconds, words, caplog, autojump_clock
+):
+    await trio.sleep(10.5)
+    assert watched.clock.steps == 0
+    with trio.fail_after(1):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watched.clock.wait_step)
+            await trio.testing.wait_all_tasks_blocked()
+            getattr(watched, how)(seconds)
+    await trio.sleep(10)
+    assert watched.clock.steps == 1
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "onebroker.clock"]
+    assert words in said
+
+
+async def test_a_clock_that_is_put_back_by_as_much_as_the_machine_slept_is_seen_too(watched, autojump_clock):
+    watched.sleep(60)
+    watched.put(-60)
+    await trio.sleep(2)
+    assert watched.clock.steps == 1
+
+
+async def test_small_corrections_are_none_until_they_sum_up(watched, autojump_clock):
+    for _ in range(3):
+        watched.put(0.9)
+        await trio.sleep(1.5)
+    assert watched.clock.steps == 1
+
+
+@pytest.fixture
+async def trading(day, autojump_clock):
+    """The service with a wall clock of its own, which `trading.put` moves; the exchange's stays right."""
+    base = day.clock
+    machine_ahead = [0.0]
+    day.clock = Clock(wall=lambda: base.epoch() + machine_ahead[0])
+    with trio.fail_after(86_400):
+        async with day.market(), day.service(quotes=True):
+            trading = Trading(day)
+
+            def put(seconds):
+                machine_ahead[0] += seconds
+
+            trading.put = put
+            yield trading
+
+
+def in_minutes(trading, minutes):
+    return (trading.day.clock.now() + timedelta(minutes=minutes)).strftime("%H:%M:%S")
+
+
+async def test_a_square_off_and_a_scheduled_order_act_at_their_time_of_day_after_the_machine_has_slept(
+    trading, autojump_clock
+):
+    await trading.move(0)
+    await trading.send(quantity=100, broker="zerodha")
+    await trio.sleep(20)
+    at = in_minutes(trading, 30)
+    square_off = await trading.send(
+        transaction_type="SELL", quantity=None, order_type="MARKET", synthetic={"type": "square_off", "at_time": at}
+    )
+    scheduled = await trading.send(
+        quantity=7, order_type="LIMIT", price=trading.at(-2), broker="zerodha",
+        synthetic={"type": "scheduled", "at_time": at, "hold_limits": False},
+    )  # fmt: skip
+    assert (square_off.status, scheduled.status) == (202, 202)
+    await trio.sleep(60)
+    before = len(trading.messages())
+    trading.put(1700)
+    await trio.sleep(80)
+    said = trading.messages()[before:]
+    assert ("place", "BUY", 7, "LIMIT") in said
+    assert any(verb == "place" and side == "SELL" for verb, side, *_ in said)
+
+
+async def test_an_order_whose_time_has_gone_back_waits_for_it(trading, autojump_clock):
+    await trading.move(0)
+    at = in_minutes(trading, 2)
+    answer = await trading.send(
+        quantity=7, order_type="LIMIT", price=trading.at(-2), broker="zerodha",
+        synthetic={"type": "scheduled", "at_time": at, "hold_limits": False},
+    )  # fmt: skip
+    assert answer.status == 202
+    await trio.sleep(30)
+    trading.put(-60)
+    await trio.sleep(120)
+    assert trading.messages() == []
+    await trio.sleep(40)
+    assert trading.messages() == [("place", "BUY", 7, "LIMIT")]
