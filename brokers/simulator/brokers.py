@@ -32,6 +32,9 @@ class BrokerTraits:
     limits: tuple[Limit, ...]
     exchanges: frozenset[str] = frozenset({"nse", "bse", "mcx"})
     currency: bool = True
+    intraday: bool = True
+    """Whether its API takes intraday orders: where not, accounts begin with a purchase for delivery in place of the intraday position,
+    which nobody could close."""
 
     def lists(self, contract: Contract) -> bool:
         """Tell whether the broker offers a contract at all."""
@@ -83,7 +86,7 @@ BROKERS: Mapping[str, BrokerTraits] = {
     ),
     "icicidirect": BrokerTraits(
         client_id="ASHAV123", client_name="ASHA VERMA", order_number=lambda day, n: f"{day:%Y%m%d}N3{n:08d}",
-        limits=(*_orders((1, 5)), *_calls((60, 100), (DAY_SECONDS, 5000))),
+        limits=(*_orders((1, 5)), *_calls((60, 100), (DAY_SECONDS, 5000))), intraday=False,
     ),
     "fivepaisa": BrokerTraits(
         client_id="52345678", client_name="ASHA VERMA", order_number=_counted(600_000_000),

@@ -451,11 +451,8 @@ class Exchange:
         account.state.day = self._account_day()
         seeded = seed_account(account, account.state, self._meta.seed)
         account.begin_day(seeded.state)
-        price = self.last_price(seeded.intraday)
-        self._trading.trade_at(
-            account, seeded.intraday, seeded.intraday_side, Product.MIS, seeded.intraday_quantity, price,
-            None,
-        )  # fmt: skip
+        price = self.last_price(seeded.traded)
+        self._trading.trade_at(account, seeded.traded, seeded.side, seeded.product, seeded.quantity, price, None)
         account.state.cash += Decimal(10_000_000) - account.funds().available
 
     def _adopt_orders(self) -> None:

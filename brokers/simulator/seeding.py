@@ -1,4 +1,5 @@
-"""What an account holds on its first day: holdings, carried derivatives, one intraday position and one crore rupees free.
+"""What an account holds on its first day: holdings, carried derivatives, one position of today (intraday where the broker's API takes
+that) and one crore rupees free.
 
 Seeded, so the same seed makes the same ten accounts; three holdings are the same shares at every broker.
 """
@@ -23,12 +24,13 @@ _ZERO = Decimal(0)
 
 @attrs.frozen
 class Seeded:
-    """A first day: the account's state, and the intraday trade to enter through the exchange."""
+    """A first day: the account's state, and the day's trade to enter through the exchange."""
 
     state: AccountState
-    intraday: Contract
-    intraday_side: Side
-    intraday_quantity: int
+    traded: Contract
+    product: Product
+    side: Side
+    quantity: int
 
 
 def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
@@ -39,12 +41,15 @@ def seed_account(account: Account, state: AccountState, seed: int) -> Seeded:
     own = dice.sample(shares[SHARED_HOLDINGS:], HOLDINGS - SHARED_HOLDINGS)
     state.holdings = [_holding(n, each, dice) for n, each in enumerate((*shared, *own))]
     state.positions = _carried(account.contracts(), dice)
-    intraday = dice.choice([each for each in shares if each not in own and each not in shared])
-    quantity = max(1, int(Decimal(40_000) / intraday.base_price))
+    traded = dice.choice([each for each in shares if each not in own and each not in shared])
+    quantity = max(1, int(Decimal(40_000) / traded.base_price))
     blocked, gained = position_blocks(state.positions, account.contract)
     collateral = sum((_pledge_value(account, each) for each in state.holdings), _ZERO)
     state.cash = FREE_RUPEES + blocked.total - gained - collateral
-    return Seeded(state, intraday, dice.choice(list(Side)), quantity)
+    side = dice.choice(list(Side))
+    if account.traits.intraday:
+        return Seeded(state, traded, Product.MIS, side, quantity)
+    return Seeded(state, traded, Product.CNC, Side.BUY, quantity)
 
 
 def _holding(n: int, contract: Contract, dice: random.Random) -> SimHolding:

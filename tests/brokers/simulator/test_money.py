@@ -187,11 +187,12 @@ def test_every_account_starts_with_one_crore_free_and_what_is_promised(make_floo
         assert len([each for each in holdings if each.collateral_quantity]) == 1
         held.append({floor.exchange.contract(each.instrument_id).isin for each in holdings})
         carried = [each for each in account.positions() if each.overnight_quantity]
-        intraday = [each for each in account.positions() if each.product is Product.MIS]
+        product = Product.MIS if BROKERS[code].intraday else Product.CNC
+        today = [each for each in account.positions() if each.product is product]
         assert sorted(each.overnight_quantity > 0 for each in carried) == [False, True]
-        assert len(intraday) == 1
-        assert intraday[0].quantity != 0
-        assert [fill.instrument_id for fill in account.fills()] == [intraday[0].instrument_id]
+        assert len(today) == 1
+        assert today[0].quantity != 0
+        assert [fill.instrument_id for fill in account.fills()] == [today[0].instrument_id]
     assert len(set.intersection(*held)) == 3
 
 
