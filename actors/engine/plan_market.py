@@ -91,6 +91,16 @@ class PlanMarket:
                 return Session(opens=sessions[0].opens.timestamp(), closes=sessions[-1].closes.timestamp())
         return None
 
+    def opening(self, instrument_id: str, at: float, within: float) -> float | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar, day = instrument.identity.exchange, calendar_of(instrument.identity.segment), from_epoch(at).date()
+        pre_open = self._doors.calendar.pre_open(exchange, day) if calendar == "equity" else None
+        sessions = (*self._doors.calendar.sessions(exchange, calendar, day), *([] if pre_open is None else [pre_open]))
+        openings = (session.opens.timestamp() for session in sessions)
+        return next((opening for opening in openings if opening <= at < opening + within), None)
+
     def account(self) -> AccountFigures | None:
         document = self._doors.funds.value
         if document is None or not document.usable_brokers or self._now - document.as_of_epoch > FIGURES_SECONDS:

@@ -216,6 +216,10 @@ class Market(Protocol):
     def session(self, instrument_id: str, after: float) -> Session | None:
         """Return the first trading day whose close lies after `after` (epoch seconds); None when none is known."""
 
+    def opening(self, instrument_id: str, at: float, within: float) -> float | None:
+        """Return when a session or the pre-open of the instrument's market opens, where `at` is less than `within` seconds after that
+        (epoch seconds); None where it is not."""
+
     def account(self) -> AccountFigures | None:
         """Return the account's figures when they may be acted on (at most 30 s old)."""
 

@@ -1,4 +1,5 @@
-"""A wall clock that is put while plans wait for a time of day, and a machine that sleeps: nothing is missed (order-engine 2.7)."""
+"""A wall clock that is put while plans wait for a time of day, a machine that sleeps, and a broker whose clock is behind: nothing is
+missed (order-engine 2.7)."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +7,9 @@ import pytest
 import trio
 
 from onebroker.actors.clock_watch import ClockWatch
+from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock
+from onebroker.config.exchange_documents import exchange_documents
 from tests.support.trading import Trading
 
 
@@ -128,3 +131,30 @@ async def test_an_order_whose_time_has_gone_back_waits_for_it(trading, autojump_
     assert trading.messages() == []
     await trio.sleep(40)
     assert trading.messages() == [("place", "BUY", 7, "LIMIT")]
+
+
+@pytest.mark.parametrize(
+    ("start", "settings"),
+    [
+        ((8, 59), {"type": "opening_auction", "at_time": "09:00:00"}),
+        ((9, 14), {"type": "scheduled", "at_time": "09:15:00", "hold_limits": False}),
+    ],
+)
+async def test_an_order_for_the_opening_is_taken_by_a_broker_whose_clock_is_behind_ours(
+    day_kind, start, settings, autojump_clock
+):
+    calendar = calendar_from_documents(exchange_documents())
+    day = day_kind(start=datetime(2026, 11, 20, *start, 30, tzinfo=IST), calendar=calendar, number=60)
+    base = day.clock
+    day.clock = Clock(wall=lambda: base.epoch() + 1.6)
+    with trio.fail_after(3600):
+        async with day.market(), day.service(quotes=True):
+            trading = Trading(day)
+            answer = await trading.send(
+                order_type="LIMIT", price=trading.at(-2), broker="zerodha", product="CNC", synthetic=settings
+            )
+            assert answer.status == 202, answer.body
+            await trio.sleep(45)
+            (order,) = [one for one in day.ledger()["orders"] if one["instrument_id"] == trading.share.instrument_id]
+            assert order["status"] == "open", order
+            assert len(trading.messages()) == 1

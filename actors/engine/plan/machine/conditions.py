@@ -23,6 +23,7 @@ from onebroker.actors.engine.plan.parts import (
     PriceAt,
     Since,
     TimeOfDay,
+    orders_of,
 )
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
 from onebroker.actors.engine.plan.state import Bars, Ending, Joint, PartRecord, PartState
@@ -196,12 +197,23 @@ def _closed_past(bars: Bars, level: Decimal, direction: Direction) -> bool:
 
 def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:
     due_at = look.record(part).due_at
-    at = instant_of(condition, look.now if due_at is None else due_at)
+    at = after_opening(look, part, instant_of(condition, look.now if due_at is None else due_at))
     look.wake(at)
     if _too_late(look, part, at if due_at is None else max(at, due_at)):
         look.note(part, ending=Ending(state=PartState.EXPIRED))
         return False
     return look.now >= at
+
+
+OPENING_SECONDS = 2.0
+"""By how much a broker's clock may be behind ours: what reaches it before its own opening is refused, and that is final."""
+
+
+def after_opening(look: Look, part: Part, at: float) -> float:
+    """Return when an order timed for `at` leaves: timed to the opening of a session, the pre-open too, a little after it."""
+    instruments = {order.instrument_id for order in orders_of(part)}
+    openings = [look.market.opening(one, at, OPENING_SECONDS) for one in instruments]
+    return max([at, *(opening + OPENING_SECONDS for opening in openings if opening is not None)])
 
 
 def _too_late(look: Look, part: Part, at: float) -> bool:

@@ -21,6 +21,7 @@ from onebroker.actors.engine.plan.executions import (
     Twap,
     Vwap,
 )
+from onebroker.actors.engine.plan.machine.conditions import after_opening
 from onebroker.actors.engine.plan.machine.crossing import unseen
 from onebroker.actors.engine.plan.machine.discretion import work_discretion
 from onebroker.actors.engine.plan.machine.instances import send_instances
@@ -249,14 +250,14 @@ def _daily(sending: Sending, execution: Daily) -> None:
         look.note(part, arms_at=_arms_next(look, part, session, execution))
         look.wake(session.closes)
         return
-    at = _arms_at(session, execution)
+    at = after_opening(look, part, _arms_at(session, execution))
     if look.now < at:
         look.note(part, arms_at=at)
         look.wake(at)
         return
     if sending.place(sending.missing, piece=len(look.legs(part))):
-        unseen = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
-        look.note(part, status_message=None if unseen is None else unseen.status_message)
+        before = next((leg for leg in reversed(look.legs(part)) if leg.fills_unknown), None)
+        look.note(part, status_message=None if before is None else before.status_message)
 
 
 def _arms_at(session: Session, execution: Daily) -> float:
@@ -272,7 +273,7 @@ def _arms_next(look: Look, part: OrderPart, session: Session, execution: Daily) 
     if following is None or due_at is None:
         return None
     days = (from_epoch(following.opens).date() - from_epoch(due_at).date()).days
-    return _arms_at(following, execution) if days <= execution.valid_days else None
+    return after_opening(look, part, _arms_at(following, execution)) if days <= execution.valid_days else None
 
 
 def _say_why_not(look: Look, part: OrderPart, day: date) -> None:

@@ -48,6 +48,10 @@ class World:
     def terms(self, instrument_id):
         return Terms(tick=D("0.05"), lot=self.lots.get(instrument_id, 1), freeze=self.freezes.get(instrument_id))
 
+    def opening(self, instrument_id, at, within):
+        openings = [session.opens for session in self.sessions]
+        return next((opening for opening in openings if opening <= at < opening + within), None)
+
     def session(self, instrument_id, after):
         return next((one for one in self.sessions if one.closes > after), None)
 
