@@ -6,6 +6,7 @@ must not depend on what other brokers' files there are to compare with. A name t
 contracts (`actors/catalogue/contracts.py`).
 """
 
+import re
 from collections.abc import Mapping
 
 import polars as pl
@@ -33,20 +34,24 @@ CONTRACT_NAMES: Mapping[str, Mapping[str, str]] = {
 }
 """Exchange -> name of an index, without blanks and signs -> name of its contracts."""
 
-_ON_INDEX = r"^equity_index_(futures|options)$"
+_ON_INDEX = ("equity_index_futures", "equity_index_options")
 
 
 def with_contract_names(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with `underlying_symbol` of contracts on indices as their exchange calls it. Uses `exchange` and `segment`."""
-    spelled = pl.col("underlying_symbol").str.to_uppercase().str.replace_all(r"[^A-Z0-9]", "")
-    on_index = pl.col("segment").str.contains(_ON_INDEX)
-    named = pl.coalesce(
-        *(
-            pl.when(on_index & (pl.col("exchange") == exchange)).then(
-                spelled.replace_strict(names, default=None, return_dtype=pl.String)
-            )
-            for exchange, names in CONTRACT_NAMES.items()
-        ),
-        "underlying_symbol",
-    )
-    return rows.with_columns(underlying_symbol=named)
+    on_index = pl.col("segment").is_in(_ON_INDEX)
+    called = rows.filter(on_index).select("exchange", "underlying_symbol").unique().rows()
+    other = {(exchange, name): now for exchange, name in called if (now := _contract_name(exchange, name)) not in (None, name)}
+    if not other:
+        return rows
+    renamed = [
+        pl.when(on_index & (pl.col("exchange") == exchange) & (pl.col("underlying_symbol") == name)).then(pl.lit(now))
+        for (exchange, name), now in other.items()
+    ]
+    return rows.with_columns(underlying_symbol=pl.coalesce(*renamed, "underlying_symbol"))
+
+
+def _contract_name(exchange: str | None, name: str | None) -> str | None:
+    """Return what the exchange calls contracts on the index of a name; None for a name that is no index' of the table."""
+    spelled = re.sub(r"[^A-Z0-9]", "", (name or "").upper())
+    return CONTRACT_NAMES.get(exchange or "", {}).get(spelled)

@@ -8,9 +8,12 @@ The exchanges' steps are 1, 2, 2.5 or 5 times a power of ten (NSE's circulars on
 price, 0.0025 for currencies; MCX and NCDEX up to some ten rupees). The bounds of a market are general knowledge, a little wide.
 """
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
+
+from onebroker.config.instruments import SEGMENT_SHAPES, SEGMENTS, Shape
 
 _STEPS = (1.0, 2.0, 2.5, 5.0)
 _TICKS = tuple(round(step * 10.0**power, 6) for power in range(-4, 3) for step in _STEPS)
@@ -23,6 +26,8 @@ _BOUNDS: Sequence[tuple[str, float, float]] = (
     ("", 0.01, 5.0),  # shares, funds, trusts, indices, and their contracts
 )
 """Pattern of the bare segment, smallest and largest tick in rupees; the first that fits."""
+
+_CONTRACTS = {name: shape is not Shape.SECURITY for name, shape in SEGMENT_SHAPES.items()}
 
 MOST_IMPOSSIBLE = 0.25
 """A column of which a larger part of a market's figures cannot be ticks holds something else, and no figure of it is believed."""
@@ -37,7 +42,7 @@ def with_sound_ticks(rows: pl.DataFrame) -> pl.DataFrame:
     judged = rows.select(
         "segment",
         "broker_exchange",
-        contract=pl.col("segment").str.contains("_(futures|options)$"),
+        contract=pl.col("segment").replace_strict(_CONTRACTS, default=False, return_dtype=pl.Boolean),
         given=given.fill_null(False),
         sound=_is_tick(),
     )
@@ -49,9 +54,10 @@ def with_sound_ticks(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_tick() -> pl.Expr:
-    tick = pl.col("tick_size").round(6)
-    within = pl.coalesce(
-        *(pl.when(pl.col("segment").str.contains(pattern)).then(tick.is_between(low, high)) for pattern, low, high in _BOUNDS),
-        pl.lit(False),
-    )  # fmt: skip
-    return (within & tick.is_in(_TICKS)).fill_null(False)
+    tick, segment = pl.col("tick_size").round(6), pl.col("segment")
+    low, high = (segment.replace_strict(_of_segments(place), default=None, return_dtype=pl.Float64) for place in (1, 2))
+    return (tick.is_between(low, high) & tick.is_in(_TICKS)).fill_null(False)
+
+
+def _of_segments(place: int) -> dict[str, float]:
+    return {name: float(next(row for row in _BOUNDS if re.search(row[0], name))[place]) for name in SEGMENTS}

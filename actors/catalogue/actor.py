@@ -249,6 +249,7 @@ class CatalogueActor:
             shrunk=self._report.shrunk,
             trouble=self._failure or self._not_kept,
             unlisted=self._archive.unlisted,
+            renames=self._archive.renames,
         )
         if state != self._published.value:
             self._published.set(state)

@@ -16,10 +16,12 @@ from polars.exceptions import PolarsError
 from onebroker.actors.catalogue.builder import Builder, BuildFailed
 from onebroker.actors.catalogue.files import content_hash_of, file_name, move_into_place
 from onebroker.actors.catalogue.interface import NONE_UNLISTED, Unlisted
+from onebroker.actors.catalogue.renames import of_contracts, renames_of
 from onebroker.actors.catalogue.report import BuildReport, UnlistedJob, UnlistedReport
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.unlisted import MOST_LOOKED_THROUGH, UnlistedTable, map_unlisted
 from onebroker.actors.store.durable import CatalogueFile, Durable, DurableError
+from onebroker.actors.store.durable_history import Rename
 
 UNMAPPABLE = (OSError, ValueError, PolarsError)
 """What mapping a file that is damaged, missing or not ours can raise."""
@@ -38,6 +40,8 @@ class Archive:
         self._files: dict[date, CatalogueFile] = {}
         self._stored: dict[date, CatalogueFile] = {}
         """The rows as the durable store has them."""
+        self.renames: tuple[Rename, ...] = ()
+        """Contracts that have another id since their strike was adjusted, by day."""
         self.unlisted: Unlisted = NONE_UNLISTED
         self._unlisted_file = ""
         self.unlisted_doubtful = False
@@ -51,6 +55,7 @@ class Archive:
             _log.error("the catalogue's folder cannot be made: %s", error)
         self._stored = {file.mapping_date: file for file in await self._durable.catalogue_files()}
         self._files = dict(self._stored)
+        self.renames = of_contracts(await self._durable.renames())
         await self._open_unlisted()
         await self._builder.off_loop(self._sweep)
 
@@ -111,6 +116,7 @@ class Archive:
         self._files[day] = file
         await self._take_unlisted(report)
         try:
+            await self._keep_renames(day, report)
             await self._durable.put_catalogue_file(file)
         except DurableError as error:
             _log.error("the catalogue of %s could not be entered in the durable store: %s", day, error)
@@ -118,6 +124,16 @@ class Archive:
         replaced, self._stored[day] = self._stored.get(day), file
         await self._builder.off_loop(lambda: self._remove_replaced(replaced))
         return None
+
+    async def _keep_renames(self, day: date, report: BuildReport) -> None:
+        """Keep what became of contracts with adjusted strikes. Raises DurableError; until a restart it is known all the same."""
+        found = renames_of(report.adjusted, day)
+        if not found:
+            return
+        _log.warning("the strikes of %s contracts were adjusted since the mapping before: their ids are others now", len(found))
+        kept = {(one.old_id, one.from_day): one for one in (*self.renames, *found)}
+        self.renames = tuple(sorted(kept.values(), key=lambda one: (one.from_day, one.old_id)))
+        await self._durable.put_renames(found)
 
     def _place(self, day: date, report: BuildReport) -> CatalogueFile:
         name = self._place_mapping(day, report)

@@ -19,11 +19,12 @@ from typing import Protocol, TypeVar
 import msgspec
 import polars as pl
 
+from onebroker.actors.catalogue.before import Before, newest_before
 from onebroker.actors.catalogue.identified import BrokerRows, identified
 from onebroker.actors.catalogue.merge import merged, segment_counts
 from onebroker.actors.catalogue.reading import UNREADABLE, file_name_of, read_broker
-from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildReport
-from onebroker.actors.catalogue.table import write_table
+from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildReport, UnlistedJob
+from onebroker.actors.catalogue.table import open_table, write_table
 from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.instrument_files import MISSING
@@ -57,11 +58,12 @@ def build_catalogue(
     names: Mapping[str, Sequence[str]] | None = None,
     missing: Mapping[str, Mapping[str, str]] | None = None,
     each: Each = map,
+    before: Before | None = None,
 ) -> BuildReport:
     """Build the file `output` from the bodies of every broker's files; `lost` says why others have none.
 
     `names` are those of the bodies, `missing` says why some of them are `MISSING`, by name, once they were looked up. `each`
-    reads the brokers, one after the other or some at a time.
+    reads the brokers, one after the other or some at a time. `before` is the mapping of the day before.
     Without a single usable listing nothing is written and the report has no rows. Raises OSError when the file cannot be
     written.
     """
@@ -78,7 +80,7 @@ def build_catalogue(
     codes = [code for code in registry if code in bodies]
     found = dict(zip(codes, each(read, codes), strict=True))
     failed |= {code: report for code, report in found.items() if isinstance(report, BrokerReport)}
-    catalogue, reports = merged({code: rows for code, rows in found.items() if isinstance(rows, BrokerRows)})
+    catalogue, reports = merged({code: rows for code, rows in found.items() if isinstance(rows, BrokerRows)}, before)
     for code, report in reports.items():
         report.missing = {**(missing or {}).get(code, {}), **unreadable[code]}
     content_hash = write_table(catalogue, output) if catalogue.height else ""
@@ -87,6 +89,7 @@ def build_catalogue(
         content_hash=content_hash,
         brokers={**failed, **reports},
         segments=segment_counts(catalogue),
+        adjusted=before.adjustments(open_table(output), day) if before is not None and catalogue.height else [],
     )
 
 
@@ -105,7 +108,8 @@ def main() -> None:
     day, output = date.fromisoformat(job.day), Path(job.output)
     with ThreadPoolExecutor(READERS) as readers:
         report = build_catalogue(
-            bodies, job.lost, output, build_registry(), day, names=job.names, missing=bodies.missing, each=readers.map
+            bodies, job.lost, output, build_registry(), day, names=job.names, missing=bodies.missing, each=readers.map,
+            before=before_of(job.unlisted, day),
         )
     if job.unlisted is not None and report.rows:
         report.unlisted = grow_unlisted(job.unlisted, output, day)
@@ -120,6 +124,11 @@ def _bound_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
     with contextlib.suppress(OSError):  # Linux alone has it
         Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def before_of(job: UnlistedJob | None, day: date) -> Before | None:
+    """Return the mapping of the day before, of those a job names."""
+    return None if job is None else newest_before(job.earlier, day)
 
 
 class _Bodies(Mapping[str, Sequence[bytes]]):

@@ -12,7 +12,7 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.catalogue.build import build_catalogue
+from onebroker.actors.catalogue.build import before_of, build_catalogue
 from onebroker.actors.catalogue.incoming import Incoming, IncomingFile, IncomingMemory, Kept
 from onebroker.actors.catalogue.report import BuildJob, BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
@@ -148,6 +148,7 @@ class InProcessBuilder:
                 {code: [_body(kept) for kept in fetched.bodies] for code, fetched in files.items()}, downloads.lost, output, self._registry, day,
                 names={code: fetched.names for code, fetched in files.items()},
                 missing={code: fetched.missing for code, fetched in files.items()},
+                before=before_of(unlisted, day),
             )  # fmt: skip
         except OSError as error:
             raise BuildFailed(str(error)) from error

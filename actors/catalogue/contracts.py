@@ -5,6 +5,9 @@ be an index or a share, a pair of currencies or a rate. Both belong to the under
 not of the many contracts.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
 import polars as pl
 
 from onebroker.actors.catalogue.matching import TRUSTED_SHARE, Aligned, changed, most_voted, weight
@@ -25,7 +28,21 @@ def is_contract() -> pl.Expr:
     return pl.col("bare").is_in(CONTRACT_SEGMENTS) & pl.col("underlying_symbol").is_not_null()
 
 
-def align_contracts(rows: pl.DataFrame) -> Aligned:
+Remembered: TypeAlias = Callable[[pl.Series], pl.DataFrame]
+"""Rows by their number -> what their brokers' tokens named in the mapping before (`before.TERMS`), in their order."""
+
+
+class Witness(Protocol):
+    """The mapping before (`before.Before`)."""
+
+    def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame: ...
+
+
+MOST_ADJUSTED = 0.1
+"""Of a broker's contracts in a market on one morning: corporate actions concern a few underlyings. More of them is another trouble."""
+
+
+def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) -> Aligned:
     """Give contracts on one underlying its name and segment. `rows` are those of `is_contract`."""
     said = rows.group_by(_SAYING).agg(pl.col("basis").max()).with_columns(
         market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String),
@@ -49,7 +66,7 @@ def align_contracts(rows: pl.DataFrame) -> Aligned:
         moved = rows.join(key, on=_SAYING, how="inner").with_columns(bare="now", underlying_symbol="called")
         rest = rows.join(key, on=_SAYING, how="anti")
         rows = pl.concat([rest, moved.select(rows.columns)])
-    against, outvoted = _odd_terms(rows)
+    against, outvoted = _odd_terms(rows, remembered)
     return Aligned(changed(moved), pl.concat([*contradicted, against]).unique(), outvoted)
 
 
@@ -94,11 +111,12 @@ def _one_head(said: pl.DataFrame) -> pl.DataFrame:
     return said.with_columns(voted=pl.when("tied").then(pl.col("head")).otherwise(pl.col("voted")))
 
 
-def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows whose number others give to a contract on other terms, and those of them that two brokers outvote.
 
     A market in which most of a broker's numbers disagree is numbered by the broker itself, and says nothing. A row whose expiry,
-    strike and side are those of the others is not outvoted: files call an underlying by several names.
+    strike and side are those of the others is not outvoted: files call an underlying by several names. Where a strike was adjusted
+    since the mapping before, the file that knows of it is the newer one and outweighs all that do not.
     """
     numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
         "row", "rank", "exchange", "market",
@@ -113,6 +131,11 @@ def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     odd = numbered.join(shared.filter("odd"), on="place", how="semi")
     if odd.is_empty():
         return odd.select("row", "rank"), odd.select("row", "rank")
+    outdated = odd.select("row", "rank").clear()
+    if remembered is not None:
+        outdated = _outdated(rows, numbered, odd, remembered)
+        settled = odd.join(outdated, on="row", how="semi").select("place").unique()
+        odd = odd.join(settled, on="place", how="anti")
     brokers = pl.col("rank").n_unique()
     names = most_voted(odd, ["place"], "terms", brokers).select("place", voted="terms")
     dates = most_voted(odd, ["place"], "dated", brokers).select("place", "votes", "tied", voted_dated="dated")
@@ -123,4 +146,42 @@ def _odd_terms(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     own = odd.group_by(area).agg(odd=pl.len()).join(compared, on=area)
     odd = odd.join(own.filter(pl.col("odd") > TRUSTED_SHARE * pl.col("compared")), on=area, how="anti")
     outvoted = (pl.col("votes") > 1) & ~pl.col("tied") & (pl.col("dated") != pl.col("voted_dated"))
-    return odd.select("row", "rank"), odd.filter(outvoted).select("row", "rank")
+    return (
+        pl.concat([odd.select("row", "rank"), outdated]),
+        pl.concat([odd.filter(outvoted).select("row", "rank"), outdated]),
+    )
+
+
+def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
+    """Return the rows of a number that say what it named before, where another file says an adjusted strike.
+
+    An adjustment concerns all strikes of an underlying: a broker's row counts as news when most of its contracts on that underlying that
+    others number too have changed, and few of its contracts altogether.
+    """
+    terms = ["expiry_date", "strike_price", "option_type"]
+    here = odd.select("row", "rank", "exchange", "market", "place").join(
+        rows.select("row", "underlying_symbol", *terms), on="row", how="left", maintain_order="left"
+    )
+    old = remembered(here["row"])
+    here = here.with_columns(old[name].alias(f"old_{name}") for name in terms)
+    # A token that holds the strike names nothing of before where the strike is new: the others with this number say what it named.
+    here = here.with_columns(pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms)
+    same = (pl.col("expiry_date") == pl.col("old_expiry_date")) & (pl.col("option_type") == pl.col("old_option_type"))
+    here = here.with_columns(
+        news=(same & (pl.col("strike_price") != pl.col("old_strike_price"))).fill_null(False),
+        as_before=(same & (pl.col("strike_price") == pl.col("old_strike_price"))).fill_null(False),
+    )
+    of_area, of_underlying = ["rank", "exchange", "market"], ["rank", "exchange", "market", "underlying_symbol"]
+    if not here["news"].any():
+        return odd.select("row", "rank").clear()
+    compared = numbered.join(rows.select("row", "underlying_symbol", "strike_price"), on="row", how="left")
+    compared = compared.filter(pl.col("strike_price").is_not_null())
+    shared = compared.filter(pl.col("rank").n_unique().over("place") > 1).group_by(of_underlying).agg(listed=pl.len())
+    changed_of = here.filter("news").group_by(of_underlying).agg(changed=pl.len())
+    few = here.filter("news").group_by(of_area).agg(changed=pl.len()).join(compared.group_by(of_area).agg(listed=pl.len()), on=of_area)
+    few = few.filter(pl.col("changed") <= MOST_ADJUSTED * pl.col("listed"))
+    adjusted = changed_of.join(shared, on=of_underlying).filter(pl.col("changed") >= TRUSTED_SHARE * pl.col("listed"))
+    adjusted = adjusted.join(few.select(of_area), on=of_area, how="semi")
+    news = here.filter("news").join(adjusted, on=of_underlying, how="semi").group_by("place").agg(strikes=pl.col("strike_price").n_unique())
+    told = news.filter(pl.col("strikes") == 1).select("place")
+    return here.filter("as_before").join(told, on="place", how="semi").select("row", "rank")

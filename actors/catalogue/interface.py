@@ -7,6 +7,7 @@ from typing import Protocol
 import attrs
 
 from onebroker.actors.catalogue.master import Master
+from onebroker.actors.store.durable_history import Rename
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import Identity
 
@@ -108,6 +109,8 @@ class CatalogueState:
     trouble: str | None = None
     """Why the last build came to nothing, or could not be kept for a restart; the latest mapping serves all the same."""
     unlisted: Unlisted = NONE_UNLISTED
+    renames: tuple[Rename, ...] = ()
+    """Contracts that have another id since their strike was adjusted, by day; `source` is one of `renames.py`'s."""
 
     def find_ever(self, instrument_id: str) -> Found | None:
         """Find an instrument that is listed or was at any time, for the history routes (spec 1 §4.4)."""

@@ -15,12 +15,14 @@ The result depends neither on the order of rows nor on which broker a value came
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import polars as pl
 import uuid_utils
 
 from onebroker.actors.catalogue.attributes import names_text
-from onebroker.actors.catalogue.contracts import align_contracts, is_contract
+from onebroker.actors.catalogue.contracts import Witness, align_contracts, is_contract
 from onebroker.actors.catalogue.identified import BrokerRows, identified
 from onebroker.actors.catalogue.indices import align_indices, is_index
 from onebroker.actors.catalogue.matching import DECIDED, Aligned, align_securities, is_security, patched
@@ -52,22 +54,26 @@ _LISTED = tuple("broker_exchange" if name == "exchange" else name for name in LI
 
 _NAMESPACE = uuid_utils.UUID(str(NAMESPACE))
 
-_ALIGNED: Sequence[tuple[Callable[[], pl.Expr], Callable[[pl.DataFrame], Aligned]]] = (
+_Aligning: TypeAlias = tuple[Callable[[], pl.Expr], Callable[[pl.DataFrame], Aligned]]
+_ALIGNED: Sequence[_Aligning] = (
     (is_security, align_securities),
     (is_index, align_indices),
-    (is_contract, align_contracts),
 )
 
 
-def merge(frames: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
+def merge(
+    frames: Mapping[str, pl.DataFrame], before: Witness | None = None
+) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
     """Return what `merged` makes of the brokers' normalized frames."""
-    return merged({code: identified(frame) for code, frame in frames.items()})
+    return merged({code: identified(frame) for code, frame in frames.items()}, before)
 
 
-def merged(brokers: Mapping[str, BrokerRows]) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
+def merged(
+    brokers: Mapping[str, BrokerRows], before: Witness | None = None
+) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
     """Return the catalogue, sorted by exchange, segment and identity, and what each broker gave.
 
-    The brokers are in the order of the registry, which decides ties of names and lot sizes.
+    The brokers are in the order of the registry, which decides ties of names and lot sizes. `before` is the mapping of the day before.
     """
     reports = {code: BrokerReport(unread=broker.unread, absent=list(broker.absent)) for code, broker in brokers.items()}
     ranked = list(reports.values())
@@ -78,7 +84,7 @@ def merged(brokers: Mapping[str, BrokerRows]) -> tuple[pl.DataFrame, dict[str, B
         broker.rows.with_columns(broker=pl.lit(code), rank=pl.lit(rank, pl.Int32))
         for rank, (code, broker) in enumerate(brokers.items())
     ).with_row_index("row")
-    facts = keyed(categorised(_matched(rows, ranked), rows))
+    facts = keyed(categorised(_matched(rows, ranked, before), rows))
     complete = pl.col("key").is_not_null() & pl.col("broker_token").is_not_null()
     refused = facts.select("rank", complete=complete).filter(~pl.col("complete"))
     _count(ranked, "refused", refused)
@@ -103,11 +109,14 @@ def segment_counts(catalogue: pl.DataFrame) -> dict[str, int]:
 # All brokers' rows: what is the same
 
 
-def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport]) -> pl.DataFrame:
+def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witness | None) -> pl.DataFrame:
     """Let all files decide what each row is, and count what they changed and what they contradict. Returns FACTS."""
     facts = rows.select(FACTS).rechunk()
     matched_by = facts.select(MATCHED_BY)
-    decided = [align(part) for is_kind, align in _ALIGNED if (part := matched_by.filter(is_kind())).height]
+
+    remembered = None if before is None else partial(_remembered, before, rows)
+    aligned: Sequence[_Aligning] = (*_ALIGNED, (is_contract, partial(align_contracts, remembered=remembered)))
+    decided = [align(part) for is_kind, align in aligned if (part := matched_by.filter(is_kind())).height]
     if not decided:
         return facts
     moved = pl.concat([part.moved for part in decided])
@@ -118,6 +127,10 @@ def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport]) -> pl.DataFram
     facts = patched(facts, moved.select("row", *DECIDED))
     left_out = pl.concat([part.left_out for part in decided])
     return facts.join(left_out.select("row"), on="row", how="anti") if left_out.height else facts
+
+
+def _remembered(before: Witness, rows: pl.DataFrame, numbers: pl.Series) -> pl.DataFrame:
+    return before.terms(rows[numbers].select("broker", "broker_token").rows())
 
 
 def _count(reports: Sequence[BrokerReport], field: str, rows: pl.DataFrame) -> None:

@@ -37,6 +37,15 @@ class BrokerReport(msgspec.Struct, kw_only=True):
     """Why the broker gave nothing; None when it gave something."""
 
 
+class Adjusted(msgspec.Struct, kw_only=True, frozen=True):
+    """One contract with its strike adjusted: its id before and now."""
+
+    old_id: str
+    new_id: str
+    same_lot: bool
+    """Whether a lot is as many units as before (a dividend); not so after a split or bonus."""
+
+
 class UnlistedReport(msgspec.Struct, kw_only=True):
     """What a build made of the instruments that are no longer listed."""
 
@@ -60,6 +69,8 @@ class BuildReport(msgspec.Struct, kw_only=True):
     brokers: dict[str, BrokerReport]
     segments: dict[str, int] = {}
     """Stored segment -> instruments, in name order."""
+    adjusted: list[Adjusted] = []
+    """Contracts whose strike was adjusted since the mapping before."""
     unlisted: UnlistedReport | None = None
     """None when the build was not asked about those no longer listed."""
     unlisted_file: str = ""

@@ -8,7 +8,7 @@ What callers ask of a plan stands in `plan_parent`.
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import trio
@@ -16,6 +16,7 @@ import trio
 from onebroker.actors.engine.cancelling import NOT_SENT
 from onebroker.actors.engine.changing import priority_of_step
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.following import followed
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import (
     BooksFresh,
@@ -43,6 +44,7 @@ from onebroker.actors.engine.rows import row_of
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.store.durable_history import Rename
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import plan_life as life_texts
 from onebroker.config.refusal import Refusal
@@ -92,6 +94,8 @@ class PlanLife(ParentActor, ABC):
         self._looked: Looked | None = None
         self._parts: Mapping[str, PartRecord] = {}
         """How the parts stand; in the record at most a second later, and before anything that follows from it leaves."""
+        self._followed: Sequence[Rename] = ()
+        """The renames of contracts that the record knows of."""
         self._kept_at = -math.inf
         self._follower: Follower | None = None
         """Keeps the quotes that no look has seen."""
@@ -107,6 +111,7 @@ class PlanLife(ParentActor, ABC):
         assert record.plan is not None
         self._root: Part = decode_plan(record.plan)
         self._parts = record.parts if self._begin is not None else not_fresh(record.parts)
+        self._follow_contracts()
         self._placing = Placing(
             self._recorder,
             self._doors,
@@ -131,6 +136,7 @@ class PlanLife(ParentActor, ABC):
             self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)
             nursery.start_soon(self._hear_steps)
+            nursery.start_soon(self._hear_catalogue)
             while True:
                 self._news = trio.Event()
                 if self._record.state in SENDS:
@@ -149,6 +155,27 @@ class PlanLife(ParentActor, ABC):
         while True:
             await self._clock.wait_step()
             self._news.set()
+
+    def _follow_contracts(self) -> None:
+        """Go on under the new ids of contracts whose strike was adjusted."""
+        renames = self._doors.catalogue.value.renames
+        if renames is self._followed:
+            return
+        self._followed = renames
+        newest = self._newest()
+        record = followed(newest, renames)
+        if record is newest:
+            return
+        assert record.plan is not None
+        self._root, self._parts = decode_plan(record.plan), record.parts
+        self._recorder.change(attrs.evolve(record, updated_at=self._clock.epoch()))
+
+    async def _hear_catalogue(self) -> None:
+        catalogue = self._doors.catalogue
+        while True:
+            await catalogue.wait_newer(catalogue.version)
+            if catalogue.value.renames is not self._followed:
+                self._news.set()
 
     async def _hear_quotes(self, follower: Follower) -> None:
         async for changed in follower:
@@ -212,6 +239,7 @@ class PlanLife(ParentActor, ABC):
 
     def _look(self, nursery: trio.Nursery) -> Looked:
         """Look once, take over what the look came to, and start what it asks for."""
+        self._follow_contracts()
         inputs = self._inputs()
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
         looked = advance(self._root, inputs)

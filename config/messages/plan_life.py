@@ -118,3 +118,9 @@ def no_price_of_its_own(path: str) -> str:
 
 def no_trigger_of_its_own(path: str) -> str:
     return f"the part {path} has no trigger_price of its own to change"
+
+
+ADJUSTED_LOT = (
+    "the exchange has adjusted strike and lot of its contract: this plan still has the figures of before, and names no contract of now; "
+    "cancel it, or place it anew"
+)

@@ -1,12 +1,17 @@
 """The catalogue actor over a file server, stores in memory and a mocked clock."""
 
+import csv
+import gzip
+import io
 from datetime import date, datetime, timedelta
 
+import msgspec
 import pytest
 import trio
 
 from onebroker.actors.catalogue.builder import BuildFailed
 from onebroker.actors.catalogue.messages import BuildNow, GetSnapshot
+from onebroker.actors.catalogue.renames import STRIKE
 from onebroker.actors.store.durable import DurableError
 from onebroker.brokers.requests import NotSent
 from onebroker.config.clock import IST
@@ -166,3 +171,40 @@ async def test_a_file_that_cannot_be_mapped_is_passed_over_and_built_again(autoj
     async with house.running() as running:
         assert running.published.value.latest is None
         assert (await running.mapped()).published_today
+
+
+def with_adjusted_strikes(bodies, underlying, less):
+    """Both files with every strike of a share's options lowered: numbers, expiries and sides stay."""
+    rows = list(csv.reader(io.StringIO(bodies["zerodha"].decode())))
+    named = {name: place for place, name in enumerate(rows[0])}
+    for row in rows[1:]:
+        if row[named["name"]] == underlying and row[named["instrument_type"]] in ("CE", "PE"):
+            row[named["strike"]] = str(float(row[named["strike"]]) - less)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    listed = msgspec.json.decode(gzip.decompress(bodies["upstox"]))
+    for row in listed:
+        if row.get("underlying_symbol") == underlying and row["instrument_type"] in ("CE", "PE"):
+            row["strike_price"] -= less
+    return {"zerodha": out.getvalue().encode(), "upstox": gzip.compress(msgspec.json.encode(listed))}
+
+
+async def test_contracts_whose_strikes_were_adjusted_are_known_again_also_after_a_restart(autojump_clock, world, market):
+    day = date(2026, 11, 24)
+    of_shares = [one.identity for one in market.universe.contracts if one.bare == "equity_options" and one.identity.expiry_date >= "2026-11-24"]
+    underlying = of_shares[0].underlying_symbol
+    old = {one.instrument_id for one in of_shares if one.underlying_symbol == underlying}
+    house = world()
+    async with house.running() as running:
+        first = (await running.mapped()).latest
+        house.server.bodies = with_adjusted_strikes(house.server.bodies, underlying, 0.35)
+        state = await running.until(lambda state: state.latest is not first)
+        assert {one.old_id for one in state.renames} == old
+    assert {(one.from_day, one.source) for one in state.renames} == {(day, STRIKE)}
+    for one in state.renames:
+        before, now = first.instrument(one.old_id).identity, state.latest.instrument(one.new_id).identity
+        assert before.strike_price - now.strike_price == pytest.approx(0.35)
+        assert (before.expiry_date, before.option_type) == (now.expiry_date, now.option_type)
+    assert await house.durable.renames() == state.renames
+    async with house.running() as running:
+        assert running.published.value.renames == state.renames

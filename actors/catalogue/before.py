@@ -1,0 +1,93 @@
+"""The mapping before today's as a witness: which contract a broker's token named then. Pure but for reading that file.
+
+On the morning of a corporate action the exchange changes the strikes of all contracts on a share, and their numbers stay. Files that are
+still of yesterday then outvote the one of today; and the same contract gets another instrument_id, since the strike is in it
+(spec 1 §2.1). What a number named before tells which file is the newer one, and which id became which.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from onebroker.actors.catalogue.report import Adjusted
+from onebroker.actors.catalogue.table import Table, open_table
+from onebroker.config.instruments import Shape
+
+TERMS = ("exchange", "underlying_symbol", "expiry_date", "strike_price", "option_type")
+
+
+class Before:
+    """Reads the file when it is first asked. A file that cannot be read says nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._table: Table | None = None
+        self._lost = False
+
+    def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame:
+        """Return, for each broker and token in their order, TERMS of the option it named; nulls where it named none."""
+        table = self._opened()
+        rows = [None if table is None else _row_of(table, broker, token) for broker, token in tokens]
+        if table is None:
+            return pl.DataFrame(schema=dict.fromkeys(TERMS, pl.String) | {"strike_price": pl.Float64}).clear(len(tokens))
+        named = table.instruments.select("shape", *TERMS)
+        places = pl.Series("row", rows, dtype=pl.UInt32)
+        found = named[places.fill_null(0)].with_columns(known=places.is_not_null())
+        option = pl.col("known") & (pl.col("shape") == Shape.OPTION.value)
+        return found.select(pl.when(option).then(pl.col(name)).alias(name) for name in TERMS)
+
+    def adjustments(self, now: Table, day: date) -> list[Adjusted]:
+        """Return the options on shares whose tokens name one that differs in the strike alone, at all who list them still.
+
+        What expired before `day` is gone for good. A contract that was listed before as well is another one; one with the old
+        strike may have been listed anew beside the adjusted one, so that the old id alone says nothing.
+        """
+        table = self._opened()
+        if table is None:
+            return []
+        options = pl.col("segment").str.ends_with("_equity_options")
+        fresh = now.instruments.filter(options).join(table.instruments.select("instrument_id"), on="instrument_id", how="anti")
+        series = fresh.select("exchange", "underlying_symbol", "expiry_date").unique()
+        looked = table.instruments.with_row_index("row").filter(options & (pl.col("expiry_date") >= day.isoformat()))
+        looked = looked.join(series, on=series.columns, how="semi", nulls_equal=True)
+        ids = set(fresh["instrument_id"])
+        found = (_adjusted(old, table, now) for old in looked.iter_rows(named=True))
+        return [one for one in found if one is not None and one.new_id in ids]
+
+    def _opened(self) -> Table | None:
+        if self._table is None and not self._lost:
+            try:
+                self._table = open_table(self._path)
+            except (OSError, ValueError, PolarsError):
+                self._lost = True  # whoever grows the unlisted instruments says so
+        return self._table
+
+
+def _adjusted(old: Mapping[str, Any], table: Table, now: Table) -> Adjusted | None:
+    """Return what became of an option, if all its tokens that name something still name one contract with another strike."""
+    named = {_row_of(now, each["broker"], each["broker_token"]) for each in table.listings(old["row"], ("broker", "broker_token"))}
+    places = named - {None}
+    if len(places) != 1:
+        return None
+    new = now.instruments.row(places.pop(), named=True)
+    same = ("exchange", "underlying_symbol", "expiry_date", "option_type")
+    if new["strike_price"] == old["strike_price"] or any(new[name] != old[name] for name in same):
+        return None
+    same_lot = new["lot_size"] is not None and new["lot_size"] == old["lot_size"]
+    return Adjusted(old_id=old["instrument_id"], new_id=new["instrument_id"], same_lot=same_lot)
+
+
+def _row_of(table: Table, broker: str, token: str | None) -> int | None:
+    tokens = table.tokens.get(broker)
+    return None if tokens is None or token is None else tokens.row(token)
+
+
+def newest_before(earlier: Iterable[tuple[str, str]], day: date) -> Before | None:
+    """Return the newest of these mappings (date and path) that is of a day before `day`."""
+    paths = [(date.fromisoformat(written), Path(path)) for written, path in earlier]
+    found = max((one for one in paths if one[0] < day), default=None, key=lambda one: one[0])
+    return None if found is None else Before(found[1])

@@ -1,0 +1,23 @@
+"""Contracts that have another instrument_id because their strike was adjusted, as the durable store keeps them beside the renames of
+symbols (`durable_history.Rename`): history reads through them, and open plans follow those with the same lot."""
+
+from collections.abc import Iterable
+from datetime import date
+
+from onebroker.actors.catalogue.report import Adjusted
+from onebroker.actors.store.durable_history import Rename
+
+STRIKE = "strike adjusted"
+STRIKE_AND_LOT = "strike and lot adjusted"
+
+
+def renames_of(adjusted: Iterable[Adjusted], day: date) -> list[Rename]:
+    """Return what a build of `day` found, as it is kept."""
+    return [
+        Rename(old_id=one.old_id, new_id=one.new_id, from_day=day, source=STRIKE if one.same_lot else STRIKE_AND_LOT) for one in adjusted
+    ]
+
+
+def of_contracts(renames: Iterable[Rename]) -> tuple[Rename, ...]:
+    """Return those of stored renames that are of contracts."""
+    return tuple(one for one in renames if one.source in (STRIKE, STRIKE_AND_LOT))
