@@ -17,16 +17,18 @@ from onebroker.actors.catalogue.report import Adjusted
 from onebroker.actors.catalogue.table import Table, open_table
 from onebroker.config.instruments import Shape
 
+UNREADABLE = (OSError, ValueError, PolarsError)
 TERMS = ("exchange", "underlying_symbol", "expiry_date", "strike_price", "option_type")
 
 
 class Before:
-    """Reads the file when it is first asked. A file that cannot be read says nothing."""
+    """Reads the file when it is first asked. A file that cannot be read says nothing, and `trouble` why."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._table: Table | None = None
         self._lost = False
+        self.trouble = ""
 
     def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame:
         """Return, for each broker and token in their order, TERMS of the option it named; nulls where it named none."""
@@ -41,6 +43,14 @@ class Before:
         return found.select(pl.when(option).then(pl.col(name)).alias(name) for name in TERMS)
 
     def adjustments(self, now: Table, day: date) -> list[Adjusted]:
+        """Return `_adjustments`; a file that cannot be read costs what it would have told, not the build."""
+        try:
+            return self._adjustments(now, day)
+        except UNREADABLE as error:
+            self.trouble = str(error) or type(error).__name__
+            return []
+
+    def _adjustments(self, now: Table, day: date) -> list[Adjusted]:
         """Return the options on shares whose tokens name one that differs in the strike alone, at all who list them still.
 
         What expired before `day` is gone for good. A contract that was listed before as well is another one; one with the old
@@ -62,8 +72,9 @@ class Before:
         if self._table is None and not self._lost:
             try:
                 self._table = open_table(self._path)
-            except (OSError, ValueError, PolarsError):
-                self._lost = True  # whoever grows the unlisted instruments says so
+            except UNREADABLE as error:
+                self._lost = True
+                self.trouble = str(error) or type(error).__name__
         return self._table
 
 

@@ -84,12 +84,14 @@ def build_catalogue(
     for code, report in reports.items():
         report.missing = {**(missing or {}).get(code, {}), **unreadable[code]}
     content_hash = write_table(catalogue, output) if catalogue.height else ""
+    adjusted = before.adjustments(open_table(output), day) if before is not None and catalogue.height else []
     return BuildReport(
         rows=catalogue.height,
         content_hash=content_hash,
         brokers={**failed, **reports},
         segments=segment_counts(catalogue),
-        adjusted=before.adjustments(open_table(output), day) if before is not None and catalogue.height else [],
+        adjusted=adjusted,
+        before_trouble="" if before is None else before.trouble,
     )
 
 

@@ -71,6 +71,8 @@ class BuildReport(msgspec.Struct, kw_only=True):
     """Stored segment -> instruments, in name order."""
     adjusted: list[Adjusted] = []
     """Contracts whose strike was adjusted since the mapping before."""
+    before_trouble: str = ""
+    """Why the mapping before could not be asked which strikes were adjusted; empty when it could."""
     unlisted: UnlistedReport | None = None
     """None when the build was not asked about those no longer listed."""
     unlisted_file: str = ""

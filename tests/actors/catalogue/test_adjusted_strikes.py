@@ -117,6 +117,7 @@ def test_only_a_mapping_of_an_earlier_day_is_a_witness(market, before, tmp_path)
     assert newest_before([("2026-08-21", "x"), ("2026-08-20", str(tmp_path / "before"))], DAY) is not None
     lost = newest_before([("2026-08-20", str(tmp_path / "nothing"))], DAY)
     catalogue, _ = merge({code: file(market, adjusted=code == "a") for code in "abc"}, lost)
+    assert lost.trouble
     assert strikes(catalogue) == {strike: ["b", "c"] for strike in STRIKES}
 
 
