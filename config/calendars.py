@@ -76,6 +76,11 @@ class Calendar:
         self._timetables = dict(timetables)
         self._days: dict[tuple[str, str, date], Day] = {}
 
+    def detached(self) -> "Calendar":
+        """Return a calendar of the same days that nothing else uses: for a worker thread, which must not touch what this one
+        remembers (a day it works out while other documents are taken up would be remembered with the old ones)."""
+        return Calendar(self._timetables)
+
     def trades(self, exchange: str, calendar: str) -> bool:
         """Tell whether the exchange has such a calendar at all."""
         return (exchange, calendar) in self._timetables
@@ -192,6 +197,9 @@ class JoinedCalendar(Calendar):
     def __init__(self, before: Calendar, day: date, since: Calendar) -> None:
         super().__init__({})
         self._before, self._first, self._since = before, day, since
+
+    def detached(self) -> Calendar:
+        return JoinedCalendar(self._before.detached(), self._first, self._since.detached())
 
     def trades(self, exchange: str, calendar: str) -> bool:
         return self._before.trades(exchange, calendar) or self._since.trades(exchange, calendar)

@@ -140,7 +140,7 @@ class HistoryActor:
         except DurableError as error:
             reply.refuse(Refusal(503, sentences.factors_unreadable(str(error))))
             return
-        candles = await trio.to_thread.run_sync(_encode, query, stored, bare, self._calendar, factors)
+        candles = await trio.to_thread.run_sync(_encode, query, stored, bare, self._calendar.detached(), factors)
         entry = Entry(first=first, last=last, candles=candles, loads=loads, built_at=self._clock.monotonic())
         if loads == self._loads and widens(entry, self._cache.entry(query, loads, entry.built_at)):
             self._cache.put(query, entry)

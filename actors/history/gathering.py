@@ -182,7 +182,7 @@ class Gathering:
             )
         return Question(
             identity=job.instrument.identity,
-            rules=Rules(calendar=self._doors.calendar, now=round(self._doors.clock.epoch() * MICROSECONDS)),
+            rules=Rules(calendar=self._doors.calendar.detached(), now=round(self._doors.clock.epoch() * MICROSECONDS)),
             interval=job.interval,
             first=job.first,
             last=job.last,

@@ -7,7 +7,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.config.calendars import CALENDARS, Calendar, JoinedCalendar, always_open, calendar_from_documents
+from onebroker.config.calendars import (
+    CALENDARS,
+    Calendar,
+    DocumentCalendar,
+    JoinedCalendar,
+    always_open,
+    calendar_from_documents,
+)
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 from tests.support.every_case import every_case
@@ -101,6 +108,18 @@ def test_a_commodity_holiday_may_close_the_morning_or_the_evening_only() -> None
     assert hours(REAL, "mcx", "commodity", "2026-01-01") == ["morning 09:00-17:00"]
     assert hours(REAL, "mcx", "commodity", "2026-12-25") == []
     assert hours(REAL, "ncdex", "commodity", "2026-11-24") == []
+
+
+def test_a_detached_calendar_has_the_same_days_and_follows_no_documents() -> None:
+    followed = DocumentCalendar(exchange_documents())
+    joined = JoinedCalendar(followed, date(2026, 6, 1), always_open())
+    days = [date(2026, 1, 26), date(2026, 1, 27), date(2026, 7, 5)]
+    known = [[one.sessions("nse", "equity", day) for day in days] for one in (followed, joined)]
+    apart = [followed.detached(), joined.detached()]
+    followed.follow([])
+    assert followed.sessions("nse", "equity", days[1]) == ()
+    assert [[one.sessions("nse", "equity", day) for day in days] for one in apart] == known
+    assert apart[1].covers("nse", "equity", days[0])
 
 
 def test_only_years_whose_holidays_are_known_are_covered() -> None:

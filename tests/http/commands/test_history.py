@@ -25,7 +25,9 @@ from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.config.instruments import future, security
 from onebroker.http.__main__ import main
+from onebroker.http.commands.exits import CommandFailed
 from onebroker.http.commands.history_files import CHUNK_ROWS
+from onebroker.http.commands.history_taking import OwnTaker
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 SHARE = security("nse", "equities", "OLDCO")
@@ -208,6 +210,40 @@ def test_ticks_of_one_second_are_kept_when_a_chunk_ends_between_them(data_dir, c
         code, (said,) = load(data_dir, path, "--create")
         assert (code, said["rows"], said["equal"], said["replaced"]) == (0, 5, equal, 0)
     assert stored_ticks(data_dir)["last_price"].to_list() == [10.0, 11.0, 12.0, 13.0, 14.0]
+
+
+def broken_off(monkeypatch, data_dir, path, kind):
+    """Load a file and end it after two chunks were taken in."""
+    take, taken = OwnTaker.take, []
+
+    async def fails_later(self, kind, file):
+        taken.append(file)
+        if len(taken) > 2:
+            raise CommandFailed("gone", 4)
+        return await take(self, kind, file)
+
+    monkeypatch.setattr(OwnTaker, "take", fails_later)
+    assert run(kind, "load", "--data-dir", data_dir, path, "--create").returncode == 4
+    monkeypatch.setattr(OwnTaker, "take", take)
+
+
+def test_a_load_that_goes_on_knows_what_the_chunks_before_held(data_dir, csv, monkeypatch):
+    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", 2)
+    ticks = csv(*tick_lines(*((0, "zerodha", 10.0 + number) for number in range(6))), name="ticks.csv", header=TICK_HEADER)
+    broken_off(monkeypatch, data_dir, ticks, "history")
+    code, (said,) = load(data_dir, ticks, "--create")
+    assert (code, said["rows"], said["added"], said["replaced"]) == (0, 6, 6, 0)
+    assert stored_ticks(data_dir)["last_price"].to_list() == [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+    days = csv(*(line(f"2024-01-0{day}") for day in (1, 2, 3, 4)), line("2024-01-01", 101.0), line("2024-01-05"))
+    broken_off(monkeypatch, data_dir, days, "history")
+    code, (said,) = load(data_dir, days, "--create")
+    assert (code, said["added"], said["overwriting"]) == (1, 5, 1)
+    assert pl.read_csv(said["report"])["row"].to_list() == [6]
+    split = "nse,equities,OLDCO,2024-06-0{},split,{},5,x"
+    twice = factors(csv, *(split.format(day, 0.2) for day in (1, 2, 3, 4)), split.format(1, 0.5), split.format(5, 0.2))
+    broken_off(monkeypatch, data_dir, twice, "factors")
+    code, (said,) = load(data_dir, twice, "--create", kind="factors")
+    assert (code, said["added"], said["refused"]) == (1, 5, 1)
 
 
 @pytest.mark.parametrize("chunk_rows", [2, CHUNK_ROWS])
