@@ -1,6 +1,6 @@
 """The volumes of stored candles as the engine reads them, for types whose slices follow the market's usual day (order-engine 3.55)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -13,7 +13,8 @@ _MINUTES = 5
 
 class PastVolumes(Protocol):
     async def five_minutes(self, instrument_id: str, first: datetime, last: datetime) -> Sequence[Volume]:
-        """Return the stored five-minute candles with first <= began < last, oldest first; none when they cannot be read now."""
+        """Return the stored five-minute candles with first <= began < last, oldest first; of days without them, what 1-minute candles
+        make up. None when they cannot be read now. `first` and `last` are midnights in India."""
 
 
 class NoVolumes:
@@ -30,12 +31,26 @@ class StoredVolumes:
         self._store = store
 
     async def five_minutes(self, instrument_id: str, first: datetime, last: datetime) -> Sequence[Volume]:
+        span = (_micro(first), _micro(last))
         try:
-            frame = await self._store.candles(instrument_id, _MINUTES, _micro(first), _micro(last))
+            minutes = await self._store.minutes_besides(instrument_id, _MINUTES, *span)
+            stored = await self._store.candles(instrument_id, _MINUTES, *span)
         except HistoryError:
             return ()
-        rows = frame.select("time", "volume").iter_rows()
-        return tuple(Volume(from_epoch(time / MICROSECONDS), volume) for time, volume in rows if volume)
+        volumes: dict[int, int | None] = dict(_summed(minutes.select("time", "volume").iter_rows()))
+        volumes.update(stored.select("time", "volume").iter_rows())
+        return tuple(
+            Volume(from_epoch(time / MICROSECONDS), volume) for time, volume in sorted(volumes.items()) if volume
+        )
+
+
+def _summed(minutes: Iterable[tuple[int, int | None]]) -> dict[int, int]:
+    """Return the volumes of five minutes that those of single ones make up: sessions open at whole five minutes."""
+    sums: dict[int, int] = {}
+    for time, volume in minutes:
+        start = time - time % (_MINUTES * 60 * MICROSECONDS)
+        sums[start] = sums.get(start, 0) + (volume or 0)
+    return sums
 
 
 def _micro(moment: datetime) -> int:

@@ -110,6 +110,21 @@ async def test_stored_candles_are_read_with_their_times_in_india(history):
     assert [(one.began, one.units) for one in found] == [(one.began, one.units) for one in candles(19, 100, 300)]
 
 
+async def test_of_days_without_five_minute_candles_the_minutes_count(history, tmp_path):
+    def row(minutes, day, minute, volume):
+        began = int(datetime(2026, 11, day, 9, minute, tzinfo=IST).timestamp()) * MICROSECONDS
+        prices = dict.fromkeys(("open", "high", "low", "close"), 1.0)
+        return {"instrument_id": SHARE.instrument_id, "minutes": minutes, "time": began, **prices, "volume": volume, "oi": None}
+
+    minutes = [row(1, 17, 15, 5), row(1, 17, 19, 7), row(1, 17, 20, None), row(1, 17, 21, 3), row(1, 19, 15, 1)]
+    pl.DataFrame(minutes, schema=CANDLE_SCHEMA).write_parquet(tmp_path / "minutes.parquet")
+    await history.put_candles(tmp_path / "minutes.parquet")
+    first, last = datetime(2026, 11, 17, tzinfo=IST), datetime(2026, 11, 20, tzinfo=IST)
+    found = [(one.began, one.units) for one in await StoredVolumes(history).five_minutes(SHARE.instrument_id, first, last)]
+    assert found[:2] == [(datetime(2026, 11, 17, 9, 15, tzinfo=IST), 12), (datetime(2026, 11, 17, 9, 20, tzinfo=IST), 3)]
+    assert found[2:] == [(one.began, one.units) for day in (18, 19) for one in candles(day, 100, 300)]
+
+
 async def test_a_store_that_cannot_be_read_has_no_candles(history):
     history.fail_with(HistoryError("away"))
     first, last = datetime(2026, 11, 19, tzinfo=IST), datetime(2026, 11, 20, tzinfo=IST)
