@@ -203,7 +203,7 @@ class EngineSettings:
     marketable_limit_mode: bool = True
     hold_limits: bool = True
     hold_plain_limits: bool = False
-    check_funds: bool = False
+    check_funds: bool = True
     protection_bands: ProtectionBands = ProtectionBands()
     quote_usable_seconds: float = attrs.field(default=300.0, validator=_positive)
     unknown_settle_seconds: float = attrs.field(default=60.0, validator=_positive)

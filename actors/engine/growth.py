@@ -1,5 +1,6 @@
 """A change that makes an order larger is a new order as far as the day's loss goes (order-engine 4.7); one that reduces never is."""
 
+from onebroker.actors.engine.choice.ranking import standing_units
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.records import LegChange
 from onebroker.actors.engine.standing import Target
@@ -18,15 +19,22 @@ def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None
 
 
 def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
-    """Whether the order, as large as it shall be, is against the net position at its broker and not above it."""
-    row = target.row
+    """Whether the order, as large as it shall be, is against the net position at its broker and not above what the other open
+    orders of its side leave of it."""
+    row, view = target.row, doors.sessions[target.broker].view.value
     if row.transaction_type not in tuple(Side):
         return False
     net = sum(
         position.quantity or 0
-        for position in doors.sessions[target.broker].view.value.positions
+        for position in view.positions
         if position.view != "day"
         and position.instrument_token == row.instrument_token
         and position.product == row.product
     )
-    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity
+    others = standing_units(
+        (other for other in view.orders.values() if other.order_id != row.order_id),
+        row.instrument_token,
+        row.product,
+        row.transaction_type,
+    )
+    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity - row.filled_quantity + others

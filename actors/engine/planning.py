@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import attrs
 
 from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
-from onebroker.actors.engine.choice.ranking import reduces
+from onebroker.actors.engine.choice.ranking import is_holder
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.records import LegRecord, ParentRecord
 from onebroker.actors.engine.sending import ask_room, first_room
@@ -31,7 +31,7 @@ class Built:
     leg: LegRecord
     request: WireRequest
     when_accepted: WhenAccepted
-    reduces: bool
+    is_holder: bool
     """Whether all of it takes away from what its broker holds."""
 
 
@@ -102,7 +102,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         return Skipped(broker.code, str(error))
     # Brokers have words of their own for after-market orders, which their books tell.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
-    return Built(leg=leg, request=request, when_accepted=placed, reduces=reduces(candidate))
+    return Built(leg=leg, request=request, when_accepted=placed, is_holder=is_holder(candidate))
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:
@@ -155,7 +155,7 @@ async def take_room(
     What brokers hold is waited for at these first: sent elsewhere it would open a position, or be refused for want of shares.
     """
     skipped: list[Skipped] = []
-    for some in ([one for one in built if one.reduces], [one for one in built if not one.reduces]):
+    for some in ([one for one in built if one.is_holder], [one for one in built if not one.is_holder]):
         planned, without = await _first_of(some, closes=closes, deadline=deadline, doors=doors)
         skipped += without
         if planned is not None:

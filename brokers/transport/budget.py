@@ -121,6 +121,8 @@ class BudgetRoom:
     order_messages_today: int
     daily_cap: int | None
     exit_reserve: int
+    free_share: float = 1.0
+    """The least share, 0 to 1, that is left of any window that an order message counts in, and of the daily cap."""
 
 
 class Budget:
@@ -228,15 +230,18 @@ class Budget:
     def published(self, now: Moment) -> BudgetRoom:
         """Return the room left, for those who choose a broker and for health."""
         closed_seconds = max(0.0, self._closed_until - now.monotonic)
+        orders = self._orders.room(now.monotonic, of_reserve=1.0)
+        calls = self._with_day(self._calls.left(now.monotonic), now, of_reserve=1.0)
         return BudgetRoom(
             entry_room=0 if closed_seconds else self._least_room(now, Priority.ENTRY),
             exit_room=0 if closed_seconds else self._least_room(now, Priority.EXIT),
-            order_windows=self._orders.room(now.monotonic, of_reserve=1.0),
-            call_windows=self._with_day(self._calls.left(now.monotonic), now, of_reserve=1.0),
+            order_windows=orders,
+            call_windows=calls,
             closed_seconds=closed_seconds,
             order_messages_today=self.order_messages_today(now),
             daily_cap=self.daily_cap,
             exit_reserve=self.exit_reserve,
+            free_share=0.0 if closed_seconds else self._free_share(orders, calls),
         )
 
     def dump(self, now: Moment) -> BudgetCounts:
@@ -317,6 +322,14 @@ class Budget:
         if self._call_cap is not None:
             room["day"] = max(0, self._day_call_room(self._call_cap, now, of_reserve))
         return room
+
+    def _free_share(self, orders: Mapping[str, int], calls: Mapping[str, int]) -> float:
+        """Return the least share that is left of anything an order message counts in."""
+        shares = [left / self._orders.limits[name] for name, left in orders.items()]
+        shares += [left / (self._calls.limits.get(name) or self._call_cap or 1) for name, left in calls.items()]
+        if self.daily_cap is not None:
+            shares.append(max(0, self.daily_cap - self._day_orders) / max(1, self.daily_cap))
+        return min(shares, default=1.0)
 
     def _least_room(self, now: Moment, priority: Priority) -> int | None:
         share = of_reserve(priority)

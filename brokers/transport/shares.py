@@ -17,6 +17,7 @@ its orders are heard of meanwhile. Who else is first in a second is a matter of 
 
 import math
 from bisect import bisect_left
+from collections.abc import Mapping
 
 from onebroker.brokers.broker import Windows
 from onebroker.brokers.requests import CallKind
@@ -46,6 +47,11 @@ class CallShares:
     def __init__(self, windows: Windows, exit_share: float) -> None:
         self._all = Ledger(windows, exit_share)
         self._of_kind = {kind: Ledger(windows, exit_share) for kind in (CallKind.ORDER, CallKind.READ)}
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """Window name -> calls it allows."""
+        return self._all.limits
 
     def ledgers(self, kind: CallKind) -> list[Ledger]:
         """Return all that a call of this kind counts against."""

@@ -53,7 +53,7 @@ def _amount(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-_ZERODHA = (date(2024, 10, 1), "own: zerodha.com/charges and its calculator")
+_ZERODHA = (date(2024, 10, 1), "own: zerodha.com/charges and its calculator; currency options as tradesee.in repeats it")
 _DHAN = (date(2024, 10, 1), "told: dhan.co/pricing as two pages of 2024 and 2025 repeat it")
 _UPSTOX = (date(2024, 10, 1), "own: upstox.com/brokerage-charges; ₹10 for API orders was an offer until 2026-09-30")
 _UPSTOX_OTHER = (date(2024, 10, 1), "told: currency and commodity taken to be as its equity contracts")
@@ -67,8 +67,8 @@ _SHOONYA = (date(2025, 1, 1), "one: a page of February 2026 tells of ₹5 an ord
 
 BROKERAGE = (
     *_rows("zerodha", (Group.EQUITY_DELIVERY,), *_ZERODHA, flat="0"),
-    *_rows("zerodha", (Group.EQUITY_INTRADAY, *_FUTURES, Group.CURRENCY_OPTIONS), *_ZERODHA, percent="0.03", cap="20"),
-    *_rows("zerodha", (Group.EQUITY_OPTIONS, Group.COMMODITY_OPTIONS), *_ZERODHA, flat="20"),
+    *_rows("zerodha", (Group.EQUITY_INTRADAY, *_FUTURES), *_ZERODHA, percent="0.03", cap="20"),
+    *_rows("zerodha", _OPTIONS, *_ZERODHA, flat="20"),
     *_rows("dhan", (Group.EQUITY_DELIVERY,), *_DHAN, flat="0"),
     *_rows("dhan", (Group.EQUITY_INTRADAY, *_FUTURES), *_DHAN, percent="0.03", cap="20"),
     *_rows("dhan", _OPTIONS, *_DHAN, flat="20"),
@@ -101,8 +101,13 @@ DP = (
     DpRow(broker="upstox", amount=Decimal("21.83"), source="own: its API's `dp_plan` sample, ₹18.50 and tax"),
     DpRow(broker="dhan", amount=Decimal("14.75"), source="told: ₹12.50 and tax"),
     DpRow(broker="angelone", amount=Decimal("23.60"), source="told: ₹20 and tax"),
-    DpRow(broker="fyers", amount=Decimal("4.13"), source="own: support.fyers.in, ₹3.50 and tax, since 2024-10-01"),
-    DpRow(broker="kotakneo", amount=Decimal("23.60"), source="own: 0.04 %, at least ₹20, and tax; the least is taken"),
+    DpRow(broker="fyers", amount=Decimal("14.75"), source="own: support.fyers.in, 24 June 2025, ₹12.50 and tax"),
+    DpRow(
+        broker="kotakneo",
+        amount=Decimal("23.60"),
+        percent=Decimal("0.0472"),
+        source="own: kotakneo.com, 0.04 %, at least ₹20, and tax",
+    ),
     DpRow(broker="fivepaisa", amount=Decimal("14.75"), source="own: 5paisa.com/brokerage-charges, ₹12.50 and tax"),
     DpRow(broker="groww", amount=Decimal("23.60"), source="own: groww.in help, ₹20 and tax"),
     DpRow(broker="icicidirect", amount=Decimal("23.60"), source="own: icicidirect.com, ₹20 and tax"),

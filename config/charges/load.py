@@ -1,19 +1,29 @@
 """The charges in force: the built-in tables, with the rows of the `[charges]` file in place of those they name.
 
-The file is TOML with `[[statutory]]`, `[[brokerage]]` and `[[dp]]` rows and, if wanted, `gst_percent` and `farm_goods`
-(docs/charges.md). A row takes the place of all built-in rows of its key; what the file does not name stays.
+The file is TOML with `[[statutory]]`, `[[brokerage]]` and `[[dp]]` rows and, if wanted, `gst_percent`, `farm_goods`,
+`farm_regulator_percent`, `untaxed_funds` and `checked` (docs/charges.md). A row takes the place of all built-in rows of its key; what the file does not name stays.
 """
 
 import tomllib
 from collections.abc import Collection, Iterator
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import attrs
 
 from onebroker.config.charges.brokerage import BROKERAGE, DP
-from onebroker.config.charges.rows import GST_PERCENT, BrokerageRow, Charges, DpRow, StatutoryRow, Table
-from onebroker.config.charges.statutory import FARM_GOODS, STATUTORY
+from onebroker.config.charges.rows import (
+    FARM_REGULATOR_PERCENT,
+    GST_PERCENT,
+    OLD_AFTER_DAYS,
+    BrokerageRow,
+    Charges,
+    DpRow,
+    StatutoryRow,
+    Table,
+)
+from onebroker.config.charges.statutory import CHECKED, FARM_GOODS, STATUTORY, UNTAXED_FUNDS
 from onebroker.config.converters import StructureError, structure, unknown_key
 from onebroker.config.settings import SettingsError
 
@@ -24,7 +34,10 @@ class _File:
     brokerage: tuple[BrokerageRow, ...] = ()
     dp: tuple[DpRow, ...] = ()
     farm_goods: tuple[str, ...] = FARM_GOODS
+    untaxed_funds: tuple[str, ...] = UNTAXED_FUNDS
+    farm_regulator_percent: Decimal = FARM_REGULATOR_PERCENT
     gst_percent: Decimal = GST_PERCENT
+    checked: date = CHECKED
 
 
 def built_in_charges() -> Charges:
@@ -54,6 +67,16 @@ def load_charges(path: Path | None, *, brokers: Collection[str]) -> Charges:
     return _with(file)
 
 
+def age_warning(charges: Charges, day: date) -> str | None:
+    """Return a sentence when nobody compared the tables with their sources for over a year; else None."""
+    if charges.age_days(day) <= OLD_AFTER_DAYS:
+        return None
+    return (
+        f"the charges tables were last compared with their sources on {charges.checked}: costs, and the broker that is chosen by "
+        "them, may be wrong; put today's rates and `checked` into the file that [charges] names (docs/charges.md)"
+    )
+
+
 def _unknown_brokers(file: _File, brokers: Collection[str]) -> Iterator[str]:
     given = {"brokerage": [row.broker for row in file.brokerage], "dp": [row.broker for row in file.dp]}
     for name, codes in given.items():
@@ -68,5 +91,8 @@ def _with(file: _File) -> Charges:
         brokerage=Table(BROKERAGE).replaced_by(file.brokerage),
         dp=Table(DP).replaced_by(file.dp),
         farm_goods=tuple(word.upper() for word in file.farm_goods),
+        untaxed_funds=tuple(word.upper() for word in file.untaxed_funds),
+        farm_regulator_percent=file.farm_regulator_percent,
         gst_percent=file.gst_percent,
+        checked=file.checked,
     )

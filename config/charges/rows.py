@@ -21,6 +21,10 @@ ALWAYS = date(2000, 1, 1)
 """`valid_from` of a row without one."""
 GST_PERCENT = Decimal(18)
 """Goods and services tax on brokerage, exchange and regulator charges; since July 2017."""
+FARM_REGULATOR_PERCENT = Decimal("0.00001")
+"""₹1 a crore, what the regulator takes of farm goods (icicidirect.com/brokerage, stored copy after 2024-10-01)."""
+OLD_AFTER_DAYS = 365
+"""Tables that nobody compared with their sources for so long are said to be old: rates change with every budget."""
 
 
 class Group(StrEnum):
@@ -28,6 +32,8 @@ class Group(StrEnum):
 
     EQUITY_DELIVERY = "equity_delivery"
     EQUITY_INTRADAY = "equity_intraday"
+    FUND_DELIVERY = "fund_delivery"
+    """Exchange-traded funds that are delivered: levies of their own, the brokerage of `equity_delivery`."""
     EQUITY_FUTURES = "equity_futures"
     EQUITY_OPTIONS = "equity_options"
     CURRENCY_FUTURES = "currency_futures"
@@ -60,6 +66,8 @@ class StatutoryRow:
     group: Group
     exchange_percent: Decimal = attrs.field(validator=_not_negative)
     """The exchange's transaction charge, its investor protection fund included."""
+    fund_percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
+    """Of `exchange_percent`, the part for the investor protection fund: no tax on services is taken of it."""
     regulator_percent: Decimal = attrs.field(validator=_not_negative)
     stamp_percent: Decimal = attrs.field(validator=_not_negative)
     """Of a BUY only."""
@@ -95,6 +103,8 @@ class BrokerageRow:
     source: str = ""
 
     def __attrs_post_init__(self) -> None:
+        if self.group is Group.FUND_DELIVERY:
+            raise WrongFieldError("group", "fund_delivery has no brokerage of its own; give equity_delivery")
         if [self.flat, self.percent, self.per_lot].count(None) != 2:
             raise WrongFieldError("percent", "must be given, or flat or per_lot in its place: exactly one of the three")
         if self.percent is None and not self.minimum is self.cap is None:
@@ -110,17 +120,23 @@ class BrokerageRow:
 @attrs.frozen(kw_only=True)
 class DpRow:
     """What a broker and its depository take for shares that leave the account: of a CNC sell, once per instrument and day.
-    Key: broker."""
+    Key: broker. With `percent`, that share of the value, and at least `amount`."""
 
     broker: str
     amount: Decimal = attrs.field(validator=_not_negative)
     """With the tax on it."""
+    percent: Decimal = attrs.field(default=Decimal(0), validator=_not_negative)
+    """Of the value, with the tax on it; 0 = the amount alone."""
     valid_from: date = ALWAYS
     source: str = ""
 
     @property
     def key(self) -> Hashable:
         return self.broker
+
+    def fee(self, value: Decimal) -> Decimal:
+        """Return the fee in rupees for shares of this value in rupees."""
+        return max(self.amount, value * self.percent / 100)
 
 
 class Row(Protocol):
@@ -166,14 +182,21 @@ class Charges:
         brokerage: Table[BrokerageRow],
         dp: Table[DpRow],
         farm_goods: tuple[str, ...],
+        untaxed_funds: tuple[str, ...] = (),
+        farm_regulator_percent: Decimal = FARM_REGULATOR_PERCENT,
         gst_percent: Decimal = GST_PERCENT,
+        checked: date = ALWAYS,
     ) -> None:
-        """`farm_goods` are beginnings of the underlying symbols of commodities without transaction tax."""
+        """`farm_goods` are beginnings of the underlying symbols of commodities without transaction tax, `untaxed_funds` parts of
+        the symbols of exchange-traded funds without; `checked` is when the tables were last compared with their sources."""
         self.statutory = statutory
         self.brokerage = brokerage
         self.dp = dp
         self.farm_goods = farm_goods
+        self.untaxed_funds = untaxed_funds
+        self.farm_regulator_percent = farm_regulator_percent
         self.gst_percent = gst_percent
+        self.checked = checked
 
     def statutory_row(self, exchange: str, group: Group, day: date) -> StatutoryRow | None:
         """Return the statutory charges in force on `day`; None when they are not known."""
@@ -185,11 +208,19 @@ class Charges:
         own = next((row for row in rows if row.product == product), None)
         return own or next((row for row in rows if row.product is None), None)
 
-    def dp_amount(self, broker: str, day: date) -> Decimal:
-        """Return what a delivery out of the account costs, in rupees; 0 when it is not known."""
+    def dp_fee(self, broker: str, value: Decimal, day: date) -> Decimal:
+        """Return what a delivery out of the account costs, in rupees; 0 when it is not known. `value` is that of the shares."""
         row = next(iter(self.dp.at(broker, day)), None)
-        return Decimal(0) if row is None else row.amount
+        return Decimal(0) if row is None else row.fee(value)
 
     def is_farm_good(self, underlying: str) -> bool:
         """Tell whether a commodity is free of transaction tax; `underlying` upper-case."""
         return underlying.startswith(self.farm_goods)
+
+    def is_untaxed_fund(self, symbol: str) -> bool:
+        """Tell whether an exchange-traded fund is free of transaction tax; `symbol` upper-case."""
+        return any(part in symbol for part in self.untaxed_funds)
+
+    def age_days(self, day: date) -> int:
+        """Return how many days ago the tables were last compared with their sources."""
+        return (day - self.checked).days

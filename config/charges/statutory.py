@@ -2,14 +2,17 @@
 stamp duty (order-engine 4.2). An operator keeps them up to date with the `[charges]` file (docs/charges.md).
 
 None was compared with a circular of the exchange itself; each source is a page of a broker that charges by it. Not told apart:
-BSE's dearer groups of shares (X, Z, P …: up to 1 %), its options on shares (0.005 %), funds whose tax is lower than a
-share's. All brokers charge these alike, so the choice between them does not hang on it.
+BSE's dearer groups of shares (X, Z, P …: up to 1 %) and its options on shares (0.005 %); nor what is taken at an option's
+expiry. All brokers charge these alike, so the choice between them does not hang on it.
 """
 
 from datetime import date
 from decimal import Decimal
 
 from onebroker.config.charges.rows import Group, StatutoryRow
+
+CHECKED = date(2026, 9, 30)
+"""When these tables and those of brokers were last compared with their sources."""
 
 _UNIFORM = date(2024, 10, 1)
 """Exchanges have had to charge every member the same since (SEBI, true to label)."""
@@ -19,6 +22,12 @@ _BUDGET_2026 = date(2026, 4, 1)
 _ICICI = "icicidirect.com/brokerage, with investor protection fund (stored copy, after 2024-10-01)"
 _BUDGET = "rates of a member's page after the budget of 2026: tax 0.05 % of futures, 0.15 % of options"
 _HDFC = "support.hdfcsky.com, statutory pricing of currency and of commodity (stored copy, 2025)"
+
+_FUNDS = "support.zerodha.com and faq.shoonya.com (stored copies): 0.001 % of a delivered sale; some funds are free of it"
+_NSE_FUND = {Group.EQUITY_DELIVERY: "0.0001", Group.FUND_DELIVERY: "0.0001", Group.EQUITY_INTRADAY: "0.0001", Group.EQUITY_FUTURES: "0.0001",
+             Group.EQUITY_OPTIONS: "0.0005"}  # fmt: skip
+"""The part for NSE's investor protection fund: ₹10 a crore of shares and their futures, ₹50 of premium; help.upstox.com, which
+says too that no tax on services is taken of it, as Kite's recorded contract notes show. Members' pages differ about currency, so nothing is taken off there."""
 
 _REGULATOR = Decimal("0.0001")
 """₹10 a crore, every group."""
@@ -31,6 +40,7 @@ def _row(
         exchange=exchange,
         group=group,
         exchange_percent=Decimal(charge),
+        fund_percent=Decimal(_NSE_FUND.get(group, "0") if exchange == "nse" else "0"),
         regulator_percent=_REGULATOR,
         stamp_percent=Decimal(stamp),
         tax_buy_percent=Decimal(tax[0]),
@@ -45,6 +55,8 @@ _NO_TAX = ("0", "0")
 STATUTORY = (
     _row("nse", Group.EQUITY_DELIVERY, "0.00307", "0.015", ("0.1", "0.1"), _UNIFORM, _ICICI),
     _row("bse", Group.EQUITY_DELIVERY, "0.00375", "0.015", ("0.1", "0.1"), _UNIFORM, _ICICI),
+    _row("nse", Group.FUND_DELIVERY, "0.00307", "0.015", ("0", "0.001"), _UNIFORM, _FUNDS),
+    _row("bse", Group.FUND_DELIVERY, "0.00375", "0.015", ("0", "0.001"), _UNIFORM, _FUNDS),
     _row("nse", Group.EQUITY_INTRADAY, "0.00307", "0.003", ("0", "0.025"), _UNIFORM, _ICICI),
     _row("bse", Group.EQUITY_INTRADAY, "0.00375", "0.003", ("0", "0.025"), _UNIFORM, _ICICI),
     _row("nse", Group.EQUITY_FUTURES, "0.00183", "0.002", ("0", "0.02"), _UNIFORM, _ICICI),
@@ -72,3 +84,10 @@ FARM_GOODS = (
 )  # fmt: skip
 """Beginnings of the names of commodities free of the commodities transaction tax (rules of 2013 and later; general knowledge,
 unchecked). Goods made from them (oils, gum, sugar) are taxed."""
+
+UNTAXED_FUNDS = (
+    "GOLD", "SILVER", "LIQUID", "GILT", "GSEC", "SDL", "EBBETF", "BBETF", "MON100", "MONQ50", "MAFANG", "MASPTOP50", "MAHKTECH",
+    "HNGSNGBEES",
+)  # fmt: skip
+"""Parts of the symbols of exchange-traded funds without transaction tax: of metals, money market, bonds and foreign shares. The
+members' pages name the kinds, the exchange's list the symbols; these are general knowledge, unchecked."""

@@ -1,5 +1,6 @@
 """The service as a process: data directory, store, tree, listener; orderly start and stop. Used by `serve` and `demo`."""
 
+import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -26,7 +27,7 @@ from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
-from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.load import age_warning, built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
 from onebroker.config.exchange_documents import exchange_documents
@@ -38,6 +39,8 @@ from onebroker.http.connections import Connections, raise_file_limit
 from onebroker.http.control_socket import SOCKET_NAME, ControlDoors, serve_control
 from onebroker.http.minute_log import flush_each_minute
 from onebroker.http.serve import TlsFiles, serve
+
+_log = logging.getLogger("onebroker.service")
 
 DURABLE_FILE = "durable.sqlite"
 CLOSE_SECONDS = 10.0
@@ -95,6 +98,8 @@ async def run_service(options: ServiceOptions) -> None:
     service = options.settings.service
     raise_file_limit()
     connections = Connections()
+    if (warning := age_warning(options.charges, options.clock.now().date())) is not None:
+        _log.warning(warning)
     tls = None
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)

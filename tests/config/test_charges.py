@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from onebroker.config.charges.load import built_in_charges, load_charges
+from onebroker.config.charges.load import age_warning, built_in_charges, load_charges
 from onebroker.config.charges.rows import Group
 from onebroker.config.settings import SettingsError
 from tests.support.every_case import every_case
@@ -70,7 +70,7 @@ def test_a_row_takes_the_place_of_all_built_in_rows_of_its_key_and_the_others_st
     assert charges.statutory_row("bse", Group.EQUITY_FUTURES, TODAY).tax_sell_percent == Decimal("0.05")
     assert charges.brokerage_row("zerodha", Group.EQUITY_INTRADAY, "MIS", TODAY).cap == 10
     assert charges.brokerage_row("zerodha", Group.EQUITY_FUTURES, "MIS", TODAY).cap == 20
-    assert charges.dp_amount("upstox", TODAY) == Decimal("9.44")
+    assert charges.dp_fee("upstox", Decimal(1000), TODAY) == Decimal("9.44")
     assert charges.gst_percent == 12
     assert charges.is_farm_good("COTTONCNDY")
     assert not charges.is_farm_good("WHEAT")
@@ -102,7 +102,7 @@ def test_of_rows_of_one_key_the_newest_in_force_counts(written):
     )
     charges = load_charges(written(rows), brokers=BROKERS)
     days = (date(2025, 1, 1), date(2026, 5, 31), TODAY, date(2027, 1, 1))
-    assert [charges.dp_amount("zerodha", day) for day in days] == [0, 1, 2, 3]
+    assert [charges.dp_fee("zerodha", Decimal(1), day) for day in days] == [0, 1, 2, 3]
 
 
 @every_case(
@@ -133,6 +133,10 @@ def test_of_rows_of_one_key_the_newest_in_force_counts(written):
             "brokerage[0].product must be one of CNC, MIS, NRML",
         ),
         (
+            '[[brokerage]]\nbroker = "zerodha"\ngroup = "fund_delivery"\nflat = 1\n',
+            "brokerage[0].group fund_delivery has no brokerage of its own; give equity_delivery",
+        ),
+        (
             '[[statutory]]\nexchange = "nyse"\ngroup = "other"\nexchange_percent = 0\nregulator_percent = 0\nstamp_percent = 0\n',
             "statutory[0].exchange must be one of nse, bse, mcx, ncdex",
         ),
@@ -140,6 +144,20 @@ def test_of_rows_of_one_key_the_newest_in_force_counts(written):
 )
 def test_what_is_wrong_in_the_file_is_named_with_its_key(written, text, line):
     assert refusals(written(text)) == [line]
+
+
+def test_tables_that_nobody_looked_at_for_over_a_year_are_said_to_be_old(written):
+    charges = load_charges(written("checked = 2025-11-23\n"), brokers=BROKERS)
+    assert age_warning(charges, TODAY) is None
+    said = age_warning(charges, date(2026, 11, 24))
+    assert said.startswith("the charges tables were last compared with their sources on 2025-11-23: ")
+
+
+def test_the_file_may_say_which_funds_and_what_of_farm_goods(written):
+    charges = load_charges(written('untaxed_funds = ["xau"]\nfarm_regulator_percent = 0.00002\n'), brokers=BROKERS)
+    assert charges.is_untaxed_fund("MYXAUFUND")
+    assert not charges.is_untaxed_fund("GOLDBEES")
+    assert charges.farm_regulator_percent == Decimal("0.00002")
 
 
 def test_a_group_that_does_not_exist_is_refused_with_those_that_do(written):

@@ -73,7 +73,7 @@ def test_nothing_given_means_the_documented_defaults() -> None:
         ("marketable_limit_mode", True),
         ("hold_limits", True),
         ("hold_plain_limits", False),
-        ("check_funds", False),
+        ("check_funds", True),
         ("quote_usable_seconds", 300.0),
         ("unknown_settle_seconds", 60.0),
         ("late_entry_minutes", 5.0),

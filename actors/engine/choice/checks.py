@@ -19,7 +19,8 @@ from onebroker.config.money import is_multiple
 
 
 class Why(StrEnum):
-    """What sort of reason it is: when all brokers share one sort, the whole answer says so."""
+    """What sort of reason it is. Those that could take such an order give the whole answer's status; `OTHER` is who could not
+    take it at all: excluded, without a login, without the instrument or the product."""
 
     LOT = "lot"
     CONTRACT_SIZE = "contract_size"
@@ -27,6 +28,8 @@ class Why(StrEnum):
     CAP = "cap"
     RATE = "rate"
     PRICE = "price"
+    MONEY = "money"
+    UNANSWERED = "unanswered"
     OTHER = "other"
 
 
@@ -62,6 +65,8 @@ class Candidate:
     """Free money in rupees; None = not known, or not looked at."""
     needed: Decimal | None = None
     """About how much money the order needs; likewise."""
+    in_flight: int = 0
+    """Units of orders of ours on the same side that are on their way and that the book does not show yet."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
 
@@ -157,13 +162,13 @@ def _has_money(candidate: Candidate) -> Skipped | None:
     available, needed = candidate.available, candidate.needed
     if available is None or needed is None or available >= needed or candidate.only_way_out:
         return None
-    return _skip(candidate, texts.not_enough_money(available, needed))
+    return _skip(candidate, texts.not_enough_money(available, needed), Why.MONEY)
 
 
 def _answers(candidate: Candidate) -> Skipped | None:
     if not candidate.unanswered or candidate.only_way_out:
         return None
-    return _skip(candidate, texts.did_not_answer(candidate.unanswered))
+    return _skip(candidate, texts.did_not_answer(candidate.unanswered), Why.UNANSWERED)
 
 
 def _cap_left(candidate: Candidate) -> Skipped | None:

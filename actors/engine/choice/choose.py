@@ -104,16 +104,22 @@ def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
         return _refused(409, rows[0].reason, extra)
     if order.broker is not None and len(rows) == 1 and not whys & {Why.CAP, Why.RATE}:
         return _refused(409, texts.pinned_cannot(order.broker, rows[0].reason), extra)
-    if whys == {Why.CAP}:
-        return _refused(429, _first_in_cost_order(choice, rows).reason, extra)
-    if whys == {Why.RATE}:
+    return _of_all(choice, rows, whys - {Why.OTHER}, extra)
+
+
+def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:
+    """Return the status of those brokers that could take such an order (spec 2 §4.2): what a caller can do soonest decides."""
+    if Why.RATE in whys:
         return _refused(503, texts.RATE_BUDGET_FULL, extra)
-    if whys == {Why.LOT}:
-        return _refused(400, texts.whole_lots("quantity", _smallest_lot(order)), extra)
-    if whys == {Why.FREEZE}:
+    if Why.CAP in whys and Why.UNANSWERED not in whys:
+        capped = [skip for skip in rows if skip.why is Why.CAP]
+        return _refused(429, _first_in_cost_order(choice, capped).reason, extra)
+    if whys and whys <= {Why.LOT, Why.FREEZE}:
+        if Why.LOT in whys:
+            return _refused(400, texts.whole_lots("quantity", _smallest_lot(choice.order)), extra)
         return _refused(400, texts.send_sliced(max(skip.limit or 0 for skip in rows)), extra)
     if whys == {Why.CONTRACT_SIZE}:
-        size = contract_size(order.instrument)
+        size = contract_size(choice.order.instrument)
         status = SizeStatus.UNKNOWN if size is None else size.status
         return _refused(503, texts.CONTRACT_SIZE_NOT_AGREED, {**extra, "contract_size_status": status.value})
     return _refused(503, texts.NO_BROKER, extra)
@@ -135,8 +141,22 @@ def _candidates(facts: _Facts, doors: EngineDoors) -> Iterator[Candidate]:
                 unanswered=doors.failures.unanswered(code, doors.clock.monotonic()),
                 intraday_closed=intraday_closed(order, cutoff, facts.now),
                 size=facts.size,
+                in_flight=_in_flight(order, code, doors),
                 freeze=freeze_of(order.instrument, code, doors.settings.freeze_quantities),
             )
+
+
+def _in_flight(order: LegOrder, code: str, doors: EngineDoors) -> int:
+    """Return the units of our own orders on this side that are on their way to a broker or of unknown outcome."""
+    listing = order.instrument.listings.get(code)
+    if listing is None:
+        return 0
+    wanted = (code, listing.broker_token, order.product, order.transaction_type)
+    return sum(
+        leg.quantity
+        for leg in doors.legs.unsettled
+        if (leg.broker, leg.instrument_token, leg.product, leg.transaction_type) == wanted
+    )
 
 
 def _as_sent(order: LegOrder, door: SessionDoor, doors: EngineDoors) -> LegOrder:
@@ -199,7 +219,7 @@ def _size_refusal(order: LegOrder, size: ContractSize | None) -> EngineAnswer | 
     return None
 
 
-def _first_in_cost_order(choice: Choice, skipped: tuple[Skipped, ...]) -> Skipped:
+def _first_in_cost_order(choice: Choice, skipped: Iterable[Skipped]) -> Skipped:
     places = {code: place for place, code in enumerate(choice.cost_order)}
     return min(skipped, key=lambda skip: places.get(skip.broker, len(places)))
 

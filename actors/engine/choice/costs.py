@@ -16,6 +16,7 @@ from onebroker.config.money import rupees
 from onebroker.config.vocabulary import Product, Side
 
 _PERCENT = Decimal(100)
+_FUNDS = "exchange_traded_funds"
 _HEADS = {"equity": "equity", "equity_index": "equity", "currency": "currency", "currency_index": "currency",
           "commodity": "commodity", "commodity_index": "commodity"}  # fmt: skip
 """What a derivative's segment is called before `_futures` or `_options` -> how its group begins."""
@@ -33,14 +34,21 @@ class Cost:
     gst: int
     dp: int
     """Depository charge, its tax included."""
+    later_dp: int = 0
+    """Depository charge of the sale that follows a delivery bought here; no part of this order's cost."""
 
     @property
     def total(self) -> int:
         return self.brokerage + self.exchange + self.regulator + self.stamp + self.transaction_tax + self.gst + self.dp
 
+    @property
+    def compared(self) -> int:
+        """What brokers are compared by: a delivery that is cheap to buy may be dear to sell again."""
+        return self.total + self.later_dp
+
     def shown(self) -> dict[str, float]:
         """Return `estimated_cost` of a dry run, in rupees (order-engine 5.4)."""
-        lines = attrs.asdict(self)
+        lines = attrs.asdict(self, filter=lambda field, _: field.name != "later_dp")
         return {"total": rupees(self.total), **{name: rupees(amount) for name, amount in lines.items()}}
 
 
@@ -59,6 +67,8 @@ class Levies:
     value: Decimal
     """Of the order, in rupees."""
     exchange: int
+    taxed_exchange: int
+    """The part of `exchange` that tax on services is taken of."""
     regulator: int
     stamp: int
     transaction_tax: int
@@ -66,15 +76,16 @@ class Levies:
 
 def levies_of(order: LegOrder, price: Decimal | None, charges: Charges, day: date) -> Levies | None:
     """Return the levies at `price`; None when it is not known, or what is charged is not."""
-    group = group_of(order.segment, order.product)
-    row = charges.statutory_row(order.instrument.identity.exchange, group, day)
+    row = charges.statutory_row(order.instrument.identity.exchange, _levied_as(order), day)
     if price is None or row is None:
         return None
     value, buys = order.quantity * price, Side(order.transaction_type) is Side.BUY
+    regulator = charges.farm_regulator_percent if _is_farm_good(order, charges) else row.regulator_percent
     return Levies(
         value=value,
         exchange=_share(value, row.exchange_percent),
-        regulator=_share(value, row.regulator_percent),
+        taxed_exchange=_share(value, row.exchange_percent - row.fund_percent),
+        regulator=_share(value, regulator),
         stamp=_share(value, row.stamp_percent) if buys else 0,
         transaction_tax=_share(value, _tax_percent(order, row, charges, buys=buys)),
     )
@@ -92,8 +103,10 @@ def cost_of(
     if levies is None or own is None:
         return None
     brokerage = _paise(_brokerage(own, levies.value, -(-order.quantity // lot)))
-    taxed = Decimal(brokerage + levies.exchange + levies.regulator) / 100
-    sold_out = group is Group.EQUITY_DELIVERY and order.product == Product.CNC and order.transaction_type == Side.SELL
+    taxed = Decimal(brokerage + levies.taxed_exchange + levies.regulator) / 100
+    delivered = group is Group.EQUITY_DELIVERY and order.product == Product.CNC
+    fee = _paise(charges.dp_fee(broker, levies.value, day)) if delivered else 0
+    sells = Side(order.transaction_type) is Side.SELL
     return Cost(
         brokerage=brokerage,
         exchange=levies.exchange,
@@ -101,7 +114,8 @@ def cost_of(
         stamp=levies.stamp,
         transaction_tax=levies.transaction_tax,
         gst=_share(taxed, charges.gst_percent),
-        dp=_paise(charges.dp_amount(broker, day)) if sold_out and not dp_paid else 0,
+        dp=fee if sells and not dp_paid else 0,
+        later_dp=0 if sells else fee,
     )
 
 
@@ -111,9 +125,24 @@ def lot_of(order: LegOrder, listing: Listing | None) -> int:
     return own or order.instrument.lot_size or 1
 
 
-def _tax_percent(order: LegOrder, statutory: StatutoryRow, charges: Charges, *, buys: bool) -> Decimal:
+def _levied_as(order: LegOrder) -> Group:
+    """Return the group whose levies an order pays: a delivered fund pays other tax than a share."""
+    group = group_of(order.segment, order.product)
+    return Group.FUND_DELIVERY if group is Group.EQUITY_DELIVERY and order.segment == _FUNDS else group
+
+
+def _is_farm_good(order: LegOrder, charges: Charges) -> bool:
     underlying = order.instrument.identity.underlying_symbol
-    if order.calendar == "commodity" and underlying is not None and charges.is_farm_good(underlying):
+    return order.calendar == "commodity" and underlying is not None and charges.is_farm_good(underlying)
+
+
+def _is_untaxed_fund(order: LegOrder, charges: Charges) -> bool:
+    symbol = order.instrument.identity.symbol
+    return order.segment == _FUNDS and symbol is not None and charges.is_untaxed_fund(symbol)
+
+
+def _tax_percent(order: LegOrder, statutory: StatutoryRow, charges: Charges, *, buys: bool) -> Decimal:
+    if _is_farm_good(order, charges) or _is_untaxed_fund(order, charges):
         return Decimal(0)
     return statutory.tax_buy_percent if buys else statutory.tax_sell_percent
 

@@ -1,49 +1,88 @@
 """Which of the brokers that can take an order gets it: the one of its earlier pieces, holders, then the cheapest, then the one with most room (order-engine
 4.1, 4.2). Pure."""
 
+import math
 from collections.abc import Iterable
+from itertools import groupby
 
 from onebroker.actors.engine.choice.checks import Candidate
-from onebroker.brokers.records import HoldingRow, PositionRow
+from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.brokers.transport.budget import BudgetRoom
-from onebroker.config.vocabulary import Product, Side
+from onebroker.config.vocabulary import Product, Side, is_finished
 
-_NO_LIMIT = 1 << 30
+EQUAL_PAISE = 100
+"""Costs that differ by no more than a rupee are equal: such brokers share the load by their room."""
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first: the broker of the order's earlier pieces, those whose holding the whole order would
-    reduce, then by cost (one that is not known last), then most free room a second, then fewest messages today, then the code."""
-    return sorted(candidates, key=_rank)
+    """Return the candidates, best first: the broker of the order's earlier pieces; those whose holding the whole order would
+    reduce, those behind whose holding other orders stand already; then by cost (one that is not known last). Those as cheap as the
+    cheapest, to a rupee: most room first, then fewest messages today, then the code."""
+    tiers = groupby(sorted(candidates, key=_tier), key=_tier)
+    return [candidate for _, tier in tiers for candidate in _by_cost(list(tier))]
 
 
-def _rank(candidate: Candidate) -> tuple[bool, bool, bool, int, int, int, str]:
-    room, cost = candidate.view.room, candidate.cost
-    today = room.order_messages_today if room is not None else 0
-    total = 0 if cost is None else cost.total
+def _tier(candidate: Candidate) -> tuple[bool, bool, bool, bool]:
     elsewhere = candidate.order.prefer != candidate.broker.code
-    return (elsewhere, not reduces(candidate), cost is None, total, -_free(room), today, candidate.broker.code)
+    return (elsewhere, not reduces(candidate), not is_holder(candidate), candidate.cost is None)
 
 
-def _free(room: BudgetRoom | None) -> int:
-    """Return how many messages could leave within this second."""
-    if room is None:
-        return _NO_LIMIT
-    windows = (room.order_windows or {}, room.call_windows or {})
-    return 0 if room.closed_seconds else min((one["second"] for one in windows if "second" in one), default=_NO_LIMIT)
+def _by_cost(tier: list[Candidate]) -> list[Candidate]:
+    cheapest = min((candidate.cost.compared for candidate in tier if candidate.cost is not None), default=0)
+
+    def rank(candidate: Candidate) -> tuple[int, float, int, str]:
+        room = candidate.view.room
+        compared = 0 if candidate.cost is None else candidate.cost.compared
+        dearer = compared if compared > cheapest + EQUAL_PAISE else 0
+        today = room.order_messages_today if room is not None else 0
+        return (dearer, -_free_share(room), today, candidate.broker.code)
+
+    return sorted(tier, key=rank)
+
+
+def _free_share(room: BudgetRoom | None) -> float:
+    return math.inf if room is None else room.free_share
+
+
+def is_holder(candidate: Candidate) -> bool:
+    """Whether the whole order would reduce what this broker holds, if no other order of the account did: the net position in
+    the instrument and product, for a CNC sell the holdings too. What could not be read last is not counted on."""
+    return _takes_away(candidate, 0)
 
 
 def reduces(candidate: Candidate) -> bool:
-    """Whether the whole order would reduce what this broker holds: the net position in the instrument and product, for a
-    CNC sell the holdings too. What could not be read last is not counted on."""
+    """Whether the whole order would reduce what this broker holds although every order filled that stands there on the same
+    side or is on its way: two sales of one whole position do not both reduce it."""
+    order, listing = candidate.order, candidate.listing
+    if listing is None or not is_holder(candidate):
+        return False
+    view = candidate.view
+    orders = [*view.orders.values(), *view.unseen.values()]
+    standing = standing_units(orders, listing.broker_token, order.product, order.transaction_type)
+    return _takes_away(candidate, standing + candidate.in_flight)
+
+
+def _takes_away(candidate: Candidate, others: int) -> bool:
     order, listing, view = candidate.order, candidate.listing, candidate.view
     if listing is None:
         return False
     held = 0 if "positions" in view.read_errors else _net(view.positions, listing.broker_token, order.product)
     if order.product == Product.CNC and order.transaction_type == Side.SELL and "holdings" not in view.read_errors:
         held += _held(view.holdings, listing.broker_token, order.instrument.isin)
-    wanted = order.quantity * Side(order.transaction_type).sign
-    return held * wanted < 0 and abs(held) >= abs(wanted)
+    side = Side(order.transaction_type).sign
+    return held * side < 0 and abs(held) >= order.quantity + others
+
+
+def standing_units(orders: Iterable[OrderRow], token: str, product: str, side: str) -> int:
+    """Return the units that the open ones of a broker's orders may still trade on one side of an instrument and product."""
+    return sum(
+        row.quantity - row.filled_quantity
+        for row in orders
+        if row.instrument_token == token
+        and row.transaction_type == side
+        and row.product == product
+        and not is_finished(row.status)
+    )
 
 
 def sold_out_today(candidate: Candidate) -> bool:

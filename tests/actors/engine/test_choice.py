@@ -14,7 +14,7 @@ from onebroker.actors.engine.choice.contract_size import ContractSize, SizeStatu
 from onebroker.actors.engine.choice.costs import Cost
 from onebroker.actors.engine.choice.freeze import freeze_of, most_per_order
 from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.choice.ranking import ranked, sold_out_today
+from onebroker.actors.engine.choice.ranking import ranked, reduces, sold_out_today
 from onebroker.actors.sessions.view import LoginState, SessionView
 from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow
 from onebroker.brokers.registry import build_registry
@@ -51,6 +51,7 @@ def room(**changes):
     second = changes.pop("second", 8)
     known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, **changes}
     known["order_windows"] = {"second": second, "minute": 3}
+    known["free_share"] = 0.0 if known["closed_seconds"] else second / 10
     fields = {field.name: None for field in attrs.fields(BudgetRoom)}
     return BudgetRoom(**{**fields, **known})
 
@@ -186,12 +187,26 @@ def test_the_cheapest_broker_comes_first_and_one_whose_cost_is_not_known_last():
     assert codes(candidate("angelone"), dear) == ["upstox", "angelone"]
 
 
-def test_of_equal_cost_the_one_with_most_room_a_second_comes_first_then_fewest_messages_then_the_code():
+def test_of_equal_cost_the_one_with_most_room_comes_first_then_fewest_messages_then_the_code():
     zerodha, upstox = candidate(cost=cost(5)), candidate("upstox", cost=cost(5))
     assert codes(zerodha, upstox) == ["upstox", "zerodha"]
     assert codes(attrs.evolve(upstox, view=with_room(second=3)), zerodha) == ["zerodha", "upstox"]
     assert codes(attrs.evolve(upstox, view=with_room(order_messages_today=4)), zerodha) == ["zerodha", "upstox"]
     assert codes(attrs.evolve(upstox, view=with_room(closed_seconds=0.4)), zerodha) == ["zerodha", "upstox"]
+
+
+def test_costs_that_differ_by_a_rupee_at_most_are_equal_and_room_decides():
+    roomy = {"room": room(second=9)}
+    assert codes(candidate(cost=cost(5)), candidate("upstox", cost=cost(6), view=roomy)) == ["upstox", "zerodha"]
+    assert codes(candidate(cost=cost(5)), candidate("upstox", cost=cost(6.01), view=roomy)) == ["zerodha", "upstox"]
+    # Equal to the cheapest, not to each other in a row: 5.00 and 6.00 share, 6.90 comes behind both.
+    dear = candidate("angelone", cost=cost(6.9), view={"room": room(second=10)})
+    assert codes(candidate(cost=cost(5)), candidate("upstox", cost=cost(6), view=roomy), dear)[-1] == "angelone"
+
+
+def test_a_delivery_is_bought_where_buying_and_selling_it_again_is_cheapest():
+    free_but_dear_to_leave = candidate(cost=attrs.evolve(cost(0), later_dp=2360))
+    assert codes(free_but_dear_to_leave, candidate("upstox", cost=attrs.evolve(cost(5), later_dp=1534))) == ["upstox", "zerodha"]
 
 
 def with_room(**changes):
@@ -208,6 +223,13 @@ def test_the_broker_of_earlier_pieces_comes_before_all_others():
     piece = order(transaction_type="SELL", prefer="upstox")
     holder = candidate(order=piece, view={"holdings": (holding(10),)}, cost=cost(0))
     assert codes(holder, candidate("upstox", order=piece, cost=cost(20))) == ["upstox", "zerodha"]
+
+
+def test_a_second_sale_goes_to_the_holder_without_one_and_to_a_holder_with_one_before_all_others():
+    sell = order(transaction_type="SELL")
+    busy, other = candidate(order=sell, view=standing()), candidate("angelone", order=sell)
+    free = candidate("upstox", order=sell, view={"holdings": (holding(10),)}, cost=cost(20))
+    assert codes(other, busy, free) == ["upstox", "zerodha", "angelone"]
 
 
 def test_what_could_not_be_read_last_makes_nobody_a_holder():
@@ -233,6 +255,33 @@ def test_the_depository_is_paid_once_an_instrument_and_day(changes, sold):
 def holding(quantity, **changes):
     fields = {"instrument_token": "1", "tradingsymbol": "A", "exchange": "NSE", "isin": "INE1", **changes}
     return HoldingRow(settled_quantity=quantity, **fields)
+
+
+def standing(**changes):
+    fields = {
+        "order_id": "1", "status": "OPEN", "transaction_type": "SELL", "product": "CNC", "order_type": "LIMIT",
+        "validity": "DAY", "instrument_token": "1", "tradingsymbol": "A", "exchange": "NSE", "quantity": 10, **changes,
+    }  # fmt: skip
+    return {"orders": {"1": OrderRow(**fields)}, "holdings": (holding(10),)}
+
+
+@every_case(
+    ("view", "in_flight", "is_reduced"),
+    [
+        ({"holdings": (holding(10),)}, 0, True),
+        ({"holdings": (holding(10),)}, 1, False),
+        (standing(), 0, False),
+        (standing(quantity=4), 0, False),
+        (standing(filled_quantity=10, status="COMPLETE"), 0, True),
+        (standing(status="CANCELLED"), 0, True),
+        (standing(transaction_type="BUY"), 0, True),
+        (standing(product="MIS"), 0, True),
+        (standing(instrument_token="2"), 0, True),
+        ({**standing(), "holdings": (holding(20),)}, 0, True),
+    ],
+)
+def test_what_other_orders_of_this_side_may_take_is_not_reduced_again(view, in_flight, is_reduced):
+    assert reduces(candidate(order=order(transaction_type="SELL"), view=view, in_flight=in_flight)) is is_reduced
 
 
 def position(quantity, view="net", product="CNC"):
@@ -277,8 +326,16 @@ def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces
             "quantity is above the freeze quantity of 0, so send it as a freeze_slicer",
         ),
         ((Why.PRICE,), 409, "reason 0"),
-        ((Why.FREEZE, Why.OTHER), 503, "no broker can take this order now"),
-        ((Why.OTHER, Why.CAP), 503, "no broker can take this order now"),
+        ((Why.FREEZE, Why.OTHER), 400, "quantity is above the freeze quantity of 0, so send it as a freeze_slicer"),
+        ((Why.OTHER, Why.LOT), 400, "quantity must be a whole number of lots of 5"),
+        ((Why.FREEZE, Why.LOT), 400, "quantity must be a whole number of lots of 5"),
+        ((Why.OTHER, Why.CAP), 429, "reason 1"),
+        ((Why.LOT, Why.CAP, Why.MONEY), 429, "reason 1"),
+        ((Why.OTHER, Why.RATE), 503, "the order rate budget is full, so this order was not sent; try again in a moment"),
+        ((Why.CAP, Why.RATE), 503, "the order rate budget is full, so this order was not sent; try again in a moment"),
+        ((Why.CAP, Why.UNANSWERED), 503, "no broker can take this order now"),
+        ((Why.LOT, Why.MONEY), 503, "no broker can take this order now"),
+        ((Why.OTHER, Why.OTHER), 503, "no broker can take this order now"),
         ((), 503, "no broker can take this order now"),
     ],
 )  # fmt: skip

@@ -126,7 +126,7 @@ class _Standing(Clock):
 
 
 def room(**changes):
-    known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, **changes}
+    known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, "free_share": 1.0, **changes}
     fields = {field.name: None for field in attrs.fields(BudgetRoom)} | {"order_windows": {}, "call_windows": {}}
     return BudgetRoom(**{**fields, **known})
 
@@ -193,8 +193,8 @@ def test_a_market_order_is_costed_at_the_touch_it_would_meet_or_the_last_price(s
 
 
 def test_without_any_price_the_brokers_are_ranked_by_room():
-    market = Market("upstox", "zerodha").show("zerodha", room=room(order_windows={"second": 5}))
-    market.show("upstox", room=room(order_windows={"second": 1}))
+    market = Market("upstox", "zerodha").show("zerodha", room=room(free_share=0.5))
+    market.show("upstox", room=room(free_share=0.1))
     choice = market.choose(order_type="MARKET", price=None)
     assert [(one.broker.code, one.cost) for one in choice.candidates] == [("zerodha", None), ("upstox", None)]
 

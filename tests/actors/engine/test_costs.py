@@ -55,7 +55,7 @@ def lines(cost):
 
 def own_plan(**brokerage):
     """The built-in tables with a broker `alpha` of this plan."""
-    rows = [BrokerageRow(broker="alpha", group=group, **brokerage) for group in Group]
+    rows = [BrokerageRow(broker="alpha", group=group, **brokerage) for group in Group if group is not Group.FUND_DELIVERY]
     return Charges(statutory=BUILT_IN.statutory, brokerage=Table(rows), dp=BUILT_IN.dp, farm_goods=BUILT_IN.farm_goods)
 
 
@@ -193,6 +193,10 @@ def test_published_figures_come_out_to_the_paisa(row, brokerage, order, expected
         ("nse", "equity_futures", "NRML", "SELL", "transaction_tax", 5000.0),
         ("nse", "equity_options", "NRML", "SELL", "transaction_tax", 15_000.0),
         ("nse", "currency_futures", "NRML", "SELL", "transaction_tax", 0.0),
+        # support.zerodha.com and faq.shoonya.com: 0.001 % of a delivered sale of a fund, 0.025 % of one within the day.
+        ("nse", "exchange_traded_funds", "CNC", "BUY", "transaction_tax", 0.0),
+        ("nse", "exchange_traded_funds", "CNC", "SELL", "transaction_tax", 100.0),
+        ("bse", "exchange_traded_funds", "MIS", "SELL", "transaction_tax", 2500.0),
         ("mcx", "commodity_futures", "NRML", "SELL", "transaction_tax", 1000.0),
         ("mcx", "commodity_options", "NRML", "SELL", "transaction_tax", 5000.0),
     ],
@@ -205,6 +209,24 @@ def test_what_a_crore_is_charged(exchange, bare, product, side, name, rupees):
 def test_tax_on_futures_was_lower_before_the_budget_of_2026():
     before = cost("zerodha", "SELL", "NRML", 100_000, "100", bare="equity_futures", day=date(2026, 3, 31))
     assert before.shown()["transaction_tax"] == 2000.0
+
+
+@pytest.mark.parametrize("symbol", ["LIQUIDBEES", "GOLDBEES", "SILVERBEES", "MON100"])
+def test_some_funds_pay_no_transaction_tax(symbol):
+    assert cost("zerodha", "SELL", "CNC", 1000, "1000", bare="exchange_traded_funds", underlying=symbol).transaction_tax == 0
+    assert cost("zerodha", "SELL", "CNC", 1000, "1000", underlying=symbol).transaction_tax == 100_000
+
+
+def test_no_tax_on_services_is_taken_of_the_investor_protection_fund():
+    # A crore of premium: ₹50 of the exchange's 3,553 are the fund's, so tax is 18 % of 20 + 3,503 + 10.
+    assert cost("fivepaisa", "BUY", "NRML", 100_000, "100", bare="equity_options").shown()["gst"] == 635.94
+    assert cost("fivepaisa", "BUY", "NRML", 100_000, "100", exchange="bse", bare="equity_options").shown()["gst"] == 590.4
+
+
+def test_the_regulator_takes_a_tenth_of_farm_goods():
+    sold = {"exchange": "ncdex", "bare": "commodity_futures"}
+    assert cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="JEERAUNJHA", **sold).shown()["regulator"] == 10.0
+    assert cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="CRUDEOIL", **sold).shown()["regulator"] == 100.0
 
 
 def test_farm_goods_pay_no_transaction_tax():
@@ -228,6 +250,7 @@ def test_farm_goods_pay_no_transaction_tax():
         ("icicidirect", "CNC", "equities", 100, "250", 1, 72.5),
         ("icicidirect", "NRML", "equity_index_options", 195, "10", 65, 135.0),
         ("kotakneo", "NRML", "equity_index_futures", 65, "25000", 65, 0.0),
+        ("zerodha", "NRML", "currency_options", 1000, "0.5", 1000, 20.0),
         ("shoonya", "NRML", "equity_index_futures", 65, "25000", 65, 5.0),
     ],
 )
@@ -244,6 +267,9 @@ def test_shares_that_leave_the_account_cost_the_depositorys_fee_once_a_day():
     assert cost("zerodha", "SELL", "CNC", 10, "100").shown()["dp"] == 15.34
     assert cost("zerodha", "SELL", "CNC", 10, "100", dp_paid=True).dp == 0
     assert cost("zerodha", "BUY", "CNC", 10, "100").dp == 0
+    assert cost("fyers", "SELL", "CNC", 10, "100").shown()["dp"] == 14.75
+    assert cost("kotakneo", "SELL", "CNC", 10, "100").shown()["dp"] == 23.6
+    assert cost("kotakneo", "SELL", "CNC", 1000, "100").shown()["dp"] == 47.2
     assert cost("zerodha", "SELL", "MIS", 10, "100").dp == 0
 
 
@@ -255,7 +281,7 @@ def test_every_broker_has_a_plan_and_a_fee_for_all_it_takes_orders_for():
             if group is Group.OTHER or BUILT_IN.statutory_row(exchange, group, TODAY) is None:
                 continue
             assert BUILT_IN.brokerage_row(code, group, "NRML", TODAY) is not None, (code, segment)
-        assert BUILT_IN.dp_amount(code, TODAY) > 0, code
+        assert BUILT_IN.dp_fee(code, Decimal(1000), TODAY) > 0, code
 
 
 def test_every_figure_says_where_it_comes_from():
@@ -296,6 +322,10 @@ TRADED = st.sampled_from(
         ("nse", "equity_options", "MIS"), ("mcx", "commodity_futures", "NRML"), ("mcx", "commodity_options", "MIS"),
     ]
 )  # fmt: skip
+FUND_SHARES = {
+    Group.EQUITY_DELIVERY: Decimal(10) / 307, Group.EQUITY_FUTURES: Decimal(10) / 183, Group.EQUITY_OPTIONS: Decimal(50) / 3553,
+}  # fmt: skip
+"""Of NSE's charge: ₹10 or ₹50 a crore for the investor protection fund."""
 QUANTITIES = st.integers(1, 1_000_000)
 PRICES = st.decimals(Decimal("0.05"), Decimal(200_000), places=2)
 
@@ -312,7 +342,9 @@ def test_more_units_never_cost_less_and_the_lines_are_the_total(broker, side, tr
         shown = lines(one)
         assert all(line >= 0 for line in shown)
         assert round(sum(shown[:-1]), 2) == shown[-1]
-        assert one.gst == round_half_up(18 * (one.brokerage + one.exchange + one.regulator), 100)
+        fund = 0 if exchange != "nse" else one.exchange * FUND_SHARES[group_of(bare, product)]
+        taxed = one.brokerage + one.exchange - fund + one.regulator
+        assert abs(one.gst - taxed * Decimal("0.18")) <= 1
 
 
 def round_half_up(value, of):
