@@ -32,6 +32,7 @@ from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.messages import EndExits, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.past_volumes import StoredVolumes
 from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.engine.troubles import Troubles
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.backfiller import Backfiller
@@ -159,6 +160,8 @@ class Tree:
     engine_status: Published[EngineStatus]
     legs: Legs
     """Whose an order is."""
+    troubles: Troubles
+    """What is wrong with parents now."""
     loss: Published[DayLoss]
     """The day's loss and whether new orders are refused for it."""
     engine: Address[EngineMessage]
@@ -288,6 +291,7 @@ class _Planting:
             sessions=self._sessions,
             engine_status=self._engine_status,
             legs=self._legs,
+            troubles=self._engine_doors.troubles,
             loss=self._loss,
             engine=self._engine_box.address,
             intent_waits=self._intent_waits,

@@ -1,6 +1,6 @@
 """From a running tree to the application's `Services`: what routes may read and ask, and what health shows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -9,6 +9,7 @@ from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.engine.doors import SessionDoor
 from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.messages import EngineStatus
+from onebroker.actors.engine.troubles import Trouble
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
@@ -55,10 +56,12 @@ def build_services(
         actors=tree.supervisor.states,
         crashes=tree.crashes.records,
         store_reachable=lambda: store.reachable,
+        orders_at_risk=lambda: any(not one.is_ended for one in tree.troubles.rows),
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
+            "order_problems": lambda: order_problems(tree.troubles.rows),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
@@ -69,6 +72,7 @@ def build_services(
         },
         metric_sources=(
             lambda: _document_metrics(tree),
+            lambda: order_metrics(tree.troubles.rows),
             lambda: _stream_metrics(live),
             lambda: connection_metrics(connections),
             collector_metrics,
@@ -131,6 +135,34 @@ def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[s
     return [
         {"broker": broker, "order_id": row.order_id, "token": token, "status": row.status}
         for (broker, token), row in sorted(strangers.items())
+    ]
+
+
+def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
+    """Return what `/api/health` shows of parents with which something is wrong now: units open without a stop, orders that nobody
+    watches. Of parents that have `ended` so it stands until the next broking day."""
+    return [
+        {
+            "parent_id": one.parent_id,
+            "instrument_id": one.instrument_id,
+            "message": one.sentence,
+            "since": local_text(from_epoch(one.since)),
+            "ended": one.is_ended,
+        }
+        for one in rows
+    ]
+
+
+def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
+    """Return how many open parents there are with which something is wrong now."""
+    parents = {one.parent_id for one in rows if not one.is_ended}
+    return [
+        Metric(
+            name="onebroker_orders_at_risk",
+            kind="gauge",
+            doc="Open parents with units that are open without a stop, or with orders that nobody watches.",
+            samples=(({}, float(len(parents))),),
+        )
     ]
 
 

@@ -102,6 +102,8 @@ class Services:
     """Every supervised child -> whether it is up."""
     crashes: Callable[[], tuple[CrashRecord, ...]]
     store_reachable: Callable[[], bool]
+    orders_at_risk: Callable[[], bool] = lambda: False
+    """Whether an open parent has units open without a stop, or orders that nobody watches."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
     """Key of `/api/health` -> what to show there, a JSON value (brokers, ages, engine ...)."""
     metric_sources: tuple[MetricSource, ...] = ()

@@ -52,7 +52,7 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, ope
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import AlreadyThere, FencedOut, Set, SetAdd, StoreError, StreamAdd
+from onebroker.actors.store.interface import AlreadyThere, FencedOut, Op, Set, SetAdd, StoreError, StreamAdd
 from onebroker.brokers.records import OrderRow
 from onebroker.config.converters import StructureError
 from onebroker.config.messages import order_changes as change_texts
@@ -456,7 +456,8 @@ class EngineActor:
                 message.reply.refuse(NotOurs(parent_id))
 
     async def _fail(self, parent_id: str, fault: str) -> None:
-        """End a parent that kept crashing: its resting legs stay, unwatched, and the message says so (row 40)."""
+        """Give up a parent that kept crashing (row 40). One with orders that may live stays open, so that the next start takes it up
+        again; until then nobody watches them, and it says so. Any other has failed."""
         while True:
             with contextlib.suppress(StoreError):
                 await self._write_failed(parent_id, fault)
@@ -470,15 +471,22 @@ class EngineActor:
             return  # damaged: left alone, and named by GET parents
         if record is None or record.state.final:
             return
-        resting = sum(not leg.state.final for leg in record.legs)
-        sentence = f"the order engine gave this order up ({fault}); {resting} of its orders may still rest unwatched"
-        failed = attrs.evolve(record, state=ParentState.FAILED, status_message=sentence, updated_at=self._clock.epoch())
+        now, resting = self._clock.epoch(), sum(not leg.state.final for leg in record.legs)
+        sentence = texts.given_up(fault, resting)
+        if resting:
+            left = attrs.evolve(record, troubles=(*record.troubles, sentence), updated_at=now)
+            ops: tuple[Op, ...] = (Set(keys.parent(parent_id), encode_parent(left)),)
+        else:
+            left = attrs.evolve(record, state=ParentState.FAILED, status_message=sentence, updated_at=now)
+            ops = final_ops(left)
         try:
-            await self._doors.store.commit(*final_ops(failed), fence=self._lock.fence)
+            await self._doors.store.commit(*ops, fence=self._lock.fence)
         except FencedOut:
             self._lock.lose()
             return
-        self._doors.parents.note(parent_id, failed)
+        found = [(record.instrument_id, trouble) for trouble in left.troubles]
+        self._doors.troubles.note(parent_id, found, now, is_ended=left.state.final)
+        self._doors.parents.note(parent_id, left)
         if not record.answered:
             self._keep_answer(record.intent_id, answers.rebuilt(record))
 
@@ -495,6 +503,7 @@ class EngineActor:
             version = door.view.version
             view = door.view.value
             self._doors.legs.begin_day(session_day(self._clock))
+            self._doors.troubles.begin_day(session_day(self._clock))
             if view.orders is not seen:
                 for order_id, row in view.orders.items():
                     if seen.get(order_id) is not row:

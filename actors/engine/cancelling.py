@@ -1,5 +1,5 @@
-"""Cancelling a leg: for a caller, again after a restart that found its cancel without a result (K13), and when an order turns
-up late (row 13c) or after a flatten. Part of a parent's actor, which alone calls it."""
+"""Cancelling a leg: for a caller, again after a restart that found its cancel without a result or its parent being cancelled (K13), and when
+an order turns up late (row 13c) or after a flatten. Part of a parent's actor, which alone calls it."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -55,10 +55,14 @@ class Cancelling:
         self._lock = lock
         self._traffic = traffic
         self._leg_changed = leg_changed
+        ended = recorder.record.state is ParentState.CANCELLING
         self._without_result = {
-            leg.leg_id for leg in recorder.record.legs if leg.state is LegState.CANCELLING and not leg.cancel_accepted
+            leg.leg_id
+            for leg in recorder.record.legs
+            if (ended or leg.state is LegState.CANCELLING) and not leg.state.final and not leg.cancel_accepted
         }
-        """Legs found `cancelling` at the start: whether the message left is not known."""
+        """Legs found at the start of which a cancel was wanted: whether the message left is not known. One that has not, goes; its caller
+        may have died with the service, so nobody asks again."""
         self._unknown_since: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
         self._late_due: dict[str, float] = {}
@@ -101,15 +105,15 @@ class Cancelling:
         """Cancel without a caller; what does not leave is tried again as `wanted` says."""
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
         try:
-            sent = await self.cancel(leg.broker, row, leg, reason, deadline)
+            has_left = (await self.cancel(leg.broker, row, leg, reason, deadline)).reached
         except NOT_SENT:
-            if reason in UNASKED:
-                self._has_not_left(leg.leg_id)
-            else:
-                self._without_result.add(leg.leg_id)
+            has_left = False
+        if has_left:
+            return
+        if reason in UNASKED:
+            self._has_not_left(leg.leg_id)
         else:
-            if reason in UNASKED and not sent.reached:
-                self._has_not_left(leg.leg_id)
+            self._without_result.add(leg.leg_id)
 
     def _has_not_left(self, leg_id: str) -> None:
         """What certainly has not reached the broker is no try: it goes on until one has."""
@@ -122,9 +126,10 @@ class Cancelling:
         unasked = leg.cancel_reason in UNASKED
         if state is ParentState.CANCELLED or (state is ParentState.HALTED and not unasked):
             return None
+        if leg.leg_id in self._without_result and began is not None and not leg.state.final:
+            return leg.cancel_reason or CALLER
         if leg.state is LegState.CANCELLING:
-            again = leg.leg_id in self._without_result and began is not None
-            return (leg.cancel_reason or CALLER) if again else None
+            return None
         return leg.cancel_reason if unasked and not leg.state.final and self._is_due(leg) else None
 
     def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
@@ -140,7 +145,7 @@ class Cancelling:
 
         `leg` None: an order of this parent that it does not know as a leg. Raises what is in `NOT_SENT`.
         """
-        door = self._doors.sessions[broker]
+        door = self._doors.session(broker)
         access = door.view.value.access
         if access is None:
             raise LoginNeeded(broker)

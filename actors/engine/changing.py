@@ -6,7 +6,7 @@ from collections.abc import Callable
 import attrs
 
 from onebroker.actors.engine.cancelling import SENDS_NOTHING
-from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.doors import EngineDoors, NotInService
 from onebroker.actors.engine.growth import check_growth
 from onebroker.actors.engine.intents import taken_up
 from onebroker.actors.engine.lock import EngineLock
@@ -38,6 +38,8 @@ def refusal_of(error: Exception, broker: str) -> Refusal:
     """Return what keeps a change from leaving as a refusal (order-engine 5.6): LoginNeeded, RoomFull, CapReached, StoreError,
     NotSendable."""
     match error:
+        case NotInService():
+            return Refusal(503, order_texts.not_in_service(broker))
         case LoginNeeded():
             return Refusal(503, order_texts.no_login(broker))
         case RoomFull():
@@ -157,7 +159,7 @@ class Changing:
 
     def target(self, leg: LegRecord, row: OrderRow) -> Target:
         """Return a leg's order as it stands; `row` is used where the session does not show it now."""
-        door = self._doors.sessions[leg.broker]
+        door = self._doors.session(leg.broker)
         shown = door.view.value.orders.get(row.order_id, row)
         return Target(
             broker=leg.broker,
@@ -173,7 +175,7 @@ class Changing:
 
         Raises Refusal: then nothing was sent.
         """
-        door = self._doors.sessions[leg.broker]
+        door = self._doors.session(leg.broker)
         request = self._request(target, changes)
         with self._traffic.message(leg.leg_id):
             try:
@@ -211,7 +213,7 @@ class Changing:
         return sent
 
     def _request(self, target: Target, changes: LegChange) -> WireRequest:
-        door = self._doors.sessions[target.broker]
+        door = self._doors.session(target.broker)
         access = door.view.value.access
         if access is None:
             raise Refusal(503, order_texts.no_login(target.broker))
@@ -235,7 +237,7 @@ class Changing:
 
     def standing(self, leg: LegRecord, row: OrderRow) -> OrderRow:
         """Return a row with those changes in it that its book may not show yet."""
-        return self._accepted.standing(leg.leg_id, row, self._doors.sessions[leg.broker].view.value.orders_read_started)
+        return self._accepted.standing(leg.leg_id, row, self._doors.session(leg.broker).view.value.orders_read_started)
 
     # --- what the book says ------------------------------------------------------------------------------------------
 

@@ -13,13 +13,14 @@ from onebroker.actors.engine.messages import EngineMessage
 from onebroker.actors.engine.past_volumes import NoVolumes, PastVolumes
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.engine.seen_quotes import SeenQuotes
+from onebroker.actors.engine.troubles import Troubles
 from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import Address
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.quotes.interface import LiveQuotes
-from onebroker.actors.sessions.messages import SessionMessage
+from onebroker.actors.sessions.messages import LoginNeeded, ReadSoon, SessionMessage
 from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
@@ -38,6 +39,10 @@ class SessionDoor:
     broker: Broker
     address: Address[SessionMessage]
     view: Published[SessionView]
+
+
+class NotInService(LoginNeeded):
+    """The broker is not in the settings, or switched off there: as one without a login, until a start that has it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -69,6 +74,8 @@ class EngineDoors:
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
     """What slices that follow the market's volume are shaped by."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
+    troubles: Troubles = attrs.field(factory=Troubles)
+    """What is wrong with parents now, for the one who shows it (`/api/health`)."""
     closes: Closes = attrs.field(factory=Closes)
     """Which positions plans are closing (engine only)."""
     engine: Address[EngineMessage] | None = None
@@ -79,3 +86,16 @@ class EngineDoors:
     """That count, of one run of the engine (engine only)."""
     in_hand: set[str] = attrs.field(factory=set)
     """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""
+
+    def session(self, broker: str) -> SessionDoor:
+        """Return a broker's door. Stored legs outlive settings, so their broker may have none: raises NotInService."""
+        door = self.sessions.get(broker)
+        if door is None:
+            raise NotInService(broker)
+        return door
+
+    def read_soon(self, broker: str) -> None:
+        """Have a broker's order book read soon; nothing for one that is not in service."""
+        door = self.sessions.get(broker)
+        if door is not None:
+            door.address.replace("orders soon", ReadSoon("orders"))

@@ -21,7 +21,7 @@ def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None
 def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
     """Whether the order, as large as it shall be, is against the net position at its broker and not above what the other open
     orders of its side leave of it."""
-    row, view = target.row, doors.sessions[target.broker].view.value
+    row, view = target.row, doors.session(target.broker).view.value
     if row.transaction_type not in tuple(Side):
         return False
     net = sum(

@@ -6,6 +6,8 @@ after a restart is looked for in the broker's book, never sent again (order-engi
 """
 
 import logging
+from collections import Counter
+from collections.abc import Mapping
 from typing import assert_never
 
 import attrs
@@ -53,11 +55,12 @@ from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_seen, leg_sent, simple_parent, turns_up
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.supervisor import flush_shielded
-from onebroker.actors.sessions.messages import ReadSoon, ReturnRoom, Sent
+from onebroker.actors.sessions.messages import ReturnRoom, Sent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import plan_life as plan_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import is_finished
@@ -120,6 +123,7 @@ class ParentActor:
         for leg in record.legs:
             self._doors.legs.note(record, leg)
         self._prepare(record)
+        self._note_troubles()
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._recorder.write_behind)
@@ -135,6 +139,7 @@ class ParentActor:
                     self._take_up_again(record)
                     self._reconciling.read_unsettled_soon()
                 await self._until_over(nursery)
+                self._note_troubles()
                 nursery.cancel_scope.cancel()
         finally:
             if self._recorder.unsaved:
@@ -374,7 +379,7 @@ class ParentActor:
         confirmed = began is not None and heard is not None and began >= heard
         if is_finished(row.status) and heard is None:
             self._end_heard[leg.leg_id] = self._clock.monotonic()
-            self._read_orders_soon(leg.broker)
+            self._doors.read_soon(leg.broker)
         if not is_finished(row.status):
             self._stood_at[leg.leg_id] = self._clock.epoch()
         stood = self._stood_at.get(leg.leg_id)
@@ -406,9 +411,6 @@ class ParentActor:
         elif began is not None:
             self._cancelling.decide(leg, row, began)
 
-    def _read_orders_soon(self, broker: str) -> None:
-        self._doors.sessions[broker].address.replace("orders soon", ReadSoon("orders"))
-
     def _adopts(self, leg: LegRecord) -> bool:
         """Whether an order taken as not sent goes on when it turns up: an exit of an open parent (row 13c). A simple parent has
         ended with its only leg."""
@@ -424,8 +426,26 @@ class ParentActor:
             _log.warning("parent %s: %s", self._parent_id, sentence)
             self._say(sentence)
 
+    def _note_troubles(self) -> None:
+        """Say what is wrong with the parent now, in its record, to `/api/health` and in the log."""
+        found = [(one, plan_texts.without_stop(units)) for one, units in sorted(self._unprotected().items())]
+        away = Counter(leg.broker for leg in self._record.legs if not leg.state.final and not leg.given_up)
+        for broker, count in sorted(away.items()):
+            if broker not in self._doors.sessions:
+                found.append((self._record.instrument_id, plan_texts.not_watched(broker, count)))
+        sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
+        now = self._clock.epoch()
+        if sentences != self._record.troubles:
+            self._recorder.change(attrs.evolve(self._record, troubles=sentences, updated_at=now))
+        self._doors.troubles.note(self._parent_id, found, now, is_ended=self._record.state.final)
+
+    def _unprotected(self) -> Mapping[str, int]:
+        """Return the units that are open without a stop, by instrument; a simple order has none to guard."""
+        return {}
+
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))
+        self._note_troubles()
         self._doors.legs.note(self._record, leg)
         self._traffic.tell()
 

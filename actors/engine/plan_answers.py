@@ -263,7 +263,7 @@ def _shown(part: Part, now: PartRecord, record: ParentRecord) -> dict[str, Any]:
     head = {
         "part": part.preset if part.preset is not None and now.due_at is None else WORDS[type(part)],
         "state": now.state.value,
-        "status_message": now.status_message,
+        "status_message": now.held_up or now.status_message,
     }
     tail = {
         "when": None if part.when is None else shown_condition(part.when),

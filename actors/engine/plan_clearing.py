@@ -91,7 +91,7 @@ class Clearing:
         latest = self._doors.catalogue.value.latest
         found = []
         for code in sorted({holding.broker for holding in closing.holdings}):
-            for row in self._doors.sessions[code].view.value.orders.values():
+            for row in self._doors.session(code).view.value.orders.values():
                 instrument_id = None if latest is None else latest.by_token(code, row.instrument_token)
                 if instrument_id is None or is_finished(row.status):
                     continue
@@ -125,7 +125,7 @@ class Clearing:
     ) -> bool:
         """Wait until books begun from now on show nothing unfinished; False when there is something to be cancelled before."""
         after = self._clock.monotonic()
-        doors = [self._doors.sessions[code] for code in sorted(codes)]
+        doors = [self._doors.session(code) for code in sorted(codes)]
         while True:
             if self._due(path, closing, again):
                 return False
@@ -203,7 +203,7 @@ class Clearing:
         return True
 
     async def _directly(self, code: str, row: OrderRow, deadline: float) -> None:
-        door = self._doors.sessions[code]
+        door = self._doors.session(code)
         access = door.view.value.access
         if access is None:
             raise LoginNeeded(code)

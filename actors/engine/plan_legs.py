@@ -22,6 +22,8 @@ class Refusals:
     """(quantity, price, trigger) of the change refused last."""
     cancels: int = 0
     cancelled_at: float = 0.0
+    unsent: str | None = None
+    """Why its last cancel did not leave; it is sent as soon as it can be."""
 
 
 def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
@@ -56,6 +58,8 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
         busy=busy,
         fills_unknown=leg.fills_unknown,
         given_up=leg.given_up,
+        unsent=leg.unsent,
+        ended_at=leg.updated_at,
     )
 
 

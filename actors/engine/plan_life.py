@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 import trio
 
-from onebroker.actors.engine.cancelling import NOT_SENT
-from onebroker.actors.engine.changing import priority_of_step
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.following import followed
 from onebroker.actors.engine.lock import EngineLock
@@ -24,37 +22,33 @@ from onebroker.actors.engine.messages import (
     ParentMessage,
     Place,
 )
-from onebroker.actors.engine.parent import ParentActor
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.advance import advance, is_calm
+from onebroker.actors.engine.plan.machine.excess import exits_by_base
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, ChangeLeg, EndLeg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_row
 from onebroker.actors.engine.plan.market import Market
-from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Ending, Memory, PartRecord, PartState
 from onebroker.actors.engine.plan.stored import decode_plan
-from onebroker.actors.engine.plan_legs import Refusals, leg_of, parent_state
+from onebroker.actors.engine.plan_legs import leg_of, parent_state
 from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.plan_placing import SENDS, NotPlaced, Placed, Placing
+from onebroker.actors.engine.plan_steps import PlanSteps
+from onebroker.actors.engine.plan_waiting import WaitingExits
 from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS
-from onebroker.actors.engine.recording import session_day
-from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord, ParentState
-from onebroker.actors.engine.rows import row_of
+from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.transitions import LATE
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.quotes.followers import Follower
 from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store.durable_history import Rename
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import plan_life as life_texts
-from onebroker.config.refusal import Refusal
-from onebroker.config.vocabulary import Outcome
 
-UNSENT_SECONDS = 1.0
-"""How long a change or cancel that could not leave is left alone."""
-ROOM_SECONDS = 5.0
-"""How long a change or cancel waits for room (order-engine 4.5); then the next look works it out anew, so that what leaves is never
-what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
+_ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})
+_ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, ParentState.HALTED})
 SETTLE_SECONDS = 15.0
 """How long an order that its broker refused to move is not moved again while no book read since shows it."""
 LOOK_SECONDS = 2.0
@@ -65,7 +59,7 @@ KEEP_SECONDS = 1.0
 """How often what a rule remembers of the market is kept (order-engine row 6)."""
 
 
-class PlanLife(ParentActor, ABC):
+class PlanLife(PlanSteps, ABC):
     """One plan, without its callers. Built as `ParentActor` is."""
 
     def __init__(
@@ -78,16 +72,10 @@ class PlanLife(ParentActor, ABC):
         begin: tuple[ParentRecord, Place | None] | None,
     ) -> None:
         super().__init__(parent_id=parent_id, mailbox=mailbox, doors=doors, lock=lock, begin=begin)
-        self._news = trio.Event()
         self._reading: set[str] = set()
         """Parts for which positions are being read."""
-        self._refusals: dict[str, Refusals] = {}
         self._blocked: frozenset[str] = frozenset()
         """Legs that could not be changed at the last look, because their broker has not shown them yet, or a message is unanswered."""
-        self._left_alone: dict[str, float] = {}
-        """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
-        self._settling: dict[str, float] = {}
-        """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
         self._results: dict[str, Sent] = {}
         """Leg id -> what its broker answered, for the caller's first answer."""
         self._not_placed: EngineAnswer | None = None
@@ -112,6 +100,7 @@ class PlanLife(ParentActor, ABC):
         self._root: Part = decode_plan(record.plan)
         self._parts = record.parts if self._begin is not None else not_fresh(record.parts)
         self._follow_contracts()
+        self._waiting = WaitingExits(self._doors)
         self._placing = Placing(
             self._recorder,
             self._doors,
@@ -120,6 +109,7 @@ class PlanLife(ParentActor, ABC):
             self._leg_changed,
             self._is_sent,
             self._is_wanted,
+            self._waiting.hold,
         )
 
     def _begin_work(self, nursery: trio.Nursery, place: Place | None) -> None:
@@ -219,7 +209,8 @@ class PlanLife(ParentActor, ABC):
             parts=self._parts,
             legs=legs,
             market=PlanMarket(self._doors, record.legs, self._follower),
-            placing=tuple(self._placing.under_way),
+            placing=(*self._placing.under_way, *self._waiting.orders),
+            held_up=self._waiting.reasons,
             rules=Rules(
                 move_interval_seconds=settings.move_interval_seconds,
                 follow_seconds=settings.follow_seconds,
@@ -232,10 +223,6 @@ class PlanLife(ParentActor, ABC):
 
     def _busy(self, leg: LegRecord) -> bool:
         return not leg.state.final and (self._changing.blocked(leg.leg_id) or self._row(leg) is None)
-
-    def _row(self, leg: LegRecord) -> OrderRow | None:
-        view = self._doors.sessions[leg.broker].view.value
-        return row_of(leg, view.orders, session_day(self._clock))
 
     def _look(self, nursery: trio.Nursery) -> Looked:
         """Look once, take over what the look came to, and start what it asks for."""
@@ -251,8 +238,10 @@ class PlanLife(ParentActor, ABC):
         loud = bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
         loud = loud or _louder(looked.parts, self._parts)
         self._parts = looked.parts
+        self._waiting.keep_wanted(self._parts)
         if loud or (looked.parts != record.parts and self._clock.monotonic() >= self._kept_at + KEEP_SECONDS):
             self._keep(state, looked)
+        self._note_troubles()
         for action in actions:
             self._start(action, nursery)
         self._looks += 1
@@ -302,7 +291,7 @@ class PlanLife(ParentActor, ABC):
                 self._left_alone[action.leg_id] = math.inf
                 nursery.start_soon(self._change_leg, action)
             case EndLeg():
-                self._left_alone[action.leg_id] = math.inf
+                self._begin_cancel(action.leg_id)
                 nursery.start_soon(self._end_leg, action)
             case ReadRows():
                 self._reading.add(action.part)
@@ -316,11 +305,14 @@ class PlanLife(ParentActor, ABC):
             deadline = self._place_deadline - ROOM_BEFORE_DEADLINE_SECONDS
         try:
             done = await self._placing.place(new, deadline)
-            if isinstance(done, NotPlaced) and done.passes and new.is_exit:
-                await self._try_again_soon(new)
+            if isinstance(done, NotPlaced) and new.is_exit and not done.ends and (done.passes or new.instance == CLOSING):
+                seconds = self._waiting.note(new, str(done.answer.body.get("error", "")))
+                self._news.set()  # what is open meanwhile is said at once
+                await self._waiting.wait(new, seconds)
             elif isinstance(done, NotPlaced):
                 self._refuse_part(new, done)
             elif isinstance(done, Placed):
+                self._waiting.has_left(new)
                 self._results[done.leg_id] = done.sent
             else:
                 await self._handed_out_anew()
@@ -355,14 +347,6 @@ class PlanLife(ParentActor, ABC):
         prices = {(one.price, one.trigger) for one in again if isinstance(one, NewLeg) and _same_place(one, new)}
         return not prices or (new.price, new.trigger) in prices
 
-    async def _try_again_soon(self, new: NewLeg) -> None:
-        """An exit is not given up for the moment's sake: the next look prices it anew."""
-        self._placing.under_way.append(new)
-        try:
-            await trio.sleep(UNSENT_SECONDS)
-        finally:
-            self._placing.under_way.remove(new)
-
     def _refuse_part(self, new: NewLeg, done: NotPlaced) -> None:
         """A check refused the order (row 5): its part sends nothing more; of a part that closes positions, that one row."""
         self._not_placed = done.answer
@@ -384,70 +368,6 @@ class PlanLife(ParentActor, ABC):
     @abstractmethod
     async def _read_rows(self, path: str) -> None:
         """Read the positions a part is sized by (`plan_holdings.py`)."""
-
-    async def _change_leg(self, action: ChangeLeg) -> None:
-        leg_id = action.leg_id
-        try:
-            leg = self._record.leg(leg_id)
-            assert leg is not None
-            row = self._row(leg)
-            if row is None or leg.state.final:
-                return
-            change = LegChange(
-                quantity=action.quantity if action.quantity != leg.quantity else None,
-                price=action.price if action.price != leg.price else None,
-                trigger_price=action.trigger if action.trigger != leg.trigger_price else None,
-            )
-            part = next(one for one in walk(self._root) if one.path == leg.part)
-            exit = isinstance(part, OrderPart) and part.is_exit
-            priority = priority_of_step(change, exit=exit, reduces=action.reduces)
-            target = self._changing.target(leg, row)
-            sent = await self._changing.modify(leg, target, change, priority, self._clock.monotonic() + ROOM_SECONDS)
-            self._note_change(leg_id, action, change, sent)
-        except Refusal:
-            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
-        else:
-            self._left_alone.pop(leg_id, None)
-        finally:
-            if self._left_alone.get(leg_id) == math.inf:
-                del self._left_alone[leg_id]
-            self._under_way -= 1
-            self._news.set()
-
-    def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
-        before = self._refusals.get(leg_id, Refusals())
-        refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
-        self._refusals[leg_id] = attrs.evolve(before, change=refused)
-        if refused is not None and sent.reached and not action.reduces:
-            self._settling[leg_id] = self._clock.monotonic()
-        leg = self._record.leg(leg_id)
-        if leg is not None and leg_id in self._settling:
-            self._read_orders_soon(leg.broker)
-        if leg is not None and (change.price is not None or change.trigger_price is not None):
-            self._recorder.change(self._record.with_leg(attrs.evolve(leg, moved_at=self._clock.epoch())))
-
-    async def _end_leg(self, action: EndLeg) -> None:
-        leg_id = action.leg_id
-        try:
-            leg = self._record.leg(leg_id)
-            assert leg is not None
-            row = self._row(leg)
-            if row is None or leg.state.final:
-                return
-            deadline = self._clock.monotonic() + ROOM_SECONDS
-            sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
-            if sent.answer.outcome is Outcome.REJECTED:
-                before = self._refusals.get(leg_id, Refusals())
-                self._refusals[leg_id] = attrs.evolve(
-                    before, cancels=before.cancels + 1, cancelled_at=self._clock.epoch()
-                )
-        except NOT_SENT:
-            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
-        finally:
-            if self._left_alone.get(leg_id) == math.inf:
-                del self._left_alone[leg_id]
-            self._under_way -= 1
-            self._news.set()
 
     # --- legs -------------------------------------------------------------------------------------------------------
 
@@ -479,6 +399,7 @@ class PlanLife(ParentActor, ABC):
         super()._say(sentence)
 
     def _leg_changed(self, leg: LegRecord) -> None:
+        self._note_late_fill(leg)
         record = self._record.with_leg(leg)
         looked = None if self._looked is None else self._looked.state
         state = parent_state(record, PartState.WORKING if looked is None else looked)
@@ -487,9 +408,39 @@ class PlanLife(ParentActor, ABC):
         self._recorder.change(attrs.evolve(record, state=state, updated_at=self._clock.epoch()))
         if self._record.state not in SENDS:
             self._note_over_filled()
+            self._note_troubles()
         self._doors.legs.note(self._record, leg)
         self._traffic.tell()
         self._news.set()
+
+    def _note_late_fill(self, leg: LegRecord) -> None:
+        """What fills of an entry after its plan has ended has no exits (rows 13c, 43). They are placed where the plan ended by itself, because
+        the entry was taken as not sent; one that a caller or a flatten ended sends nothing more, and says so."""
+        record, before = self._record, self._record.leg(leg.leg_id)
+        grown = leg.filled_quantity - (0 if before is None else before.filled_quantity)
+        if record.state in SENDS or grown <= 0:
+            return
+        for base, exits in exits_by_base(self._root):
+            entries = {order.path for order in own_orders_of(base)}
+            if leg.part in entries and leg.cancel_reason == LATE and record.state in _ENDED_BY_ITSELF:
+                self._recorder.change(attrs.evolve(record, state=ParentState.WORKING))
+                return
+            sign = (leg.part in entries) - any(leg.part == order.path for order in exits)
+            if sign and leg.instance != CLOSING:
+                units = record.filled_after_end.get(leg.instrument_id, 0) + sign * grown
+                late = {**record.filled_after_end, leg.instrument_id: units}
+                self._recorder.change(attrs.evolve(record, filled_after_end=late))
+                return
+
+    def _unprotected(self) -> Mapping[str, int]:
+        """Return the units that are open without a stop, by instrument."""
+        if self._record.state in _ENDED_BY_OTHERS:
+            return {one: units for one, units in self._record.filled_after_end.items() if units > 0}
+        return {} if self._looked is None else self._looked.unprotected
+
+    def _note_troubles(self) -> None:
+        if self._looked is not None or self._record.state not in SENDS:
+            super()._note_troubles()
 
     def _note_over_filled(self) -> None:
         """Of a plan that was stopped nothing is looked at any more, but what fills too much in it is still shown."""

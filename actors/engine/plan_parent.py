@@ -116,8 +116,8 @@ class PlanParentActor(PlanHoldings):
 
     def _cancel_answered(self, leg: LegRecord) -> bool:
         now = self._record.leg(leg.leg_id)
-        refused = self._refusals.get(leg.leg_id, Refusals()).cancels
-        return now is None or now.state.final or now.cancel_accepted or refused > 0
+        said = self._refusals.get(leg.leg_id, Refusals())
+        return now is None or now.state.final or now.cancel_accepted or said.cancels > 0 or said.unsent is not None
 
     def _leg_cancel(self, leg: LegRecord) -> LegCancel:
         now = self._record.leg(leg.leg_id) or leg
@@ -125,8 +125,8 @@ class PlanParentActor(PlanHoldings):
         message: str | None = "the answer did not come back"
         if now.state.final or now.cancel_accepted:
             outcome, message = Outcome.ACCEPTED, None
-        elif self._refusals.get(leg.leg_id, Refusals()).cancels:
-            outcome, message = Outcome.REJECTED, now.status_message
+        elif (said := self._refusals.get(leg.leg_id, Refusals())).cancels or said.unsent is not None:
+            outcome, message = Outcome.REJECTED, said.unsent or now.status_message
         return LegCancel(
             leg_id=leg.leg_id, broker=leg.broker, order_id=now.order_id, outcome=outcome, status_message=message
         )
@@ -231,7 +231,7 @@ class PlanParentActor(PlanHoldings):
 
     def _started(self) -> bool:
         """Whether nothing of what the start sent is without a result."""
-        under_way = bool(self._placing.under_way) or self._dropped > 0 or self._closes_soon()
+        under_way = bool(self._placing.under_way or self._waiting.orders) or self._dropped > 0 or self._closes_soon()
         return not under_way and not any(
             leg.state.unsettled and self._traffic.busy(leg.leg_id) for leg in self._record.legs
         )
@@ -258,7 +258,7 @@ class PlanParentActor(PlanHoldings):
             return
         first = armed(record, self._root, prepared_seconds, looked)
         lost = await self._write_answer(first)
-        if lost is None or self._record.legs or self._placing.under_way:  # it has begun to send meanwhile
+        if lost is None or self._record.legs or self._placing.under_way or self._waiting.orders:  # it has begun to send meanwhile
             self._answer(place, first)
         else:
             self._refuse(place, answers.failed_before_sending(self._record, lost))

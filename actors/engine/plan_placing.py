@@ -1,13 +1,13 @@
 """Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
 parent's actor, beside `cancelling` and `changing`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.checks import Why
+from onebroker.actors.engine.choice.checks import PASSES, Skipped, Why
 from onebroker.actors.engine.choice.choose import by_code, choose, none_left
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.held_units import held_units
@@ -54,7 +54,7 @@ class NotPlaced:
 
     answer: EngineAnswer
     passes: bool = False
-    """Whether that is about the moment, not about the order: no room, or no store to write it ahead."""
+    """Whether that is about the moment, not about the order: no connection, no login, no room, no store to write it ahead."""
     ends: bool = False
     """Whether its part sends nothing more, on no later day either."""
 
@@ -80,9 +80,10 @@ class Placing:
         leg_changed: Callable[[LegRecord], None],
         is_sent: Callable[[str], None],
         is_wanted: Callable[[NewLeg, float], bool],
+        hold: Callable[[NewLeg], None],
     ) -> None:
         """`is_wanted` says of an order that has been under way for so many seconds whether the plan, as it stands now, still wants it
-        as large as it is and at its price."""
+        as large as it is and at its price. `hold` lets an exit that could not leave stand for itself until it is tried again."""
         self._recorder = recorder
         self._doors = doors
         self._clock = doors.clock
@@ -91,6 +92,7 @@ class Placing:
         self._leg_changed = leg_changed
         self._is_sent = is_sent
         self._is_wanted = is_wanted
+        self._hold = hold
         self.under_way: list[NewLeg] = []
         """Orders that have no leg yet."""
         self._number = next_number(leg.leg_id for leg in recorder.record.legs)
@@ -110,29 +112,20 @@ class Placing:
                 return refused
         finally:
             self.under_way.remove(new)  # from here on its leg stands for it
-        return await self._send(planned)
+        return await self._send(planned, new, goes_again=new.is_exit and deadline is None)
 
     async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
         latest = self._doors.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
+        runs = deadline is None  # nobody waits for the answer of what a running plan sends
+        if new.broker is not None and new.broker not in self._doors.sessions:
+            return NotPlaced(_refused(texts.not_in_service(new.broker)), passes=runs)
         if instrument is None:
-            return NotPlaced(EngineAnswer(status=503, body={"error": texts.NO_BROKER}))
-        if new.closing is not None:
-            try:
-                new = await self._bounded(new, new.closing, instrument)
-            except Refusal as refusal:
-                return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
-        if new.unseen is not None:
-            held = await held_units(
-                instrument, new.product, new.side, new.unseen, self._doors, until=trio.current_time() + POSITION_SECONDS
-            )
-            if held is None:
-                sentence = reference_texts.positions_of_broker_unread(new.unseen)
-                return NotPlaced(EngineAnswer(status=503, body={"error": sentence}), passes=True)
-            if held == 0:
-                sentence = unknown_texts.nothing_held(new.unseen)
-                return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
-            new = attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
+            return NotPlaced(_refused(texts.NO_BROKER), passes=runs)
+        sized = await self._sized(new, instrument)
+        if isinstance(sized, NotPlaced):
+            return sized
+        new = sized
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
         choice = choose(order_of(new, instrument, closes=closes), self._doors)
@@ -140,7 +133,7 @@ class Placing:
             resting = attrs.evolve(new, validity=Validity.DAY)
             choice = choose(order_of(resting, instrument, closes=closes), self._doors)
         if choice.refusal is not None:
-            return NotPlaced(choice.refusal)
+            return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
         seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock), run=self._doors.writes.run)
@@ -154,7 +147,29 @@ class Placing:
             self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
         if planned is not None:
             return planned
-        return NotPlaced(none_left(choice, skipped), passes=any(skip.why is Why.RATE for skip in skipped))
+        if self._number == number + 1:
+            self._number = number  # else hours of waiting would use up those by which a lost order is found again (K19)
+        passing = PASSES if runs else {Why.RATE}
+        return NotPlaced(_reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped))
+
+    async def _sized(self, new: NewLeg, instrument: Instrument) -> NewLeg | NotPlaced:
+        """Return the order no larger than the position that bounds it, where one does."""
+        if new.closing is not None:
+            try:
+                new = await self._bounded(new, new.closing, instrument)
+            except Refusal as refusal:
+                return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
+        if new.unseen is None:
+            return new
+        until = trio.current_time() + POSITION_SECONDS
+        held = await held_units(instrument, new.product, new.side, new.unseen, self._doors, until=until)
+        if held is None:
+            sentence = reference_texts.positions_of_broker_unread(new.unseen)
+            return NotPlaced(EngineAnswer(status=503, body={"error": sentence}), passes=True)
+        if held == 0:
+            sentence = unknown_texts.nothing_held(new.unseen)
+            return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
+        return attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
 
     async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
         """Return the order no larger than what is left of the position it takes apart, less what else of its part may still fill.
@@ -199,7 +214,9 @@ class Placing:
         )
 
         def sending(record: ParentRecord) -> ParentRecord:
-            return attrs.evolve(record.with_leg(leg), state=ParentState.WORKING, updated_at=now)
+            kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
+            record = attrs.evolve(record, legs=kept, state=ParentState.WORKING, updated_at=now)
+            return record.with_leg(leg)
 
         def wanted() -> bool:
             return self._is_wanted(new, self._clock.monotonic() - began)
@@ -216,13 +233,14 @@ class Placing:
             await self._return_room(planned)
             if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
                 return Dropped()
-            answer = EngineAnswer(status=503, body={"error": texts.failed_before_sending(str(error))})
+            answer = _refused(texts.failed_before_sending(str(error)))
             taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
             return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
         self._doors.legs.note(self._recorder.record, leg)
         return None
 
-    async def _send(self, planned: Planned) -> Placed:
+    async def _send(self, planned: Planned, new: NewLeg, *, goes_again: bool) -> Placed | NotPlaced:
+        """Send once. With `goes_again` one that no connection could be opened for is not placed, and waits."""
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
         with self._traffic.message(leg_id):
             sent = await send_once(
@@ -238,6 +256,28 @@ class Placing:
             leg = self._recorder.record.leg(leg_id)
             assert leg is not None
             self._is_sent(leg_id)
-            self._leg_changed(leg_sent(leg, sent.answer, self._clock.epoch()))
+            unsent = goes_again and not sent.reached and leg.state.unsettled
+            if unsent:
+                self._hold(new)  # before the next look, which would hand it out at once
+            self._leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
             await self._recorder.write()  # the result is recorded before the caller hears it
+        if unsent:
+            return NotPlaced(_refused(sent.answer.status_message or ""), passes=True)
         return Placed(leg_id, sent)
+
+
+def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:
+    """Whether a new leg stands for one that never left: however long its broker is away, only the last attempt is kept."""
+    return before.unsent and (before.part, before.instance, before.broker) == (leg.part, leg.instance, leg.broker)
+
+
+def _refused(sentence: str) -> EngineAnswer:
+    return EngineAnswer(status=503, body={"error": sentence})
+
+
+def _reason(answer: EngineAnswer, skipped: Sequence[Skipped]) -> EngineAnswer:
+    """Return the answer with the one reason there is, where it only says that no broker can take the order."""
+    reasons = {skip.reason for skip in skipped if skip.why in PASSES}
+    if answer.body.get("error") != texts.NO_BROKER or len(reasons) != 1:
+        return answer
+    return attrs.evolve(answer, body={**answer.body, "error": reasons.pop()})

@@ -76,7 +76,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
     broker, order, listing = candidate.broker, candidate.order, candidate.listing
     access = candidate.view.access
     if listing is None or access is None:
-        return Skipped(broker.code, texts.no_login(broker.code))
+        return Skipped(broker.code, texts.no_login(broker.code), Why.LOGIN)
     token = leg_token(seat.record.intent_id, seat.part, seat.number, seat.run)
     leg = LegRecord(
         leg_id=f"{seat.record.parent_order_id}.{seat.number}",
@@ -198,4 +198,4 @@ def _without_room(code: str, error: Exception, *, closes: bool) -> Skipped:
             return Skipped(code, texts.daily_cap(code, error.sent, error.cap, kept), Why.CAP)
         case RoomFull():
             return Skipped(code, texts.RATE_FULL_REASON, Why.RATE)
-    return Skipped(code, texts.no_login(code))
+    return Skipped(code, texts.no_login(code), Why.LOGIN)

@@ -20,7 +20,7 @@ from onebroker.actors.engine.tokens import looks_like_token
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_given_up, leg_never_shown, leg_no_longer_shown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
-from onebroker.actors.sessions.messages import AskByToken, LoginNeeded, ReadSoon
+from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
 from onebroker.brokers.broker import FoundByToken, TokenQuestion
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BrokerError
@@ -65,7 +65,7 @@ class Reconciling:
 
     def read_unsettled_soon(self) -> None:
         for broker in {leg.broker for leg in self._recorder.record.legs if leg.state.unsettled}:
-            self._read_orders_soon(broker)
+            self._doors.read_soon(broker)
 
     def settle(self, leg: LegRecord, book: BooksFresh, nursery: trio.Nursery) -> OrderRow | None:
         """Judge a leg that the book shows neither by token nor by order id; return the row that is its own all the same."""
@@ -107,10 +107,7 @@ class Reconciling:
     async def _read_when_due(self, broker: str, unseen_since: float) -> None:
         """Ask for the book that decides, of a broker whose own pace may be as slow as once a minute."""
         await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
-        self._read_orders_soon(broker)
-
-    def _read_orders_soon(self, broker: str) -> None:
-        self._doors.sessions[broker].address.replace("orders soon", ReadSoon("orders"))
+        self._doors.read_soon(broker)
 
     # --- by a cut token, by what it is ------------------------------------------------------------------------------
 
@@ -127,21 +124,21 @@ class Reconciling:
             nursery.start_soon(self._learn, leg.broker, unasked)
             return Doubt.LATER
         free = [row for row in untagged if legs.entry(leg.broker, row.order_id, row.tag) is None]
-        fineness = self._doors.sessions[leg.broker].broker.capabilities.order_time_seconds
+        fineness = self._doors.session(leg.broker).broker.capabilities.order_time_seconds
         return match(leg, legs.unsettled, free, self._clock.epoch(), fineness)
 
     async def _learn(self, broker: str, rows: list[OrderRow]) -> None:
         """Find out whose these orders are, so that none of another order of ours is taken for the leg's."""
         learnt = [await self._doors.legs.learn(self._doors.store, row, broker) for row in rows]
         if all(learnt):
-            self._read_orders_soon(broker)
+            self._doors.read_soon(broker)
 
     # --- the end of looking -----------------------------------------------------------------------------------------
 
     def _conclude(self, leg: LegRecord, found: Match, nursery: trio.Nursery) -> None:
         if found is Doubt.TOO_MANY:
             self._leg_changed(leg_given_up(leg, self._clock.epoch()))
-        elif self._doors.sessions[leg.broker].broker.by_token is None:
+        elif self._doors.session(leg.broker).broker.by_token is None:
             self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
         elif self._clock.monotonic() >= self._asked_at.get(leg.leg_id, float("-inf")) + ASK_AGAIN_SECONDS:
             self._asked_at[leg.leg_id] = float("inf")
@@ -155,9 +152,9 @@ class Reconciling:
             return AskByToken(question=question, reply=reply)
 
         try:
-            found = await self._doors.sessions[leg.broker].address.ask(asked, ASK_SECONDS)
+            found = await self._doors.session(leg.broker).address.ask(asked, ASK_SECONDS)
         except (BrokerError, LoginNeeded, AskTimedOut, ActorNotRunning):
-            self._read_orders_soon(leg.broker)
+            self._doors.read_soon(leg.broker)
         else:
             self._answered(leg.leg_id, found)
         finally:
@@ -173,4 +170,4 @@ class Reconciling:
         self._unseen_since.pop(leg_id, None)  # it is there: the book that shows it says what became of it
         if found.order_id is not None and found.order_id != leg.order_id:
             self._leg_changed(attrs.evolve(leg, order_id=found.order_id))
-        self._read_orders_soon(leg.broker)
+        self._doors.read_soon(leg.broker)

@@ -121,6 +121,8 @@ class LegRecord:
     """Whether it ended unseen: its day is over, no book shows it, and what it filled last is not known (K15)."""
     moved_at: float = 0.0
     """When its price was moved last."""
+    unsent: bool = False
+    """Whether no connection could be opened for it, and another goes in its place: an exit of a running plan."""
     sent_at: float = 0.0
     updated_at: float = 0.0
 
@@ -144,6 +146,10 @@ class ParentRecord:
     tag: str | None
     """The caller's own."""
     status_message: str | None = None
+    troubles: tuple[str, ...] = ()
+    """What is wrong with it now, such as units that are open without a stop (`troubles.py`)."""
+    filled_after_end: Mapping[str, int] = attrs.field(factory=dict)
+    """Of a plan that a caller or a flatten ended: instrument id -> units that its entries filled since, less its exits."""
     over_filled_quantity: int = 0
     legs: tuple[LegRecord, ...] = ()
     skipped: tuple[Mapping[str, str], ...] = ()
@@ -153,6 +159,11 @@ class ParentRecord:
     """The tree as `plan.stored` writes it; None for a simple order."""
     parts: Mapping[str, PartRecord] = attrs.field(factory=dict)
     """Path -> how that part of the plan stands."""
+
+    def said(self) -> str | None:
+        """Return what is shown as the parent's `status_message`: what was said of it, and what is wrong with it now."""
+        said = [] if self.status_message is None else self.status_message.split("; ")
+        return "; ".join(dict.fromkeys([*said, *self.troubles])) or None
 
     def leg(self, leg_id: str) -> LegRecord | None:
         return next((leg for leg in self.legs if leg.leg_id == leg_id), None)

@@ -20,7 +20,7 @@ def parent_record(record: ParentRecord) -> dict[str, Any]:
         "synthetic_type": record.synthetic_type,
         "routed_from": record.routed_from,
         "state": record.state.value,
-        "status_message": record.status_message,
+        "status_message": record.said(),
         "instrument_id": record.instrument_id,
         "intent_id": record.intent_id,
         "created_at": record.created_at,

@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from onebroker.actors.engine.cancelling import CALLER, NOT_SENT, Cancelling
-from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.doors import EngineDoors, NotInService
 from onebroker.actors.engine.intents import taken_up
 from onebroker.actors.engine.messages import CancelParent, Halt, LegCancel, Stopped
 from onebroker.actors.engine.recording import Recorder, session_day
@@ -88,15 +88,15 @@ class Stopping:
     async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
         """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (spec 2 §4.6); nothing when it
         has ended."""
-        row = await self._appeared(leg.leg_id)
-        current = self._recorder.record.leg(leg.leg_id)
-        assert current is not None
-        if current.state.final or (row is not None and is_finished(row.status)):
-            return
-        if row is None:
-            note(_cancel_of(current, Outcome.REJECTED, texts.NOT_IN_BOOK))
-            return
+        current = leg
         try:
+            row = await self._appeared(leg.leg_id)
+            current = self._recorder.record.leg(leg.leg_id) or leg
+            if current.state.final or (row is not None and is_finished(row.status)):
+                return
+            if row is None:
+                note(_cancel_of(current, Outcome.REJECTED, texts.NOT_IN_BOOK))
+                return
             sent = await self._cancelling.cancel(leg.broker, row, current, CALLER, deadline)
         except NOT_SENT as error:
             note(_cancel_of(current, Outcome.REJECTED, why_not_sent(error, leg.broker)))
@@ -104,17 +104,17 @@ class Stopping:
             note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
 
     async def _appeared(self, leg_id: str) -> OrderRow | None:
-        """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them."""
+        """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them. Raises NotInService."""
         leg = self._recorder.record.leg(leg_id)
         assert leg is not None
-        view = self._doors.sessions[leg.broker].view
+        view = self._doors.session(leg.broker).view
         row = None
         with trio.move_on_after(self._doors.settings.parent_cancel_wait):
             while True:
                 version = view.version
                 leg = self._recorder.record.leg(leg_id) or leg
                 row = row_of(leg, view.value.orders, session_day(self._clock))
-                row = row or accepted_order(self._doors.sessions[leg.broker], leg.order_id, self._clock.now())
+                row = row or accepted_order(self._doors.session(leg.broker), leg.order_id, self._clock.now())
                 if leg.state.final or row is not None:
                     return row
                 await view.wait_newer(version)
@@ -176,6 +176,8 @@ def _cancel_of(leg: LegRecord, outcome: Outcome, message: str | None) -> LegCanc
 def why_not_sent(error: Exception, broker: str) -> str:
     """Return what kept a cancel from leaving, in a sentence."""
     match error:
+        case NotInService():
+            return order_texts.not_in_service(broker)
         case LoginNeeded():
             return order_texts.no_login(broker)
         case RoomFull():

@@ -163,6 +163,16 @@ def no_login(broker: str) -> str:
     return f"{broker} has no login in Redis"
 
 
+def given_up(fault: str, resting: int) -> str:
+    """A parent whose actor kept crashing; `resting`: how many of its orders may live."""
+    sentence = f"the order engine gave this order up ({fault})"
+    return f"{sentence}; {resting} of its orders may still rest unwatched until its next start" if resting else sentence
+
+
+def not_in_service(broker: str) -> str:
+    return f"{broker} is not in service"
+
+
 def does_not_take(word: str, segment: str) -> str:
     return f"does not take {word} orders in {segment}"
 

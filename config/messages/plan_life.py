@@ -11,6 +11,7 @@ PRICED_FROM_SPOT = (
     "the watched instrument is no future: the option is priced from its spot and interest_rate alone, which leaves dividends and the market's "
     "own forward out; watch the future of the same expiry instead"
 )
+TRIGGERED_NOT_REACHED = "its condition came true, but the market did not reach its limit in time, so nothing was sent"
 NO_POSITION = "there was no open position to close"
 CANCEL_REFUSED = "the cancel of a resting order was refused"
 
@@ -65,6 +66,11 @@ def fell_through(trigger: Decimal) -> str:
 
 def without_stop(units: int) -> str:
     return f"{units} units are open without a stop"
+
+
+def not_watched(broker: str, count: int) -> str:
+    """Orders of a parent at a broker that the settings leave out."""
+    return f"{broker} is not in service, so {count} orders there are not watched"
 
 
 def units_without(units: int, what: str) -> str:

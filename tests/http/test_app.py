@@ -258,6 +258,10 @@ async def test_the_full_health_tells_actors_store_and_what_others_add(house, tok
     assert body["store"] == {"reachable": True}
     assert body["brokers"] == {"zerodha": "ok"}
 
+    at_risk = build_app(attrs.evolve(services, orders_at_risk=lambda: True)).test_client()
+    body = await (await at_risk.get("/api/health", headers={"access-token": token})).get_json()
+    assert (body["status"], body["store"]) == ("degraded", {"reachable": True})
+
     house.store.fail_with(StoreError("away"))
     body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
     assert (body["status"], body["store"]) == ("degraded", {"reachable": False})

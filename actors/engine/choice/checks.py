@@ -19,8 +19,8 @@ from onebroker.config.money import is_multiple
 
 
 class Why(StrEnum):
-    """What sort of reason it is. Those that could take such an order give the whole answer's status; `OTHER` is who could not
-    take it at all: excluded, without a login, without the instrument or the product."""
+    """What sort of reason it is. Those that could take such an order give the whole answer's status; `OTHER` and `LOGIN`
+    are who could not take it at all: excluded, without a login, without the instrument or the product."""
 
     LOT = "lot"
     CONTRACT_SIZE = "contract_size"
@@ -29,6 +29,7 @@ class Why(StrEnum):
     RATE = "rate"
     PRICE = "price"
     MONEY = "money"
+    LOGIN = "login"
     UNANSWERED = "unanswered"
     OTHER = "other"
 
@@ -80,6 +81,9 @@ class Candidate:
         return self.order.instrument.listings.get(self.broker.code)
 
 
+PASSES = frozenset({Why.RATE, Why.CAP, Why.PRICE, Why.MONEY, Why.LOGIN, Why.UNANSWERED})
+"""Reasons that are about the moment, not about the order: what must go in any case waits for them to pass."""
+
 Check = Callable[[Candidate], Skipped | None]
 
 
@@ -102,7 +106,7 @@ def _sends_orders(candidate: Candidate) -> Skipped | None:
 
 
 def _logged_in(candidate: Candidate) -> Skipped | None:
-    return None if candidate.view.live else _skip(candidate, texts.no_login(candidate.broker.code))
+    return None if candidate.view.live else _skip(candidate, texts.no_login(candidate.broker.code), Why.LOGIN)
 
 
 def _carries(candidate: Candidate) -> Skipped | None:

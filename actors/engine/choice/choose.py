@@ -104,7 +104,7 @@ def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
         return _refused(409, rows[0].reason, extra)
     if order.broker is not None and len(rows) == 1 and not whys & {Why.CAP, Why.RATE}:
         return _refused(409, texts.pinned_cannot(order.broker, rows[0].reason), extra)
-    return _of_all(choice, rows, whys - {Why.OTHER}, extra)
+    return _of_all(choice, rows, whys - {Why.OTHER, Why.LOGIN}, extra)
 
 
 def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:

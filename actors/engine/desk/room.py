@@ -103,7 +103,7 @@ class DeskRoom:
     async def send(self, broker: str, request: WireRequest, priority: Priority, when_accepted: WhenAccepted) -> Sent:
         """Send one order message that no parent has to know of. Raises LoginNeeded, RoomFull, CapReached, StoreError: then
         nothing was sent."""
-        door, clock = self.doors.sessions[broker], self.doors.clock
+        door, clock = self.doors.session(broker), self.doors.clock
         permit = await ask_room(door, priority, self.room_deadline(), clock)
         try:
             await self.doors.store.write(Set(keys.rate(broker), permit.counts))
@@ -121,7 +121,7 @@ class DeskRoom:
         )
 
     def door(self, broker: str) -> SessionDoor:
-        return self.doors.sessions[broker]
+        return self.doors.session(broker)
 
     # --- the engine -------------------------------------------------------------------------------------------------
 

@@ -331,6 +331,16 @@ def walk(part: Part) -> Iterator[Part]:
         yield from walk(child)
 
 
+def links_of(part: Part) -> Iterator[tuple[Part, Part]]:
+    """Yield what has other parts hanging on its fills, with these: an order and its link, the two of a sequence."""
+    for one in walk(part):
+        match one:
+            case OrderPart(each_fill=link) if link is not None:
+                yield one, link
+            case SequencePart():
+                yield one.first, one.then
+
+
 def orders_of(part: Part) -> Iterator[OrderPart]:
     """Yield the order parts of a tree, in tree order."""
     return (one for one in walk(part) if isinstance(one, OrderPart))

@@ -99,6 +99,8 @@ class Ending:
     """What filled is closed before (1.8, close_filled)."""
     marketable: bool = False
     """What rests, or was never sent, goes on as marketable with follow (1.8, marketable)."""
+    unfilled: bool = False
+    """What it hangs on ended without a fill."""
 
 
 class Holding(NamedTuple):
@@ -213,6 +215,8 @@ class PartRecord:
     """Where a condition stands in `when` -> what it remembers of the joint profit and loss."""
     made: tuple[Instance, ...] = ()
     """The exits made for single fills."""
+    held_up: str | None = None
+    """Why an exit could not leave when it was tried last; it is tried again."""
     reserved: int = 0
     """Units taken off the resting leg for an immediate order (discretion)."""
     refusal: str | None = None

@@ -14,8 +14,9 @@ from onebroker.actors.engine.plan.machine.excess import over_filled
 from onebroker.actors.engine.plan.machine.groups import work
 from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
+from onebroker.actors.engine.plan.machine.protection import unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
-from onebroker.actors.engine.plan.parts import Part
+from onebroker.actors.engine.plan.parts import Part, walk
 from onebroker.actors.engine.plan.state import PartRecord, PartState
 from onebroker.config.messages import plan_life as texts
 
@@ -48,6 +49,8 @@ class Outcome:
     """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
     over_filled: int
     """Units filled beyond what was asked for (1.7)."""
+    unprotected: Mapping[str, int]
+    """Units that are open without a stop, by instrument."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
@@ -65,6 +68,9 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
             break
     else:
         raise AssertionError("a plan that never settles")
+    for part in walk(root):
+        if look.record(part).held_up != look.held_up.get(part.path):
+            look.note(part, held_up=look.held_up.get(part.path))
     excess = over_filled(look)
     if excess:
         look.note(root, status_message=texts.over_filled(excess))
@@ -80,6 +86,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         reasons=look.reasons,
         excess=look.excess,
         over_filled=excess,
+        unprotected=unprotected(look),
     )
 
 

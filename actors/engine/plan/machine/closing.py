@@ -1,7 +1,8 @@
 """Closing what a part filled, at its brokers, when its lifetime ends with close_filled (order-engine 1.8)."""
 
-from onebroker.actors.engine.plan.machine.legs import CLOSING, ChangeLeg, Leg, NewLeg
+from onebroker.actors.engine.plan.machine.legs import CLOSING, ChangeLeg, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.resizing import end
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.machine.wanted import FOLLOWING
 from onebroker.actors.engine.plan.parts import OrderPart, orders_of
@@ -15,7 +16,7 @@ from onebroker.config.vocabulary import OrderType, Validity
 def close_filled(look: Look, part: OrderPart) -> Verdict | None:
     """Send what closes the part's fills less its exits'; return how that ended, None while it goes on.
 
-    Its exits have ended before. A close that its broker refused, or that ended unfilled, is not sent again.
+    Its exits have ended before. A close that its broker refused, or that ended unfilled, is not sent again; one that never reached it is.
     """
     exits = [] if part.each_fill is None else list(orders_of(part.each_fill))
     if any(not look.quiet(order) for order in exits):
@@ -24,13 +25,18 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
     for broker, units in _open_by_broker(look, part, exits).items():
         legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
         left = units - sum(leg.filled for leg in legs)
-        failed = next((leg for leg in legs if not leg.live and leg.filled < leg.quantity), None)
+        failed = next((leg for leg in legs if _has_failed(leg)), None)
         if left > 0 and failed is not None:
             return Verdict(PartState.FAILED, failed.status_message or texts.still_open(left))
         if left > 0:
             done = False
             _close(look, part, broker, left, legs)
     return Verdict(PartState.COMPLETED) if done else None
+
+
+def _has_failed(leg: Leg) -> bool:
+    given_back = leg.cancel_reason in Reason.GIVES_BACK
+    return not leg.live and leg.filled < leg.quantity and not leg.never_reached and not given_back
 
 
 def _open_by_broker(look: Look, part: OrderPart, exits: list[OrderPart]) -> dict[str, int]:
@@ -48,6 +54,10 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
     quote = look.seen(part.instrument_id)
     price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
     resting = [leg for leg in legs if leg.live]
+    too_much = sum(leg.unfilled for leg in resting) - units  # one taken as not sent was there after all (row 13c)
+    if too_much > 0 and resting[-1].unfilled <= too_much:
+        end(look, resting[-1], Reason.SHRINK)
+        return
     for leg in resting:
         due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
         look.wake(due)

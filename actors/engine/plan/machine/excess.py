@@ -14,26 +14,25 @@ from onebroker.actors.engine.plan.parts import (
     Share,
     TogetherPart,
     Units,
+    links_of,
     own_orders_of,
-    walk,
 )
 
 
 def over_filled(look: Look) -> int:
     """Return the units filled beyond what was asked for, over the whole plan."""
-    hanging = sum(_beyond(look, base, exits) for base, exits in _exits(look.root))
+    hanging = sum(_beyond(look, base, exits) for base, exits in exits_by_base(look.root))
     return hanging + sum(_beyond_units(look, group) for group in _pairs(look.root))
 
 
-def _exits(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
+def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
     """Yield what exits hang on, with them: those that trade the same instrument the other way."""
-    for part in walk(root):
-        match part:
-            case OrderPart(each_fill=link) if link is not None:
-                yield part, [order for order in own_orders_of(link) if _closes(part, order)]
-            case SequencePart():
-                sized = [order for order in own_orders_of(part.then) if order.quantity == FromFill()]
-                yield part.first, [order for order in sized if _closes(part.first, order)]
+    for base, then in links_of(root):
+        hangs_on_fills = isinstance(base, OrderPart) and base.each_fill is then
+        sized = (order for order in own_orders_of(then) if hangs_on_fills or order.quantity == FromFill())
+        exits = [order for order in sized if _closes(base, order)]
+        if exits:
+            yield base, exits
 
 
 def _closes(base: Part, order: OrderPart) -> bool:
@@ -44,7 +43,7 @@ def _closes(base: Part, order: OrderPart) -> bool:
 
 
 def _beyond(look: Look, base: Part, exits: list[OrderPart]) -> int:
-    return max(0, sum(look.filled(order) for order in exits) - look.kept(base)) if exits else 0
+    return max(0, sum(look.filled(order) for order in exits) - look.kept(base))
 
 
 def _pairs(part: Part) -> Iterator[OneCancelsOthersPart]:
@@ -60,7 +59,7 @@ def _pairs(part: Part) -> Iterator[OneCancelsOthersPart]:
 
 
 def _beyond_units(look: Look, group: OneCancelsOthersPart) -> int:
-    sides = [(child, _asked(look, child)) for child in group.children]
+    sides = [(child, asked_of(look, child)) for child in group.children]
     if any(units is None for _, units in sides):
         return 0
     shares = sum(units or 0 for child, units in sides if _is_share(child))
@@ -73,7 +72,7 @@ def _is_share(part: Part) -> bool:
     return isinstance(part, OrderPart) and isinstance(part.quantity, Share)
 
 
-def _asked(look: Look, part: Part) -> int | None:
+def asked_of(look: Look, part: Part) -> int | None:
     """Return the units that one side was asked for; None where it is no plain number."""
     if not isinstance(part, OrderPart):
         return None

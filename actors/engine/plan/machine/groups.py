@@ -11,8 +11,9 @@ from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.lifetimes import counts_days, over
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.orders import state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.protection import is_lost, left_open
 from onebroker.actors.engine.plan.machine.targets import from_fill
-from onebroker.actors.engine.plan.machine.verdicts import together
+from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
 from onebroker.actors.engine.plan.machine.wanted import average_below, trigger_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
@@ -26,7 +27,9 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
     Units,
     children_of,
+    links_of,
     own_orders_of,
+    walk,
 )
 from onebroker.actors.engine.plan.pieces.cutting import shared
 from onebroker.actors.engine.plan.prices import NativeStop, is_stop
@@ -36,6 +39,8 @@ from onebroker.config.messages import plan_life as texts
 
 DROPPED = Ending(state=PartState.CANCELLED)
 """Cancelled by the plan's own logic."""
+UNFILLED = Ending(state=PartState.CANCELLED, unfilled=True)
+"""Cancelled because what it hangs on ended without a fill; one that comes all the same takes it up again."""
 _SHOWN_FIRST = (PartState.WORKING, PartState.SENDING, PartState.CANCELLING, PartState.HELD, PartState.WAITING)
 
 
@@ -61,10 +66,12 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
             turn=look.filled(part) > 0,
             base=part,
             base_done=record.own is not None,
-            ending=DROPPED if dropped or closing else None,
+            ending=UNFILLED if dropped else DROPPED if closing else None,
             over=context.over,
             lives_on=context.lives_on or counts_days(part),
         )
+        if look.filled(part):
+            _take_up(look, link, part)
         work(look, link, below)
         _without_stop(look, part, link)
         _uncovered(look, part, link)
@@ -78,25 +85,55 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
     else:
         below_state = look.record(link).state
         counted = [record.own, *([below_state] if look.record(link).due_at is not None else [])]
-        state = together(counted) if below_state.final else PartState.WORKING
+        state = _ended_together(look, part, counted) if below_state.final else PartState.WORKING
     if state is not record.state:
         look.note(part, state=state)
 
 
 def _without_stop(look: Look, part: OrderPart, link: Part) -> None:
-    """Where a stop of the link was refused or never sent, open no more: the entry's rest is cancelled, what filled stays and is
-    said to stand without a stop (1.7; nothing is retried)."""
-    exits = list(own_orders_of(link))
-    stops = [order for order in exits if is_stop(order.price)]
-    if not any(look.record(stop).own in (PartState.REJECTED, PartState.FAILED) for stop in stops):
+    """Where a stop of the link was lost or never reached its broker, open no more: the entry's rest is cancelled. What filled stays, and
+    is said to stand without a stop (1.7)."""
+    stops = [order for order in own_orders_of(link) if is_stop(order.price)]
+    lost = [stop for stop in stops if is_lost(look, stop)]
+    if not lost and not any(_never_reached(look, stop) for stop in stops):
         return
     record = look.record(part)
     if record.own is None and record.ending is None:
         look.note(part, ending=DROPPED)
-    guarded_units = sum(leg.unfilled for stop in stops for leg in look.live(stop))
-    units = look.kept(part) - sum(look.filled(order) for order in exits) - guarded_units
-    if units > 0:
+    units = left_open(look, part)
+    if units > 0 and any(look.record(stop).own in (PartState.REJECTED, PartState.FAILED) for stop in lost):
         look.note(look.root, status_message=texts.without_stop(units))
+
+
+def _never_reached(look: Look, stop: OrderPart) -> bool:
+    return not look.live(stop) and any(goes_again(stop, leg) for leg in look.legs(stop))
+
+
+def _ended_together(look: Look, part: Part, states: Sequence[PartState]) -> PartState:
+    """How a part has ended with what hangs on it: not as if all had gone well where units were left open without their stop."""
+    state = together(states)
+    return PartState.FAILED if state is PartState.COMPLETED and left_open(look, part) > 0 else state
+
+
+# --- a fill that comes late ----------------------------------------------------------------------------------------------
+
+
+def _fills_late(look: Look, part: Part) -> bool:
+    """Whether something below has filled after what hangs on it was dropped for want of a fill (row 13c)."""
+    return any(look.record(then).ending == UNFILLED and look.kept(base) > 0 for base, then in links_of(part))
+
+
+def _take_up(look: Look, link: Part, base: Part) -> None:
+    """Have parts that were dropped for want of a fill begin after all: units that nobody guards are worse than a late stop."""
+    if look.record(link).ending != UNFILLED:
+        return
+    for one in walk(link):
+        if look.record(one).ending == UNFILLED:
+            look.note(one, state=PartState.PENDING, own=None, ending=None)
+    for order in own_orders_of(base):
+        if look.record(order).own in (PartState.REJECTED, PartState.FAILED) and look.filled(order):
+            whole = not any(leg.unfilled for leg in look.legs(order))
+            look.note(order, own=PartState.COMPLETED if whole else PartState.CANCELLED, status_message=None)
 
 
 def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
@@ -115,7 +152,7 @@ def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
 
 def _group(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
-    if record.state.final and not look.came_back(part):
+    if record.state.final and not look.came_back(part) and not _fills_late(look, part):
         return
     if context.ending is not None and record.ending is None:
         record = look.note(part, ending=context.ending)
@@ -163,7 +200,10 @@ def _settle(look: Look, part: Part) -> None:
     states = [child.state for child in children]
     if all(state.final for state in states):
         begun = [child.state for child in children if child.due_at is not None]  # what never had its turn says nothing
-        state = together(begun or states, one_is_enough=isinstance(part, OneCancelsOthersPart))
+        if isinstance(part, OneCancelsOthersPart):
+            state = together(begun or states, one_is_enough=True)
+        else:
+            state = _ended_together(look, part, begun or states)
         if isinstance(part, TogetherPart) and part.inseparable and _was_refused(look, part, states):
             state = PartState.REJECTED
     else:
@@ -223,6 +263,8 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
     work(look, part.first, context)
     first, kept = look.record(part.first), look.kept(part.first)
     own_done = first.own is not None or first.state.final
+    if kept:
+        _take_up(look, part.then, part.first)
     starts = first.state.final if part.start_then is StartThen.DONE else own_done
     below = attrs.evolve(
         context,
@@ -230,7 +272,7 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         base=part.first,
         base_done=own_done,
         guard=None,
-        ending=DROPPED if first.state.final and not kept else context.ending,
+        ending=UNFILLED if first.state.final and not kept else context.ending,
     )
     work(look, part.then, below)
 

@@ -7,6 +7,7 @@ import attrs
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, Leg
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
+from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted import Asked
 from onebroker.actors.engine.plan.parts import FromFill, OrderPart, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
@@ -50,7 +51,7 @@ def _make(look: Look, part: OrderPart, leg: Leg) -> None:
 
 
 def _finished(look: Look, part: OrderPart, made: Instance) -> bool:
-    legs = [leg for leg in look.legs(part) if leg.instance == made.key]
+    legs = [leg for leg in look.legs(part) if leg.instance == made.key and not goes_again(part, leg)]
     return bool(legs) and not any(leg.live for leg in legs)
 
 
@@ -71,7 +72,7 @@ def _send_one(sending: Sending, made: Instance) -> None:
         return
     missing = _units(look, part, made) - sum(leg.committed for leg in legs)
     resting = next((leg for leg in legs if leg.live), None)
-    if missing <= 0 or any(not leg.live and leg.unfilled for leg in legs):
+    if missing <= 0 or any(not leg.live and leg.unfilled and not goes_again(part, leg) for leg in legs):
         return
     if resting is not None:
         quantity = resting.quantity + missing

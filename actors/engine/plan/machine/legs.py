@@ -74,6 +74,15 @@ class Leg:
     """Whether it ended unseen, so that it may have filled more than is known (K15)."""
     given_up: bool = False
     """Whether it stays unknown, because it cannot be told from other orders (row 13b): it is waited for no more."""
+    unsent: bool = False
+    """Whether it certainly never left, as an exit of a running plan that no connection could be opened for."""
+    ended_at: float = 0.0
+    """When that was found out of one that never reached its broker."""
+
+    @property
+    def never_reached(self) -> bool:
+        """Whether it is certain that its broker never had it."""
+        return self.unsent or self.state is LegState.NOT_SENT
 
     @property
     def live(self) -> bool:

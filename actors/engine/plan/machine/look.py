@@ -49,6 +49,8 @@ class Inputs:
     market: Market
     placing: tuple[NewLeg, ...] = ()
     """Orders handed out that have no leg yet."""
+    held_up: Mapping[str, str] = attrs.field(factory=dict)
+    """Part path -> why an exit of it could not leave when that was tried last; it is tried again."""
     rules: Rules = Rules()
     draw: float = 0.5
     """From 0 to 1; a fresh one each time."""
@@ -64,6 +66,7 @@ class Look:
         self.rules = inputs.rules
         self.draw = inputs.draw
         self.placing = inputs.placing
+        self.held_up = inputs.held_up
         self.parts = {part.path: inputs.parts.get(part.path, PartRecord()) for part in walk(root)}
         self.by_path = {part.path: part for part in walk(root)}
         self._legs: dict[str, list[Leg]] = {path: [] for path in self.parts}

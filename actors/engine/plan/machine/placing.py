@@ -8,13 +8,19 @@ from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan.machine.look import Look, side_of
+from onebroker.actors.engine.plan.machine.verdicts import goes_again
 from onebroker.actors.engine.plan.machine.wanted import Asked, Wanted, price_of, wanted
 from onebroker.actors.engine.plan.market import Calm
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteField, Units
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.prices import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
+from onebroker.actors.engine.records import LegState
 from onebroker.config.vocabulary import OrderType, Side, Validity
+
+UNSEEN_SECONDS = 60.0
+"""How long an exit waits when its broker has never shown two orders of it; twice as long for each further one."""
+MOST_UNSEEN_SECONDS = 900.0
 
 
 @attrs.frozen(kw_only=True)
@@ -37,7 +43,7 @@ class Sending:
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
         """Have a leg placed at the price that is wanted now; False while there is none, or it is held."""
-        if quantity <= 0:
+        if quantity <= 0 or self._is_too_soon():
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
         if want is None:
@@ -47,6 +53,17 @@ class Sending:
             for part_size in self._sizes(size):
                 self.look.do(self._order(part_size, want, broker, piece, asked, immediate=immediate))
         return True
+
+    def _is_too_soon(self) -> bool:
+        """Whether an exit is to wait because its broker never had several orders of it that it did not answer: each of them that turns
+        up late stands beside the newest for a moment (row 13c)."""
+        unseen = [leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)]
+        if len(unseen) < 2:
+            return False
+        wait_seconds = min(MOST_UNSEEN_SECONDS, UNSEEN_SECONDS * (1 << (len(unseen) - 2)))
+        at = max(leg.ended_at for leg in unseen) + wait_seconds
+        self.look.wake(at)
+        return self.look.now < at
 
     def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
         """Return the order as it would leave now; None while there is no price for it, or it is held."""

@@ -15,7 +15,7 @@ from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
 from onebroker.actors.engine.plan.machine.resizing import move_legs
-from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
+from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped
 from onebroker.actors.engine.plan.machine.wanted import Asked
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
 from onebroker.actors.engine.plan.state import Instance, PartRecord, PartState, RowToClose
@@ -76,7 +76,8 @@ def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
 
 def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
     """Send what a row misses and move what rests; return how it has ended, None while it goes on."""
-    legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+    # One that its broker never had is as none: its row is read again before another goes.
+    legs = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
     verdict = _stopped(part, row, legs)
     sending = Sending(look=look, part=_as_row(part, row), context=context, target=row.units)
     if verdict is None:
@@ -177,7 +178,7 @@ def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[s
 
     A row for which something was sent stays as it was read then, and sends no more than what is still there.
     """
-    begun = {leg.instance for leg in legs} | set(under_way)
+    begun = {leg.instance for leg in legs if not leg.never_reached} | set(under_way)
     kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
     new = [row for row in found.rows if row.key not in begun]
     return attrs.evolve(

@@ -31,7 +31,7 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
 from onebroker.actors.engine.plan.machine.resizing import end, grow
 from onebroker.actors.engine.plan.machine.targets import given_back
-from onebroker.actors.engine.plan.machine.verdicts import forgone
+from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again
 from onebroker.actors.engine.plan.machine.wanted import price_of
 from onebroker.actors.engine.plan.market import Session
 from onebroker.actors.engine.plan.parts import OrderPart
@@ -245,7 +245,7 @@ def _daily(sending: Sending, execution: Daily) -> None:
         return
     day = from_epoch(session.opens).date()
     _say_why_not(look, part, day)
-    sent_today = any(from_epoch(leg.sent_at).date() >= day for leg in look.legs(part))
+    sent_today = any(from_epoch(leg.sent_at).date() >= day for leg in look.legs(part) if not goes_again(part, leg))
     if sent_today or look.record(part).armed_day == day.isoformat():
         look.note(part, arms_at=_arms_next(look, part, session, execution))
         look.wake(session.closes)
@@ -281,7 +281,7 @@ def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
     refusal, legs = look.record(part).refusal, look.legs(part)
     if refusal is not None:
         look.note(part, refusal=None, status_message=refusal, armed_day=day.isoformat())
-    elif legs and legs[-1].state in (LegState.REJECTED, LegState.NOT_SENT):
+    elif legs and legs[-1].state in (LegState.REJECTED, LegState.NOT_SENT) and not goes_again(part, legs[-1]):
         message = legs[-1].status_message
         if message is not None and look.record(part).status_message != message:
             look.note(part, status_message=message)

@@ -30,9 +30,16 @@ def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
     return None
 
 
+def goes_again(part: OrderPart, leg: Leg) -> bool:
+    """Whether another order goes in the place of one that its broker certainly never had: an exit is never given up for that."""
+    return part.is_exit and leg.never_reached
+
+
 def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -> Verdict | None:
     if leg.given_up:
         return Verdict(PartState.FAILED, leg.status_message)  # row 13b
+    if goes_again(part, leg):
+        return None
     match leg.state:
         case LegState.REJECTED | LegState.NOT_SENT if isinstance(part.execution, Daily):
             return None  # tried again next morning (3.13)

@@ -6,7 +6,7 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
-from onebroker.actors.engine.plan.parts import FromFill
+from onebroker.actors.engine.plan.parts import FromFill, SequencePart
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
 from onebroker.actors.engine.plan.state import PartState
 from onebroker.actors.engine.records import LegState
@@ -50,9 +50,11 @@ def states(run):
 def test_a_stop_taken_as_not_sent_is_managed_again_when_it_is_there_after_all():
     run = entered()
     assert become(run, "A2", state=LegState.UNKNOWN) == []
-    assert become(run, "A2", state=LegState.NOT_SENT, status_message="the broker never showed this order") == []
-    assert states(run) == (PartState.REJECTED, PartState.WORKING, PartState.WORKING)
-    assert become(run, "A2", state=LegState.PENDING) == []
+    said = become(run, "A2", state=LegState.NOT_SENT, status_message="the broker never showed this order")
+    assert said == ["PLACE alpha SELL 100 SL 95/94 -> A4"]
+    assert states(run) == (PartState.WORKING, PartState.WORKING, PartState.WORKING)
+    assert become(run, "A2", state=LegState.PENDING) == ["CANCEL A4"]
+    assert become(run, "A4", state=LegState.CANCELLED, cancel_reason="shrink") == []
     assert states(run) == (PartState.WORKING, PartState.WORKING, PartState.WORKING)
     assert become(run, "A3", filled=40) == ["MODIFY A2 quantity 60"]
     assert become(run, "A3", filled=100, state=LegState.COMPLETE) == ["CANCEL A2"]
@@ -61,15 +63,16 @@ def test_a_stop_taken_as_not_sent_is_managed_again_when_it_is_there_after_all():
 def test_what_its_sibling_filled_while_it_was_away_comes_off_at_once():
     run = entered()
     become(run, "A2", state=LegState.NOT_SENT)
-    assert become(run, "A3", filled=70) == []
-    assert become(run, "A2", state=LegState.OPEN) == ["MODIFY A2 quantity 30"]
+    assert become(run, "A3", filled=70) == ["MODIFY A4 quantity 30"]
+    assert become(run, "A2", state=LegState.OPEN) == ["CANCEL A4", "MODIFY A2 quantity 30"]
+    become(run, "A4", state=LegState.CANCELLED, cancel_reason="shrink")
     assert become(run, "A2", quantity=30, filled=30, state=LegState.COMPLETE) == ["CANCEL A3"]
     become(run, "A3", state=LegState.CANCELLED)
     assert run.parts["root"].state is PartState.COMPLETED
 
 
 def test_found_in_a_group_that_had_ended_it_opens_that_group_again():
-    """Another order keeps the plan open meanwhile."""
+    """Another order keeps the plan open meanwhile; its exits were given up by an earlier version, which the store may still hold."""
     link = "root.children.0.each_fill"
     stop = NativeStop(trigger_price=D(95), limit_price=D(94))
     exits = oco(
@@ -84,8 +87,10 @@ def test_found_in_a_group_that_had_ended_it_opens_that_group_again():
     run.put(attrs.evolve(entry, filled=100, average=D(100), state=LegState.COMPLETE))
     run.look()
     a, b = (leg.leg_id for leg in run.legs if ".each_fill" in leg.part)
-    become(run, a, state=LegState.NOT_SENT)
     become(run, b, state=LegState.REJECTED)
+    given_up = attrs.evolve(run.parts[f"{link}.children.0"], own=PartState.REJECTED, state=PartState.REJECTED)
+    run.parts[f"{link}.children.0"] = given_up
+    become(run, a, state=LegState.NOT_SENT)
     assert run.parts["root.children.0.each_fill"].state is PartState.REJECTED
     become(run, a, state=LegState.OPEN)
     assert run.parts["root.children.0.each_fill"].state is PartState.WORKING
@@ -94,11 +99,87 @@ def test_found_in_a_group_that_had_ended_it_opens_that_group_again():
     assert run.parts["root.children.0.each_fill.children.0"].state is PartState.COMPLETED
 
 
+def never_entered():
+    """A bracket whose entry was taken as not sent."""
+    run = Runner(bracket())
+    run.quote(101, bid=100.95, offer=101.05)
+    become(run, "A1", state=LegState.NOT_SENT)
+    assert states(run) == (PartState.CANCELLED, PartState.CANCELLED, PartState.REJECTED)
+    return run
+
+
 def test_an_order_that_is_cancelled_because_it_came_late_opens_nothing_again():
+    run = never_entered()
+    assert become(run, "A1", state=LegState.OPEN, cancel_reason="late") == []
+    assert become(run, "A1", state=LegState.CANCELLED) == []
+    assert states(run)[2] is PartState.REJECTED
+
+
+def test_an_entry_that_filled_after_it_was_taken_as_not_sent_gets_its_exits():
+    run = never_entered()
+    exits = ["PLACE alpha SELL 30 SL 95/94 -> A2", "PLACE alpha SELL 30 LIMIT 110 -> A3"]
+    assert become(run, "A1", state=LegState.OPEN, cancel_reason="late", filled=30, average=D(100)) == exits
+    assert become(run, "A1", state=LegState.CANCELLED, filled=40) == ["MODIFY A2 quantity 40", "MODIFY A3 quantity 40"]
+    assert states(run) == (PartState.WORKING, PartState.WORKING, PartState.WORKING)
+    assert become(run, "A3", filled=40, quantity=40, state=LegState.COMPLETE) == ["CANCEL A2"]
+    become(run, "A2", state=LegState.CANCELLED, cancel_reason="plan")
+    assert states(run)[2] is PartState.COMPLETED
+
+
+def test_the_second_of_a_sequence_follows_a_first_that_filled_after_all():
+    then = order("root.then", "SELL", FromFill(), 110, is_exit=True)
+    run = Runner(SequencePart(path="root", first=order("root.first", quantity=100, price=Fixed(D(100))), then=then))
+    run.quote(101, bid=100.95, offer=101.05)
+    become(run, "A1", state=LegState.NOT_SENT)
+    assert run.parts["root"].state is PartState.REJECTED
+    said = become(run, "A1", state=LegState.COMPLETE, cancel_reason="late", filled=100, average=D(100))
+    assert said == ["PLACE alpha SELL 100 LIMIT 110 -> A2"]
+
+
+def test_exits_that_a_caller_cancelled_before_stay_cancelled():
+    run = Runner(bracket())
+    run.quote(101, bid=100.95, offer=101.05)
+    become(run, "A1", state=LegState.UNKNOWN)
+    run.cancel_part(STOP)
+    become(run, "A1", state=LegState.NOT_SENT)
+    said = become(run, "A1", state=LegState.COMPLETE, cancel_reason="late", filled=100, average=D(100))
+    assert said == ["PLACE alpha SELL 100 LIMIT 110 -> A2"]
+
+
+def test_a_stop_its_broker_never_shows_goes_again_at_growing_intervals():
+    """Each of them could turn up after all, and would stand beside the newest for a moment."""
     run = entered()
-    become(run, "A2", state=LegState.NOT_SENT)
-    assert become(run, "A2", state=LegState.OPEN, cancel_reason="late") == []
-    assert states(run)[0] is PartState.REJECTED
+    placed, lost = [], "A2"
+    for _ in range(4):
+        run.log.clear()
+        run.put(attrs.evolve(run.leg(lost), state=LegState.NOT_SENT, ended_at=run.world.now))
+        began = run.world.now
+        while not run.log:
+            run.look()
+            if not run.log:
+                run.world.now = run.outcome.wake_at
+        lost = run.log[-1].rpartition(" ")[2]
+        placed.append(run.world.now - began)
+    assert placed == [0, 60, 120, 240]
+
+
+@pytest.mark.parametrize("state", [LegState.CANCELLED, LegState.EXPIRED, LegState.REJECTED])
+def test_a_stop_that_was_lost_at_its_broker_leaves_its_units_without_a_stop(state):
+    run = entered()
+    become(run, "A2", state=state)
+    assert run.outcome.unprotected == {"I": 100}
+    become(run, "A3", filled=40)
+    assert run.outcome.unprotected == {"I": 60}
+    become(run, "A3", state=state)
+    assert run.outcome.unprotected == {"I": 60}
+    assert run.parts["root"].state in (PartState.FAILED, PartState.EXPIRED)
+
+
+@pytest.mark.parametrize("reason", ["caller", "plan"])
+def test_a_stop_that_its_caller_or_its_plan_cancelled_is_not_missed(reason):
+    run = entered()
+    become(run, "A2", state=LegState.CANCELLED, cancel_reason=reason)
+    assert run.outcome.unprotected == {}
 
 
 @pytest.mark.parametrize("filled", [0, 100])

@@ -1,0 +1,146 @@
+"""How many units a plan has open that no stop guards, because an exit was lost or cannot leave (order-engine 1.7, 2.2). Pure.
+
+The one place that knows: what the parent says, what `/api/health` shows and what the log holds come from here. A stop is lost when
+its broker refused it, when it expired, or when another hand cancelled it; not when its own plan or its caller did.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from onebroker.actors.engine.plan.machine.excess import asked_of, exits_by_base
+from onebroker.actors.engine.plan.machine.look import Look
+from onebroker.actors.engine.plan.machine.verdicts import goes_again
+from onebroker.actors.engine.plan.parts import (
+    FromPosition,
+    OneCancelsOthersPart,
+    OrderPart,
+    Part,
+    Rule,
+    SequencePart,
+    TogetherPart,
+    own_orders_of,
+    walk,
+)
+from onebroker.actors.engine.plan.prices import is_stop
+from onebroker.actors.engine.plan.state import PartState
+from onebroker.actors.engine.records import LegState
+
+
+def unprotected(look: Look) -> Mapping[str, int]:
+    """Return the units that are open without a stop, by instrument; empty while every exit is where it is to be."""
+    found: Counter[str] = Counter()
+    for base, exits in exits_by_base(look.root):
+        found[exits[0].instrument_id] += without_stop(look, base, exits)
+    for part in _standing_alone(look.root):
+        if isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition):
+            found.update(_rows_left(look, part))
+        else:
+            first = next(own_orders_of(part))
+            found[first.instrument_id] += _left_of(look, part)
+    for part in walk(look.root):
+        if isinstance(part, OrderPart) and _closes_itself(look, part):
+            found[part.instrument_id] += _kept(look, part)
+    return {instrument_id: units for instrument_id, units in found.items() if units > 0}
+
+
+def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
+    """Return what `base` has filled that its exits have neither closed nor a stop of theirs still guards, when one of them is lost
+    or held up; else 0."""
+    if not any(is_lost(look, order) or is_held_up(look, order) for order in exits):
+        return 0
+    return max(0, look.kept(base) - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+
+
+def left_open(look: Look, part: Part) -> int:
+    """Return the units that a part, or the first of a sequence, has left open without a stop."""
+    base = part.first if isinstance(part, SequencePart) else part
+    found = (without_stop(look, one, exits) for one, exits in exits_by_base(look.root) if one is base)
+    return next(found, 0)
+
+
+def is_lost(look: Look, order: OrderPart) -> bool:
+    """Whether a stop has ended otherwise than by its plan, its caller or its fills."""
+    record = look.record(order)
+    if not is_stop(order.price) or record.own is None:
+        return False
+    if record.own in (PartState.REJECTED, PartState.FAILED):
+        return True
+    if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
+        return False
+    ended = [leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)]
+    return any(leg.cancel_reason is None for leg in ended)
+
+
+def is_held_up(look: Look, order: OrderPart) -> bool:
+    """Whether an exit that is wanted now cannot leave, or has not left again since its last order certainly did not."""
+    if look.record(order).own is not None:
+        return False
+    if order.path in look.held_up:
+        return True
+    return not look.live(order) and any(goes_again(order, leg) for leg in look.legs(order))
+
+
+def _guarded(look: Look, exits: list[OrderPart]) -> int:
+    """Return the units for which a stop is at its broker, or on its way there."""
+    units = 0
+    for stop in exits:
+        held_up = stop.path in look.held_up  # one more attempt guards nothing before its broker has taken it
+        if is_stop(stop.price):
+            units += sum(leg.unfilled for leg in look.live(stop) if leg.accepted or not held_up)
+            units += 0 if held_up else sum(new.quantity for new in look.on_the_way(stop))
+    return units
+
+
+# --- exits of what the plan has not opened itself ------------------------------------------------------------------------
+
+
+def _standing_alone(part: Part) -> Iterator[Part]:
+    """Yield the exits that hang on no entry of the plan: single orders, and groups that share units."""
+    match part:
+        case OrderPart(is_exit=True):
+            yield part
+        case OneCancelsOthersPart(rule=Rule.SHRINK | Rule.TRIGGER):
+            if all(order.is_exit for order in own_orders_of(part)):
+                yield part
+        case OneCancelsOthersPart() | TogetherPart():
+            for child in part.children:
+                yield from _standing_alone(child)
+        case SequencePart():
+            yield from _standing_alone(part.first)
+
+
+def _left_of(look: Look, part: Part) -> int:
+    """Return what such an exit, or group of exits, was to close and has not, less what a stop guards. One that its broker never had
+    was refused to its caller's face."""
+    exits = list(own_orders_of(part))
+    lost = [order for order in exits if is_lost(look, order) and any(leg.accepted for leg in look.legs(order))]
+    if not lost and not any(is_held_up(look, order) for order in exits):
+        return 0
+    asked = max((asked_of(look, order) or 0 for order in exits), default=0)
+    return max(0, asked - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+
+
+def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
+    """Return the units of positions whose close cannot leave, by instrument."""
+    found: Counter[str] = Counter()
+    if look.record(part).own is None and part.path in look.held_up:
+        for row in look.record(part).rows or ():
+            legs = [leg for leg in look.legs(part) if leg.instance == row.key]
+            if row.refusal is None:
+                found[row.instrument_id] += min(row.units, abs(row.quantity)) - sum(leg.committed for leg in legs)
+    return found
+
+
+# --- what a part closes itself at the end of its lifetime ----------------------------------------------------------------
+
+
+def _closes_itself(look: Look, part: OrderPart) -> bool:
+    ending = look.record(part).ending
+    return ending is not None and ending.close and look.record(part).own is None and part.path in look.held_up
+
+
+def _kept(look: Look, part: OrderPart) -> int:
+    exits = [] if part.each_fill is None else list(own_orders_of(part.each_fill))
+    return look.kept(part) - sum(look.filled(order) for order in exits)
+
+

@@ -1,0 +1,66 @@
+"""What an owner of the orders has to know now: units that are open without a stop, orders that nobody watches.
+
+Each open parent says its own (`ParentActor`), in its `status_message`; the same words stand here for `/api/health` and go to the log,
+when they begin, when they change and when they are over. Those of a parent that has ended stay until the next broking day:
+the engine does nothing about them any more, and it cannot tell when somebody else has.
+"""
+
+import logging
+from collections.abc import Collection
+
+import attrs
+
+_log = logging.getLogger("onebroker.engine")
+
+
+@attrs.frozen(kw_only=True)
+class Trouble:
+    """One thing that is wrong with one parent."""
+
+    parent_id: str
+    instrument_id: str
+    """What is open; the parent's own where it is about its orders."""
+    sentence: str
+    since: float
+    """Epoch seconds."""
+    is_ended: bool = False
+    """Whether the parent has ended, so that nothing is done about it any more."""
+
+
+class Troubles:
+    """All of them, by parent. Parents write, `/api/health` and `/metrics` read."""
+
+    def __init__(self) -> None:
+        self._by_parent: dict[str, tuple[Trouble, ...]] = {}
+        self._day = ""
+
+    @property
+    def rows(self) -> tuple[Trouble, ...]:
+        """Return what there is now, oldest first."""
+        rows = (one for rows in self._by_parent.values() for one in rows)
+        return tuple(sorted(rows, key=lambda one: (one.since, one.parent_id, one.instrument_id, one.sentence)))
+
+    def note(self, parent_id: str, found: Collection[tuple[str, str]], now: float, *, is_ended: bool) -> None:
+        """Take what is wrong with a parent now, all of it: (instrument id, sentence). `now` in epoch seconds."""
+        before = {(one.instrument_id, one.sentence): one for one in self._by_parent.get(parent_id, ())}
+        rows = []
+        for instrument_id, sentence in found:
+            known = before.pop((instrument_id, sentence), None)
+            if known is None:
+                _log.warning("parent %s, %s: %s", parent_id, instrument_id, sentence)
+            since = now if known is None else known.since
+            rows.append(
+                Trouble(parent_id=parent_id, instrument_id=instrument_id, sentence=sentence, since=since, is_ended=is_ended)
+            )
+        for instrument_id, sentence in before:
+            _log.info("parent %s, %s: no longer so: %s", parent_id, instrument_id, sentence)
+        if rows:
+            self._by_parent[parent_id] = tuple(rows)
+        else:
+            self._by_parent.pop(parent_id, None)
+
+    def begin_day(self, day: str) -> None:
+        """Forget parents that ended on another broking day; `day` is YYYY-MM-DD."""
+        if day != self._day:
+            self._day = day
+            self._by_parent = {name: rows for name, rows in self._by_parent.items() if not rows[0].is_ended}
