@@ -208,6 +208,9 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
         look.note(part, own=PartState.COMPLETED)  # it has traded: no further day is armed (3.13)
     elif _day_over(look, part, context):
         look.note(part, own=PartState.EXPIRED)
+        if part.hold and part.when is not None and not look.legs(part):
+            look.note(part, status_message=texts.TRIGGERED_NOT_REACHED)
+            look.note(look.root, status_message=look.record(look.root).status_message or texts.TRIGGERED_NOT_REACHED)
 
 
 # --- ending --------------------------------------------------------------------------------------------------------------

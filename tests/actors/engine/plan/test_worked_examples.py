@@ -7,6 +7,7 @@ from decimal import Decimal as D
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
+    AppliesTo,
     Direction,
     FromFill,
     Lifetime,
@@ -34,7 +35,7 @@ from onebroker.actors.engine.plan.prices import (
 )
 from onebroker.actors.engine.records import LegState
 from tests.actors.engine.plan.trees import oco, order, together
-from tests.actors.engine.plan.world import Runner
+from tests.actors.engine.plan.world import DAY, MORNING, Runner
 
 
 def stop(trigger, limit):
@@ -302,6 +303,18 @@ def test_a_gtt_pair_lives_over_days_and_its_winner_ends_the_other():
     assert (run.state("root.children.0"), run.state("root.children.1")) == ("cancelled", "working")
     run.book("A1", "complete")
     assert run.state() == "completed"
+
+
+def test_a_trigger_that_came_without_its_limit_being_reached_is_said_at_the_end_of_the_day():
+    waits = Lifetime(after_days=365, applies_to=AppliesTo.WAITING)
+    when = at_level(92, "below")
+    run = Runner(order(side="SELL", quantity=10, price=93, hold=True, product="CNC", when=when, lifetime=waits))
+    run.quote(100, 99.95, 100.05)
+    run.at(600).quote(92, 91.95, 92.05)
+    assert (run.sent(), run.state()) == ([], "held")
+    run.at(DAY.closes - MORNING + 1)
+    assert (run.sent(), run.state()) == ([], "expired")
+    assert run.parts["root"].status_message.endswith("the market did not reach its limit in time, so nothing was sent")
 
 
 # --- 6.9 ---------------------------------------------------------------------------------------------------------------
