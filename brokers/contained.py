@@ -61,7 +61,7 @@ def read_rows(rows: Iterable[Row], read: Callable[[Row], T]) -> list[T]:
 
 
 def place_of(error: Exception) -> str:
-    """Return where an exception was raised, as `kotakneo/portfolio.py:294`: the innermost line of a codec, or of anything."""
+    """Return where an exception was raised, as `<code>/portfolio.py:294`: the innermost line of a codec, or of anything."""
     place = "an unknown place"
     in_codec = False
     for frame, line in traceback.walk_tb(error.__traceback__):

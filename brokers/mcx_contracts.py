@@ -5,7 +5,7 @@ kilogram); the *units of quotation* are what a price is multiplied by to value o
 grams). Our units are those of quotation: quantity times price is rupees.
 
 Sources: Zerodha's commodity margin calculator of 2 September 2026, which Angel One's scrip master agrees with on all of the 30, as
-gathered in openalgo (github.com/marketcalls/openalgo, `broker/zerodha/mapping/mcx_contract_size.py`; its quotation units are MCX's
+gathered in openalgo (github.com/marketcalls/openalgo, `mcx_contract_size.py`; its quotation units are MCX's
 contract specifications); MCXBULLDEX of 30 also in Upstox' announcement of 27 October 2025. Not read in a circular by us. What is not
 here is unknown, never 1.
 """

@@ -17,7 +17,7 @@ from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan_legs import order_of
 from onebroker.actors.engine.planning import Planned, Seat, buildable, take_room
 from onebroker.actors.engine.recording import KEPT_SECONDS, Ended, Recorder, session_day
-from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState, encode_entry, entry_of
+from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_entry, entry_of
 from onebroker.actors.engine.references.forms import QuantityReference
 from onebroker.actors.engine.references.reading import fresh_nets
 from onebroker.actors.engine.sending import send_once
@@ -128,10 +128,11 @@ class Placing:
         new = sized
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
-        choice = choose(order_of(new, instrument, closes=closes), self._doors)
+        prefer = self._earlier_broker(new, instrument)
+        choice = choose(order_of(new, instrument, closes=closes, prefer=prefer), self._doors)
         if not choice.candidates and new.is_strike:
             resting = attrs.evolve(new, validity=Validity.DAY)
-            choice = choose(order_of(resting, instrument, closes=closes), self._doors)
+            choice = choose(order_of(resting, instrument, closes=closes, prefer=prefer), self._doors)
         if choice.refusal is not None:
             return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
@@ -151,6 +152,18 @@ class Placing:
             self._number = number  # else hours of waiting would use up those by which a lost order is found again (K19)
         passing = PASSES if runs else {Why.RATE}
         return NotPlaced(_reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped))
+
+    def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
+        """Return the broker of the first order of the part, else of the parent in the instrument: one place to look at (order-engine 4.2)."""
+        sent = [leg for leg in self._recorder.record.legs if leg.state not in (LegState.REJECTED, LegState.NOT_SENT)]
+        own = [leg.broker for leg in sent if leg.part == new.part]
+        listings = instrument.listings
+        same = [
+            leg.broker
+            for leg in sent
+            if leg.broker in listings and listings[leg.broker].broker_token == leg.instrument_token
+        ]
+        return next(iter([*own, *same]), None)
 
     async def _sized(self, new: NewLeg, instrument: Instrument) -> NewLeg | NotPlaced:
         """Return the order no larger than the position that bounds it, where one does."""

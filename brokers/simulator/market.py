@@ -162,6 +162,7 @@ class MarketBoard:
         average = Decimal(day.total + last) / (day.samples + 1) * contract.tick_size
         tick = contract.tick_size
         return Market(
+            tick_size=tick,
             last_price=last * tick,
             last_quantity=0 if contract.is_index else self.flow_units(contract, at) or contract.lot_size,
             last_trade_time=at,

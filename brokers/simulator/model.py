@@ -64,6 +64,7 @@ class Level:
 class Market:
     """What the exchange publishes of one contract now. Index markets have no book, no volume."""
 
+    tick_size: Decimal
     last_price: Decimal
     last_quantity: int
     last_trade_time: float

@@ -22,7 +22,7 @@ ALWAYS = date(2000, 1, 1)
 GST_PERCENT = Decimal(18)
 """Goods and services tax on brokerage, exchange and regulator charges; since July 2017."""
 FARM_REGULATOR_PERCENT = Decimal("0.00001")
-"""₹1 a crore, what the regulator takes of farm goods (icicidirect.com/brokerage, stored copy after 2024-10-01)."""
+"""₹1 a crore, what the regulator takes of farm goods (the source named first in `statutory.py`)."""
 OLD_AFTER_DAYS = 365
 """Tables that nobody compared with their sources for so long are said to be old: rates change with every budget."""
 

@@ -24,7 +24,8 @@ def settings(**sections):
 @functools.cache
 def names_read() -> frozenset[str]:
     """Every name that the code reads of a holder of settings, directly or of what it read of it."""
-    code = "\n".join(path.read_text() for part in ("actors", "brokers", "http") for path in (ROOT / part).rglob("*.py"))
+    folders = (path for part in ("actors", "brokers", "http") for path in (ROOT / part).rglob("*.py"))
+    code = "\n".join(path.read_text() for path in (*folders, ROOT / "config/exposure.py"))
     # Looked ahead for, as one holder may stand in another's chain.
     chains = re.finditer(rf"(?=\b(?:{HOLDERS})(?:\[\w+\])?((?:\.\w+)+))", code)
     return frozenset(name for chain in chains for name in chain[1].split("."))

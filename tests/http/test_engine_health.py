@@ -8,7 +8,7 @@ RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts unti
 
 def test_it_runs_while_the_store_can_be_reached():
     assert engine_health(RUNNING, reachable=True) == {
-        "running": True, "reason": "", "trouble": "no open order acts until …",
+        "running": True, "reason": "", "starting": False, "trouble": "no open order acts until …",
     }  # fmt: skip
 
 

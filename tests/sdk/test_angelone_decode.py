@@ -22,6 +22,8 @@ SEGMENTS = {1: "NSE", 2: "NFO", 3: "BSE", 4: "BFO", 5: "MCX", 7: "NCDEX", 13: "C
 SIZES = {1: 51, 2: 123, 3: 379, 4: 443}
 FRAMES = 250
 INDEX = "99926000"
+YEAR_2100 = 4_102_444_800
+"""Epoch seconds: what a packet says beyond is no time."""
 
 
 class OneUnit(dict[str, Listing]):
@@ -81,7 +83,8 @@ def expected(read):
 
     def time(name):
         stamp = read.get(name, 0)
-        return None if stamp <= 0 else stamp / 1000 if stamp >= 10**11 else float(stamp)
+        seconds = stamp / 1000 if stamp >= 10**11 else float(stamp)
+        return seconds if 0 < seconds < YEAR_2100 else None
 
     def levels(name):
         if name not in read or index:

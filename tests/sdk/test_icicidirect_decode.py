@@ -81,6 +81,8 @@ def order(dice):
     message[at.validity], message[at.product] = dice.choice("TIV"), dice.choice("CB" if cash else "FO")
     message[at.status] = dice.choice("RQOPEJXBDFCZ")
     message[at.quantity] = str(dice.randrange(1, 10**5))
+    if message[at.status] == "E":  # executed: another fill than the whole is a contradiction, and no order
+        message[at.executed] = message[at.quantity]
     for place in (at.rate, at.average, at.trigger):
         message[place] = f"{price(dice):.2f}"
     if not cash:

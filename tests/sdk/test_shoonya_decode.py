@@ -80,8 +80,9 @@ def market_frame(dice):
 def order_frame(dice, number):
     scrip = dice.choice(tuple(UNITS))
     quantity = dice.randrange(1, 500)
-    filled = dice.choice((0, quantity, dice.randrange(quantity + 1)))
     status = dice.choice(("PENDING", "OPEN", "TRIGGER_PENDING", "COMPLETE", "CANCELED", "REJECTED", "SOMETHING_NEW"))
+    # Another fill than the whole of a complete order is a contradiction, and no order.
+    filled = quantity if status == "COMPLETE" else dice.choice((0, quantity, dice.randrange(quantity + 1)))
     frame = {
         "t": "om", "norenordno": str(number), "uid": "U1", "actid": "U1", "exch": scrip.partition("|")[0],
         "tsym": LISTINGS[scrip].tradingsymbol, "trantype": dice.choice("BS"), "qty": str(quantity), "prc": "10.50",

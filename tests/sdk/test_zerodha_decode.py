@@ -50,6 +50,11 @@ def frame(dice):
     return struct.pack(">H", len(packets)) + b"".join(struct.pack(">H", len(one)) + one for one in packets)
 
 
+def moment(stamp):
+    """Zero is no time, nor is what a packet says beyond the year 2100."""
+    return stamp if stamp and stamp < 4_102_444_800 else None
+
+
 def expected(tick):
     """The SDK's tick as ours, by the documentation: zero is no price and no time, an empty level is dropped."""
     day = {name: value or None for name, value in tick.get("ohlc", {}).items()}
@@ -68,8 +73,8 @@ def expected(tick):
         "oi": tick.get("oi"),
         "oi_day_high": tick.get("oi_day_high"),
         "oi_day_low": tick.get("oi_day_low"),
-        "last_trade_time": tick.get("last_trade_time") or None,
-        "exchange_time": tick.get("exchange_timestamp") or None,
+        "last_trade_time": moment(tick.get("last_trade_time")),
+        "exchange_time": moment(tick.get("exchange_timestamp")),
     }
     for side, levels in tick.get("depth", {}).items():
         values[side] = tuple(

@@ -8,10 +8,15 @@ from onebroker.actors.sessions.orders import OrderDesk
 from onebroker.brokers.broker import OrderTicket
 
 
+def tick_of(day, instrument):
+    """The exchange's tick: the catalogue has none where the only broker's file tells none."""
+    return day.exchange.market(instrument.instrument_id).tick_size
+
+
 def ticks(day, share, percent):
     """A price so many percent from the share's last one, on its tick."""
     last = day.exchange.market(share.instrument_id).last_price
-    tick = Decimal(repr(share.tick_size))
+    tick = tick_of(day, share)
     return (last * (1 + Decimal(percent) / 100) / tick).quantize(Decimal(1)) * tick
 
 

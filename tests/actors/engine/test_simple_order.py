@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 import trio
+from engine_orders import tick_of
 
 from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
@@ -13,7 +14,7 @@ from onebroker.brokers.simulator.faults import FaultKind
 def far_below(day, instrument):
     """Return a price that rests: 3 % below the market, on the tick."""
     last = day.exchange.market(instrument.instrument_id).last_price
-    tick = Decimal(repr(instrument.tick_size))
+    tick = tick_of(day, instrument)
     return (last * Decimal("0.97") / tick).quantize(Decimal(1)) * tick
 
 
@@ -197,7 +198,7 @@ async def test_a_sell_goes_to_the_broker_that_holds_the_shares_and_waits_for_its
             assert listed
             share = listed[0]
             last = day.exchange.market(share.instrument_id).last_price
-            tick = Decimal(repr(share.tick_size))
+            tick = tick_of(day, share)
             price = (last * Decimal("1.03") / tick).quantize(Decimal(1)) * tick
             answer = await day.place(day.body(share, transaction_type="SELL", price=price, quantity=1), intent_id=code)
             assert (answer.status, answer.body["broker"]) == (200, code)

@@ -178,10 +178,10 @@ async def play_lockout(day, loss):
         for dry_run in (True, False):
             waiting = await share.send(order_type="LIMIT", price=95.00, synthetic=settings, dry_run=dry_run)
             assert (waiting.status, waiting.body["error"]) == (403, SENTENCE), settings
-    closing = await share.send(transaction_type="SELL", order_type="LIMIT", price=101.00)
-    assert (closing.status, closing.body["outcome"], closing.body["broker"]) == (200, "accepted", ALPHA)
     kept = [await share.send(transaction_type="SELL", **body) for body in KEPT]
     assert [(one.status, one.body["outcome"]) for one in kept] == [(202, "armed")] * len(KEPT)
+    closing = await share.send(transaction_type="SELL", order_type="LIMIT", price=101.00)
+    assert (closing.status, closing.body["outcome"], closing.body["broker"]) == (200, "accepted", ALPHA)
     await until_moment(day, "10:00:25")
     assert share.said() == [f"PLACE {ALPHA} SELL 10 LIMIT 101.00 -> A1"]
     opened = {parent["parent_order_id"] for parent in (await open_parents(day.store))["parents"]}

@@ -131,7 +131,7 @@ class At:
 
     def priced(self, share, percent):
         """Return the last price moved by so many percent, on the tick."""
-        tick = Decimal(str(share.tick_size))
+        tick = self.market(share).tick_size
         return (self.market(share).last_price * (100 + Decimal(percent)) / 100 / tick).quantize(Decimal(1)) * tick
 
     # --- orders -----------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def test_an_expired_session_is_refused_everywhere_and_its_sockets_are_closed(ups
 def _row(order_id):
     return books.order_row(
         {
-            "order_id": order_id, "status": "open", "instrument_token": "NSE_EQ|X", "quantity": 1, "trading_symbol": "X",
+            "order_id": order_id, "status": "open", "instrument_token": "NSE_EQ|X", "quantity": 1, "filled_quantity": 0, "trading_symbol": "X",
             "exchange": "NSE",
         },
         {},
