@@ -56,7 +56,7 @@ def _market(contract):
     price = contract.base_price
     figures = ("last_quantity", "volume", "buy_quantity", "sell_quantity", "oi", "oi_day_high", "oi_day_low")
     return Market(
-        last_price=price, last_trade_time=0.0, exchange_time=0.0, average_price=price, open=price, high=price, low=price,
+        tick_size=contract.tick_size, last_price=price, last_trade_time=0.0, exchange_time=0.0, average_price=price, open=price, high=price, low=price,
         previous_close=price, upper_circuit=price * Decimal("1.2"), lower_circuit=price * Decimal("0.8"), buy=(), sell=(),
         **dict.fromkeys(figures, 0),
     )  # fmt: skip
