@@ -30,7 +30,7 @@ def sync(path, *more):
 
 
 def fault(simulator, **body):
-    request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), method="POST")
+    request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), headers={"content-type": "application/json"}, method="POST")
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 
