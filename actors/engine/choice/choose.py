@@ -17,7 +17,7 @@ from onebroker.actors.engine.choice.freeze import freeze_of
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.choice.pricing import expected_price, market_price, row_price
 from onebroker.actors.engine.choice.protection import needs_stand_in, stand_in, tick_of
-from onebroker.actors.engine.choice.ranking import ranked, reduces, sold_out_today
+from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.config.messages import orders as texts
@@ -177,7 +177,7 @@ def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | 
 
 
 def _with_money(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Candidate:
-    if not doors.settings.check_funds or reduces(candidate):
+    if not doors.settings.check_funds or facts.order.exit or is_holder(candidate):
         return candidate
     return attrs.evolve(
         candidate,

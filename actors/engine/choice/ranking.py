@@ -1,5 +1,5 @@
-"""Which of the brokers that can take an order gets it: the one of its earlier pieces, holders, then the cheapest, then the one with most room (order-engine
-4.1, 4.2). Pure."""
+"""Which of the brokers that can take an order gets it: holders, the broker of its earlier pieces, then the cheapest, then the
+broker with most room (order-engine 4.1, 4.2). Pure."""
 
 import math
 from collections.abc import Iterable
@@ -15,16 +15,18 @@ EQUAL_PAISE = 100
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first: the broker of the order's earlier pieces; those whose holding the whole order would
-    reduce, those behind whose holding other orders stand already; then by cost (one that is not known last). Those as cheap as the
-    cheapest, to a rupee: most room first, then fewest messages today, then the code."""
+    """Return the candidates, best first: those whose holding the whole order would reduce, those behind whose holding other orders
+    stand already, the broker of the order's earlier pieces; then by cost (an unknown cost last). Those as cheap as the cheapest, to a
+    rupee: most room first, then fewest messages today, then the code.
+
+    Holders come before the earlier broker: the last pieces of a sale of what two brokers hold would open a short at the first."""
     tiers = groupby(sorted(candidates, key=_tier), key=_tier)
     return [candidate for _, tier in tiers for candidate in _by_cost(list(tier))]
 
 
 def _tier(candidate: Candidate) -> tuple[bool, bool, bool, bool]:
     elsewhere = candidate.order.prefer != candidate.broker.code
-    return (elsewhere, not reduces(candidate), not is_holder(candidate), candidate.cost is None)
+    return (not reduces(candidate), not is_holder(candidate), elsewhere, candidate.cost is None)
 
 
 def _by_cost(tier: list[Candidate]) -> list[Candidate]:

@@ -219,10 +219,16 @@ def test_holders_come_before_cheaper_brokers():
     assert codes(candidate("upstox", order=sell, cost=cost(0)), holder) == ["zerodha", "upstox"]
 
 
-def test_the_broker_of_earlier_pieces_comes_before_all_others():
+def test_the_broker_of_earlier_pieces_comes_before_cheaper_ones():
+    piece = order(prefer="upstox")
+    assert codes(candidate(order=piece, cost=cost(0)), candidate("upstox", order=piece, cost=cost(20))) == ["upstox", "zerodha"]
+
+
+def test_the_last_pieces_of_a_sale_go_to_the_other_holder_and_open_no_short_at_the_first():
     piece = order(transaction_type="SELL", prefer="upstox")
-    holder = candidate(order=piece, view={"holdings": (holding(10),)}, cost=cost(0))
-    assert codes(holder, candidate("upstox", order=piece, cost=cost(20))) == ["upstox", "zerodha"]
+    holder = candidate(order=piece, view={"holdings": (holding(10),)}, cost=cost(20))
+    sold_out = candidate("upstox", order=piece, cost=cost(0))
+    assert codes(sold_out, holder) == ["zerodha", "upstox"]
 
 
 def test_a_second_sale_goes_to_the_holder_without_one_and_to_a_holder_with_one_before_all_others():

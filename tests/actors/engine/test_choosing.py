@@ -18,7 +18,7 @@ from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import read_brokers
 from onebroker.actors.sessions.view import LoginState, SessionView
 from onebroker.actors.store.memory import MemoryStore
-from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, PositionRow, Tick
+from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, OrderRow, PositionRow, Tick
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.calendars import always_open
@@ -363,6 +363,19 @@ def with_money(rupees, *, check=True, identity=SHARE):
 def test_a_broker_without_the_money_is_skipped_when_that_is_looked_at(rupees, changes, reason):
     assert reasons(with_money(rupees).choose(**changes)).get("zerodha") == reason
     assert reasons(with_money(rupees, check=False).choose(**changes)) == {}
+
+
+def test_money_holds_up_no_exit_and_no_cover_beside_a_stop_that_rests():
+    short = PositionRow(
+        position_key="k", view="net", product="MIS", instrument_token="zerodha token", tradingsymbol="A", exchange="NSE", quantity=-100,
+    )  # fmt: skip
+    stop = OrderRow(
+        order_id="1", status="OPEN", transaction_type="BUY", product="MIS", order_type="SL", validity="DAY",
+        instrument_token="zerodha token", tradingsymbol="A", exchange="NSE", quantity=100,
+    )  # fmt: skip
+    assert not with_money(0.0).choose().candidates
+    assert with_money(0.0).choose(exit=True).candidates
+    assert with_money(0.0).show("zerodha", positions=(short,), orders={"1": stop}).choose().candidates
 
 
 def test_an_option_bought_is_paid_in_full_and_what_a_sold_one_needs_is_not_known():
