@@ -243,6 +243,16 @@ class TokenCodec(Protocol):
         """Return the order with that token; None on a clear answer that there is none. Whatever else says nothing, and raises."""
 
 
+class MarginCodec(Protocol):
+    """Asks how much money one order needs before it is sent; a module of a broker that can be asked so."""
+
+    def margin_request(self, access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
+        """`price` is what the order is expected to trade at, in rupees: for the types that carry none. Raises `NotSendable`."""
+
+    def parse_margin(self, response: WireResponse) -> Decimal:
+        """Return the rupees, above zero, that the order needs by itself. An answer that does not say so raises."""
+
+
 class PortfolioCodec(Protocol):
     def position_requests(self, access: Access, now: datetime) -> ReadFlow: ...
 
@@ -436,6 +446,8 @@ class Broker:
     """Exchanges whose priority list of REST quotes names it (architecture 13)."""
     by_token: TokenCodec | None = None
     """None where an order cannot be asked for by our token."""
+    margins: MarginCodec | None = None
+    """None where the broker does not tell what an order needs."""
     account_field: AccountField | None = None
     """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
     event_account_field: AccountField | None = None

@@ -8,6 +8,7 @@ words (its tables, its segments, its lots) are in its folder's `values.py`.
 import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
-from onebroker.config.money import paise, rupees
+from onebroker.config.money import exact, paise, rupees
 from onebroker.config.vocabulary import OrderStatus, is_finished, pass_through
 
 _DATE_LENGTH: Final = len("2026-11-20")
@@ -100,6 +101,14 @@ def text(value: object) -> str | None:
     if isinstance(value, (list, dict)):
         return None
     return None if value is None or str(value).strip() == "" else str(value)
+
+
+def margin(row: Mapping[str, object], name: str) -> Decimal:
+    """Return the rupees that an order needs by itself. Raise `BadAnswer` where the row does not say, nor does one that says zero."""
+    needed = number(row.get(name))
+    if needed is None or needed <= 0:
+        raise BadAnswer(f"no margin in {name}")
+    return exact(needed)
 
 
 def rupee_sum(figures: Iterable[object]) -> float | None:

@@ -333,15 +333,14 @@ class EngineActor:
             self._doors.in_hand.discard(place.intent_id)
 
     async def _journaled(self, place: Place, nursery: trio.Nursery) -> ParentRecord | None:
-        """Return the parent as it was written. None for a stale intent, a dry run and what no broker can take: they are answered."""
+        """Return the parent as it was written. None for a stale intent and what no broker can take, which are answered here, and for
+        a dry run, which a task of its own answers."""
         late_seconds = self._clock.monotonic() - place.deadline
         if late_seconds > self._doors.settings.stale_intent_seconds:
             self._answer_unplaced(place, answers.stale(place.intent_id, late_seconds))
             return None
         if place.dry_run:
-            plan = place.order.plan
-            answer = dry_run(place, self._doors) if plan is None else plan_dry_run(place, plan, self._doors)
-            place.reply.answer(answer)
+            nursery.start_soon(self._dry_run, place)
             return None
         if place.order.plan is None:
             choice = choose(placed_order(place.order), self._doors)
@@ -351,6 +350,12 @@ class EngineActor:
                 return None
         record = self._new_parent(place)
         return record if await self._journal(place, record, nursery) else None
+
+    async def _dry_run(self, place: Place) -> None:
+        """Answer a dry run; what it asks of brokers holds up no other intent."""
+        plan = place.order.plan
+        answer = await (dry_run(place, self._doors) if plan is None else plan_dry_run(place, plan, self._doors))
+        place.reply.answer(answer)
 
     def _answer_unplaced(self, place: Place, answer: EngineAnswer) -> None:
         """Answer an order that gets no parent, and keep the answer for a caller who has stopped waiting (order-engine 5.3)."""

@@ -8,9 +8,10 @@ import msgspec
 
 from onebroker.actors.engine.answers import milliseconds
 from onebroker.actors.engine.choice.checks import Candidate, Skipped
-from onebroker.actors.engine.choice.choose import by_code, choose, none_left
+from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.choice.order import LegOrder, placed_order
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.margins import choose_asking
 from onebroker.actors.engine.messages import EngineAnswer, Place
 from onebroker.actors.engine.planning import ticket
 from onebroker.actors.engine.tokens import leg_token
@@ -31,9 +32,9 @@ class Would:
     skipped: tuple[Skipped, ...]
 
 
-def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | EngineAnswer:
+async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | EngineAnswer:
     """Return what would be sent for one order as brokers stand now, or the refusal it would get."""
-    choice = choose(order, doors)
+    choice = await choose_asking(order, doors)
     skipped = list(choice.skipped)
     for candidate in choice.candidates:
         code, access = candidate.broker.code, candidate.view.access
@@ -49,9 +50,9 @@ def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | Engin
     return none_left(choice, skipped)
 
 
-def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
+async def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
     """Answer what a simple order would send, or the refusal it would get."""
-    would = would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0, doors.writes.run), doors)
+    would = await would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0, doors.writes.run), doors)
     if isinstance(would, EngineAnswer):
         return EngineAnswer(status=would.status, body={**would.body, "intent_id": place.intent_id})
     cost = would.candidate.cost

@@ -17,11 +17,12 @@ from onebroker.actors.engine import answers
 from onebroker.actors.engine.cancelling import Cancelling
 from onebroker.actors.engine.changing import Changing
 from onebroker.actors.engine.choice.checks import Skipped
-from onebroker.actors.engine.choice.choose import Choice, by_code, choose, none_left
+from onebroker.actors.engine.choice.choose import Choice, by_code, none_left
 from onebroker.actors.engine.choice.order import placed_order
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.lapsing import as_ended
 from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.margins import choose_asking
 from onebroker.actors.engine.messages import (
     BooksFresh,
     CancelLeg,
@@ -249,7 +250,7 @@ class ParentActor:
     async def _place(self, place: Place) -> None:
         """Choose a broker, take room, write ahead, send once, record, answer."""
         try:
-            planned = await self._plan(place, choose(placed_order(place.order), self._doors))
+            planned = await self._plan(place, await choose_asking(placed_order(place.order), self._doors))
             if planned is not None and await self._write_ahead(place, planned):
                 await self._send(place, planned)
         finally:

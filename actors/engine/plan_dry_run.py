@@ -21,13 +21,13 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.messages import plan_life as life_texts
 
 
-def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
+async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
     """Answer what the plan's start would send, or the refusal it would get."""
     looked = advance(root, Inputs(parts={}, legs=(), market=PlanMarket(doors, ())))
     requests: list[dict[str, Any]] = []
     for number, action in enumerate(looked.actions):
         if isinstance(action, NewLeg):
-            shown = _would_send(place, action, number, doors)
+            shown = await _would_send(place, action, number, doors)
             if isinstance(shown, EngineAnswer):
                 return EngineAnswer(status=shown.status, body={**shown.body, "intent_id": place.intent_id})
             requests.append(shown)
@@ -60,13 +60,13 @@ def _warnings(root: Part, doors: EngineDoors) -> list[str]:
     return [life_texts.PRICED_FROM_SPOT] if any(not market.is_future(one) for one in watched) else []
 
 
-def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> dict[str, Any] | EngineAnswer:
+async def _would_send(place: Place, new: NewLeg, number: int, doors: EngineDoors) -> dict[str, Any] | EngineAnswer:
     latest = doors.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(new.instrument_id)
     if instrument is None:
         return EngineAnswer(status=503, body={"error": texts.NO_BROKER})
     order = order_of(new, instrument, closes=place.order.closes_position)
-    would = would_send(order, leg_token(place.intent_id, new.part, number, doors.writes.run), doors)
+    would = await would_send(order, leg_token(place.intent_id, new.part, number, doors.writes.run), doors)
     if isinstance(would, EngineAnswer):
         return would
     cost = would.candidate.cost

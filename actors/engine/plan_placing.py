@@ -8,10 +8,11 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.checks import PASSES, Skipped, Why
-from onebroker.actors.engine.choice.choose import by_code, choose, none_left
+from onebroker.actors.engine.choice.choose import by_code, none_left
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.held_units import held_units
 from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.margins import choose_asking
 from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan_legs import order_of
@@ -129,10 +130,10 @@ class Placing:
         record = self._recorder.record
         closes = record.parameters.get("closes_position") is True
         prefer = self._earlier_broker(new, instrument)
-        choice = choose(order_of(new, instrument, closes=closes, prefer=prefer), self._doors)
+        choice = await choose_asking(order_of(new, instrument, closes=closes, prefer=prefer), self._doors)
         if not choice.candidates and new.is_strike:
             resting = attrs.evolve(new, validity=Validity.DAY)
-            choice = choose(order_of(resting, instrument, closes=closes, prefer=prefer), self._doors)
+            choice = await choose_asking(order_of(resting, instrument, closes=closes, prefer=prefer), self._doors)
         if choice.refusal is not None:
             return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))

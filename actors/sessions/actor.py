@@ -24,8 +24,10 @@ from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import WHY_REFUSED, LoginKeeper
+from onebroker.actors.sessions.margins import MarginReader
 from onebroker.actors.sessions.messages import (
     AskByToken,
+    AskMargin,
     AskRoom,
     Check,
     ExchangeRedirect,
@@ -127,6 +129,7 @@ class SessionActor:
         self._quotes = QuoteReader(broker, self._login, self._caller)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, doors.clock)
+        self._margins = MarginReader(broker, self._login, self._caller, doors.clock, changed=self._publish)
         self._watch = WatchList(broker.feed.sockets, broker.feed.per_socket)
         self._sockets = self._make_sockets(spread)
         self._pollers = self._make_pollers()
@@ -208,7 +211,7 @@ class SessionActor:
                 nursery.start_soon(self._exchange, message)
             case LoginStored():
                 self._login.look()
-            case FetchQuotes() | ReadCandles() | AskByToken():
+            case FetchQuotes() | ReadCandles() | AskByToken() | AskMargin():
                 nursery.start_soon(self._ask_broker, message)
             case Check():
                 nursery.start_soon(self._check, message)
@@ -258,18 +261,21 @@ class SessionActor:
         except (BrokerError, ValueError) as error:
             message.reply.refuse(error)
 
-    async def _ask_broker(self, message: FetchQuotes | ReadCandles | AskByToken) -> None:
+    async def _ask_broker(self, message: FetchQuotes | ReadCandles | AskByToken | AskMargin) -> None:
         try:
             with contained(LoginNeeded):
                 await self._answer(message)
         except (BrokerError, LoginNeeded) as error:
             message.reply.refuse(error)
 
-    async def _answer(self, message: FetchQuotes | ReadCandles | AskByToken) -> None:
+    async def _answer(self, message: FetchQuotes | ReadCandles | AskByToken | AskMargin) -> None:
         if isinstance(message, FetchQuotes):
             message.reply.answer(await self._quotes.fetch(message.listings))
         elif isinstance(message, AskByToken):
             message.reply.answer(await self._by_token.find(message.question))
+        elif isinstance(message, AskMargin):
+            await self._margins.ask(message.ticket, message.price)
+            message.reply.answer(None)
         else:
             read = await self._candles.read(message.listing, message.interval, message.first, message.last)
             message.reply.answer(read)
@@ -315,7 +321,7 @@ class SessionActor:
     def _publish(self, **changed: Any) -> None:
         view = self._doors.view
         room = self._gate.budget.published(Moment.of(self._clock))
-        view.set(attrs.evolve(view.value, room=room, **self._books.shown(), **changed))
+        view.set(attrs.evolve(view.value, room=room, margins=self._margins.figures, **self._books.shown(), **changed))
 
     async def _restore(self) -> None:
         """Begin from the stored rows and counts, so that what was finished before a restart stays finished."""

@@ -1,6 +1,7 @@
 """What a broker session may be asked, and what it answers. From routes and commands, from engine and desk, from itself."""
 
 from datetime import date
+from decimal import Decimal
 from typing import TypeAlias
 
 import attrs
@@ -11,7 +12,7 @@ from onebroker.actors.sessions.acknowledged import WhenAccepted
 from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
 from onebroker.actors.sessions.check import Step
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, TokenQuestion
+from onebroker.brokers.broker import FoundByToken, Login, OrderAnswer, OrderTicket, TokenQuestion
 from onebroker.brokers.records import Candle, Listing, Tick
 from onebroker.brokers.requests import BrokerError, WireRequest
 from onebroker.brokers.transport.budget import Place
@@ -119,6 +120,16 @@ class AskByToken:
     reply: Reply[FoundByToken | None]
 
 
+@attrs.frozen(kw_only=True)
+class AskMargin:
+    """Ask a broker what an order needs: answered when `SessionView.margins` says so, or that the broker gave no figure. Never refused."""
+
+    ticket: OrderTicket
+    price: Decimal
+    """What the order is expected to trade at, rupees."""
+    reply: Reply[None]
+
+
 # --- from routes and commands ------------------------------------------------------------------------------------------
 
 
@@ -181,7 +192,7 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | AskByToken | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
+    AskRoom | ReturnRoom | SendOrder | ReadSoon | AskByToken | AskMargin | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
     | RenewStream
 )
 

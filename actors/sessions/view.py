@@ -1,6 +1,7 @@
 """What a session publishes of itself: its login, its orders as folded, its budget, the life of its feeds."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
 
 import attrs
@@ -43,6 +44,25 @@ def joined(sockets: Sequence[FeedView]) -> FeedView:
     )
 
 
+@attrs.frozen
+class MarginKey:
+    """Of what a broker was asked the margin."""
+
+    instrument_token: str
+    transaction_type: str
+    product: str
+
+
+@attrs.frozen(kw_only=True)
+class MarginFigure:
+    """What a broker said that an order needs, or that it did not say."""
+
+    per_unit: Decimal | None
+    """Rupees for one unit; None where it gave no figure."""
+    asked_at: float
+    """Monotonic seconds."""
+
+
 @attrs.frozen(kw_only=True)
 class SessionView:
     broker: str
@@ -63,6 +83,8 @@ class SessionView:
     """The same for `holdings`."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
+    margins: Mapping[MarginKey, MarginFigure] = attrs.field(factory=dict, repr=False)
+    """What the broker was asked last about the margin of orders (`AskMargin`)."""
     room: BudgetRoom | None = None
     read_errors: Mapping[str, str] = attrs.field(factory=dict)
     """Resource -> why its last read failed; absent when it succeeded."""

@@ -35,6 +35,7 @@ from onebroker.brokers.simulator.risk import (
     position_blocks,
     profit,
     realized,
+    refuse,
 )
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import Product, Side
@@ -182,6 +183,14 @@ class Account:
             unrealized=self._unrealized(),
         )
 
+    def margin(self, new: NewOrder) -> Blocked:
+        contract = self._desk.contract(new.instrument_id)
+        if contract is None:
+            raise SimRefusal(RefusalReason.NOT_TRADABLE, "the instrument does not exist")
+        refuse(contract, new)
+        price = new.price or new.trigger_price or self._desk.last_price(contract)
+        return block_for_order(contract, new.product, new.side, price, 0, new.quantity)
+
     # for the exchange -------------------------------------------------------------------------------------------------
 
     def entry(self, order_id: str) -> OrderEntry:
@@ -315,7 +324,8 @@ class Account:
 
     def _order_block(self, contract: Contract, order: SimOrder, price: Decimal) -> Blocked:
         position = self.net_quantity(order.new.instrument_id, order.new.product)
-        return block_for_order(contract, order, price, position, order.quantity - order.filled_quantity)
+        pending = order.quantity - order.filled_quantity
+        return block_for_order(contract, order.new.product, order.new.side, price, position, pending)
 
     def _collateral(self) -> Decimal:
         return sum(

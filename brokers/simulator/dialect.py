@@ -23,6 +23,7 @@ from onebroker.brokers.simulator.model import (
     SimOrder,
     SimPosition,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import Clock
 
 
@@ -120,6 +121,9 @@ class AccountView(Protocol):
     def holdings(self) -> Sequence[SimHolding]: ...
 
     def funds(self) -> SimFunds: ...
+
+    def margin(self, new: NewOrder) -> Blocked:
+        """Return what an order would block by itself, were it the account's only one; raises SimRefusal as `place`. Rupees."""
 
 
 class TokenStore(Protocol):

@@ -110,9 +110,10 @@ def shortfall(needed: Decimal, available: Decimal) -> SimRefusal | None:
     )
 
 
-def block_for_order(contract: Contract, order: SimOrder, price: Decimal, position: int, pending: int) -> Blocked:
+def block_for_order(
+    contract: Contract, product: Product, side: Side, price: Decimal, position: int, pending: int
+) -> Blocked:
     """Return what an order's `pending` units block; units that close `position` (signed) need no margin."""
-    product, side = order.new.product, order.new.side
     if product is Product.CNC:
         return Blocked(delivery=price * pending) if side is Side.BUY else NOTHING
     if contract.identity.shape is Shape.OPTION and side is Side.BUY:

@@ -1,7 +1,7 @@
 """Zerodha as one value: `ZERODHA`."""
 
 from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
-from onebroker.brokers.zerodha import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.zerodha import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
 from onebroker.brokers.zerodha.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
 ZERODHA = Broker(
@@ -27,5 +27,6 @@ ZERODHA = Broker(
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,
+    margins=margins,
     event_account_field=AccountField(name="user_id", own=logged_in_user),
 )

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
+
 from onebroker.brokers.broker import Access, Endpoints, Windows
 from onebroker.brokers.refusal_words import says_address, says_too_many
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
@@ -26,6 +28,7 @@ SESSION_TOKEN = "/session/token"
 REFRESH_TOKEN = "/session/refresh_token"
 PROFILE = "/user/profile"
 MARGINS = "/user/margins"
+ORDER_MARGINS = "/margins/orders"
 ORDERS = "/orders"
 TRADES = "/trades"
 POSITIONS = "/portfolio/positions"
@@ -78,8 +81,10 @@ def request(
     *,
     query: Sequence[tuple[str, str]] = (),
     form: Mapping[str, str] | None = None,
+    json: object = None,
 ) -> WireRequest:
-    """Return a call to the REST host with the login's Authorization header, when there is a login."""
+    """Return a call to the REST host with the login's Authorization header, when there is a login. Bodies are forms, those of
+    margins JSON."""
     headers = {"X-Kite-Version": VERSION}
     if access.login is not None:
         headers["Authorization"] = f"token {access.credentials['api_key']}:{access.token('access_token')}"
@@ -87,6 +92,9 @@ def request(
         headers["Content-Type"] = "application/x-www-form-urlencoded"
     tail = f"?{urlencode(query)}" if query else ""
     body = urlencode(form).encode() if form is not None else b""
+    if json is not None:
+        headers["Content-Type"] = "application/json"
+        body = msgspec.json.encode(json)
     return WireRequest(
         kind=kind, method=method, url=f"{access.endpoints.rest_url}{path}{tail}", headers=headers, body=body
     )

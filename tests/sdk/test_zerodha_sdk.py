@@ -78,6 +78,14 @@ def test_a_market_order_trades_and_lots_stay_lots(steps):
     assert (lots["exchange"], lots["quantity"], lots["status"]) == ("MCX", 1, "COMPLETE")
 
 
+def test_what_orders_need_is_told(steps):
+    one, two = steps["order margins"]
+    assert (one["exchange"], one["type"]) == ("MCX", "commodity")
+    assert one["total"] == pytest.approx(one["span"] + one["exposure"]) != 0
+    assert two["total"] == pytest.approx(2 * one["total"], rel=0.02)
+    assert steps["margin of nothing"]["type"] == "InputException"
+
+
 def test_the_ticker_sends_full_ticks_and_order_updates(steps):
     assert steps["ticks in time"]
     assert steps["update in time"]

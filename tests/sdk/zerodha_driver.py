@@ -110,6 +110,16 @@ def orders(kite, chosen):
     return market
 
 
+def order_margins(kite, chosen):
+    """What one MCX future would need, bought and sold; and a contract that does not exist."""
+    order = {
+        "exchange": "MCX", "tradingsymbol": chosen["commodity"]["tradingsymbol"], "transaction_type": "SELL", "variety": "regular",
+        "product": "NRML", "order_type": "MARKET", "quantity": 1, "price": 0, "trigger_price": 0,
+    }  # fmt: skip
+    step("order margins", kite.order_margins([order, {**order, "transaction_type": "BUY", "quantity": 2}]))
+    step("margin of nothing", refused(kite.order_margins, [{**order, "tradingsymbol": "NOSUCH"}]))
+
+
 def ticker(kite, line, chosen, order):
     """Full ticks of three kinds of instrument, then the update of an order placed meanwhile."""
     tokens = [chosen[kind]["instrument_token"] for kind in ("share", "index", "currency", "commodity")]
@@ -168,6 +178,7 @@ def main():
     account(kite)
     chosen = market_data(kite)
     order = orders(kite, chosen)
+    order_margins(kite, chosen)
     ticker(kite, line, chosen, order)
     logout(kite)
 

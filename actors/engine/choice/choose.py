@@ -176,13 +176,19 @@ def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | 
     return Skipped(candidate.broker.code, str(locked.body["error"]))
 
 
+def looks_at_money(candidate: Candidate, doors: EngineDoors) -> bool:
+    """Tell whether the broker's free money is held against the order: not for exits, nor for what takes away from a position."""
+    return doors.settings.check_funds and not candidate.order.exit and not is_holder(candidate)
+
+
 def _with_money(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Candidate:
-    if not doors.settings.check_funds or facts.order.exit or is_holder(candidate):
+    if not looks_at_money(candidate, doors):
         return candidate
+    needed = funds.needed(facts.order, facts.price, _cost(candidate, facts, doors))
+    if needed is None:
+        needed = funds.told_margin(candidate, doors.catalogue.value.latest, doors.clock.monotonic())
     return attrs.evolve(
-        candidate,
-        available=funds.available(facts.order, candidate.broker.code, doors.funds.value),
-        needed=funds.needed(facts.order, facts.price, _cost(candidate, facts, doors)),
+        candidate, available=funds.available(facts.order, candidate.broker.code, doors.funds.value), needed=needed
     )
 
 

@@ -1,21 +1,31 @@
 """Whether a broker has the money an order needs, as far as that can be told beforehand (order-engine 4.1, `check_funds`). Pure.
 
 A BUY for delivery and of an option is paid in full; intraday shares need a fifth of their value at least (SEBI's least margin
-since September 2021). What a future, or an option sold, needs is worked out by the exchange's risk system and not known here,
-and a sale of shares that are held needs none: these are not checked, and the broker answers for itself.
+since September 2021). What a future, or an option sold, needs is worked out by the exchange's risk system from the whole account, and
+only the broker can tell it: what it said last counts for a while (`engine.margins` asks). Its figure is taken as that of the order by
+itself, so where the account stands in the same underlying already, and may need less, it does not count. A sale of shares that are
+held needs nothing. What is not told is not checked, and the broker answers for itself.
 """
 
 from decimal import Decimal
 
+from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.engine.choice.checks import Candidate
 from onebroker.actors.engine.choice.costs import Cost, group_of
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.sessions.view import MarginFigure, MarginKey
 from onebroker.brokers.records import FundsRow
 from onebroker.config.charges.rows import Group
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import Side
 
 INTRADAY_SHARE = Decimal("0.2")
+MARGIN_COUNTS_SECONDS = 300.0
+"""How long a broker's figure counts. The exchanges work the risk of a contract out anew some six times a day."""
+
+_FUTURES = frozenset({Group.EQUITY_FUTURES, Group.CURRENCY_FUTURES, Group.COMMODITY_FUTURES})
+_OPTIONS = frozenset({Group.EQUITY_OPTIONS, Group.CURRENCY_OPTIONS, Group.COMMODITY_OPTIONS})
 
 _POOLS = {"equity": ("equity",), "derivatives": ("derivatives", "equity"), "currency": ("currency", "derivatives", "equity"),
           "commodity": ("commodity",)}  # fmt: skip
@@ -30,8 +40,45 @@ def needed(order: LegOrder, price: Decimal | None, cost: Cost | None) -> Decimal
     value, charges = order.quantity * price, Decimal(cost.total if cost is not None else 0) / 100
     if group is Group.EQUITY_INTRADAY:
         return value * INTRADAY_SHARE + charges
-    paid = group in (Group.EQUITY_DELIVERY, Group.EQUITY_OPTIONS, Group.CURRENCY_OPTIONS, Group.COMMODITY_OPTIONS)
-    return value + charges if paid and buys else None
+    return value + charges if buys and (group is Group.EQUITY_DELIVERY or group in _OPTIONS) else None
+
+
+def by_margin(order: LegOrder) -> bool:
+    """Tell whether only brokers know what the order needs: futures, and options sold."""
+    group = group_of(order.segment, order.product)
+    return group in _FUTURES or (group in _OPTIONS and Side(order.transaction_type) is Side.SELL)
+
+
+def margin_figure(candidate: Candidate, now: float) -> MarginFigure | None:
+    """Return what the candidate's broker was asked last about such an order, as long as it counts; `now` in monotonic seconds."""
+    listing, order = candidate.listing, candidate.order
+    if listing is None:
+        return None
+    figure = candidate.view.margins.get(MarginKey(listing.broker_token, order.transaction_type, order.product))
+    return figure if figure is not None and figure.asked_at > now - MARGIN_COUNTS_SECONDS else None
+
+
+def told_margin(candidate: Candidate, snapshot: Snapshot | None, now: float) -> Decimal | None:
+    """Return the rupees that the broker's figure makes of the order; None when it gave none, or the figure need not hold."""
+    figure = margin_figure(candidate, now) if by_margin(candidate.order) else None
+    if figure is None or figure.per_unit is None or _stands_in_underlying(candidate, snapshot):
+        return None
+    return figure.per_unit * candidate.order.quantity
+
+
+def _stands_in_underlying(candidate: Candidate, snapshot: Snapshot | None) -> bool:
+    """Whether the account holds anything of the order's underlying there, or may: what cannot be read or named counts as held."""
+    view, wanted = candidate.view, candidate.order.instrument.identity
+    if snapshot is None or view.positions_read_started is None or "positions" in view.read_errors:
+        return True
+    for row in view.positions:
+        if row.view != "net" or row.quantity == 0:
+            continue
+        instrument_id = snapshot.by_token(candidate.broker.code, row.instrument_token)
+        held = None if instrument_id is None else snapshot.instrument(instrument_id)
+        if held is None or wanted.underlying_symbol in (held.identity.underlying_symbol, held.identity.symbol):
+            return True
+    return False
 
 
 def available(order: LegOrder, broker: str, document: DocumentState | None) -> Decimal | None:

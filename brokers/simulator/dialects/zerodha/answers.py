@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import from_epoch
 
 Row = dict[str, object]
@@ -181,6 +182,27 @@ def margins(funds: SimFunds) -> dict[str, Row]:
     """Return both purses; the account's money lies in the equity one."""
     empty = SimFunds(**dict.fromkeys(SimFunds.__annotations__, Decimal(0)))
     return {"equity": _purse(funds), "commodity": _purse(empty)}
+
+
+def order_margin(name: Name, blocked: Blocked) -> Row:
+    """Return what one order needs; charges are not worked out here, and no part of the total at Kite either."""
+    return {
+        "type": "commodity" if name.exchange == "MCX" else "equity",
+        "tradingsymbol": name.tradingsymbol,
+        "exchange": name.exchange,
+        "span": rupees(blocked.span),
+        "exposure": rupees(blocked.exposure),
+        "option_premium": rupees(blocked.option_premium),
+        "additional": 0,
+        "bo": 0,
+        "cash": rupees(blocked.delivery),
+        "var": 0,
+        "pnl": {"realised": 0, "unrealised": 0},
+        "leverage": 1,
+        "charges": {"transaction_tax": 0, "transaction_tax_type": "stt", "exchange_turnover_charge": 0, "sebi_turnover_charge": 0,
+                    "brokerage": 0, "stamp_duty": 0, "gst": {"igst": 0, "cgst": 0, "sgst": 0, "total": 0}, "total": 0},
+        "total": rupees(blocked.total),
+    }  # fmt: skip
 
 
 def _purse(funds: SimFunds) -> Row:

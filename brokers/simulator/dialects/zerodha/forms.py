@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
+import msgspec
+
 from onebroker.brokers.simulator.dialects.zerodha.naming import Name
 from onebroker.brokers.simulator.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
@@ -22,6 +24,15 @@ class BadField(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+def order_list(body: bytes) -> list[dict[str, str]]:
+    """Return the orders of a JSON body, their values as a form writes them; raise `BadField`."""
+    try:
+        rows = msgspec.json.decode(body, type=list[dict[str, str | int | float]])
+    except msgspec.DecodeError as error:
+        raise BadField("Invalid JSON in request body") from error
+    return [{name: str(value) for name, value in row.items()} for row in rows]
 
 
 def new_order(form: Mapping[str, str], name: Name, variety: str) -> NewOrder:

@@ -137,6 +137,7 @@ class ZerodhaDialect:
             Route("GET", "/instruments/historical/(\\d+)/(\\w+)", self._historical),
             Route("GET", "/user/profile", self._profile),
             Route("GET", "/user/margins(?:/(\\w+))?", self._margins),
+            Route("POST", "/margins/orders", self._order_margins),
             Route("GET", "/portfolio/positions", self._positions),
             Route("GET", "/portfolio/holdings", self._holdings),
             Route("GET", "/quote(|/ohlc|/ltp)", self._quote),
@@ -161,6 +162,14 @@ class ZerodhaDialect:
         if segment not in purses:
             raise Refused(400, "InputException", "Invalid `segment`.")
         return success(purses[segment])
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        rows = []
+        for form in forms.order_list(request.body):
+            name = self._tradable(f"{form.get('exchange', '')}:{form.get('tradingsymbol', '')}")
+            order = forms.new_order(form, name, form.get("variety", ""))
+            rows.append(answers.order_margin(name, self._account.margin(order)))
+        return success(rows)
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         names = self._names.by_id
