@@ -21,7 +21,7 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import Side
 
 INTRADAY_SHARE = Decimal("0.2")
-MARGIN_COUNTS_SECONDS = 300.0
+MARGIN_COUNTS_SECONDS = 120.0
 """How long a broker's figure counts. The exchanges work the risk of a contract out anew some six times a day."""
 
 _FUTURES = frozenset({Group.EQUITY_FUTURES, Group.CURRENCY_FUTURES, Group.COMMODITY_FUTURES})

@@ -16,7 +16,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Content, DocumentState
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import read_brokers
-from onebroker.actors.sessions.view import LoginState, SessionView
+from onebroker.actors.sessions.view import LoginState, MarginFigure, MarginKey, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, OrderRow, PositionRow, Tick
 from onebroker.brokers.registry import build_registry
@@ -90,10 +90,10 @@ class Market:
 
     def doors(self):
         clock = _Standing(NOW)
-        given = {"quotes": Prices(), **self.given}
+        given = {"quotes": Prices(), "catalogue": Published(NOT_MAPPED), **self.given}
         settings = EngineSettings(**given.pop("settings", {}))
         return EngineDoors(
-            store=MemoryStore(clock), clock=clock, settings=settings, catalogue=Published(NOT_MAPPED), calendar=always_open(), legs=Legs(), owner="me",
+            store=MemoryStore(clock), clock=clock, settings=settings, calendar=always_open(), legs=Legs(), owner="me",
             sessions={
                 code: SessionDoor(broker=BROKERS[code], address=None, view=Published(view))
                 for code, view in self.views.items()
@@ -378,9 +378,97 @@ def test_money_holds_up_no_exit_and_no_cover_beside_a_stop_that_rests():
     assert with_money(0.0).show("zerodha", positions=(short,), orders={"1": stop}).choose().candidates
 
 
-def test_an_option_bought_is_paid_in_full_and_what_a_sold_one_needs_is_not_known():
+def test_an_option_bought_is_paid_in_full_and_what_a_sold_one_needs_only_its_broker_knows():
     assert codes(with_money(100.0, identity=CALL).choose(product="NRML")) == []
     assert codes(with_money(100.0, identity=CALL).choose(product="NRML", transaction_type="SELL")) == ["zerodha"]
+
+
+FUTURE = future("nse", "equity_futures", "A", date(2026, 12, 29))
+OTHER_FUTURE = future("nse", "equity_futures", "A", date(2027, 1, 26))
+
+
+def told(per_unit, side="BUY", *, age=0.0):
+    """What zerodha said of the contract `age` seconds ago."""
+    key = MarginKey("zerodha token", side, "NRML")
+    figure = MarginFigure(per_unit=None if per_unit is None else Decimal(per_unit), asked_at=10.0 - age)
+    return {"margins": {key: figure}, "positions_read_started": 9.0}
+
+
+class Named:
+    """A catalogue in which every broker token names one instrument."""
+
+    def __init__(self, identity):
+        self._identity = identity
+
+    def by_token(self, broker, broker_token):
+        return None if self._identity is None else "held"
+
+    def instrument(self, instrument_id):
+        return Instrument(
+            instrument_id="held", identity=self._identity, name="A", isin=None, lot_size=None, tick_size=None, freeze_quantity=None,
+            listings={},
+        )  # fmt: skip
+
+
+def margined(rupees, shown, *, held=SHARE, identity=FUTURE):
+    market = with_money(rupees, identity=identity).show("zerodha", **shown)
+    state = attrs.evolve(NOT_MAPPED, latest=Named(held))
+    return market.give(catalogue=Published(state))
+
+
+TOO_DEAR = {"zerodha": "has 100.00 available and the order needs about 5000.00"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (told("50"), TOO_DEAR),
+        (told("50", age=119.0), TOO_DEAR),
+        (told("50", age=121.0), {}),
+        (told("50", "SELL"), {}),
+        (told(None), {}),
+        (told("1"), {}),
+        ({}, {}),
+    ],
+)
+def test_a_future_is_held_against_what_its_broker_said_of_that_side_lately(shown, reason):
+    assert reasons(margined(100.0, shown).choose(product="NRML")) == reason
+
+
+def test_an_option_sold_is_as_a_future_and_one_bought_is_paid():
+    shown = told("50", "SELL")
+    sold = margined(100.0, shown, identity=CALL).choose(product="NRML", transaction_type="SELL")
+    assert reasons(sold) == TOO_DEAR
+    bought = margined(24_000.0, told("50"), identity=CALL).choose(product="NRML")
+    assert "needs about 250" in reasons(bought)["zerodha"]
+
+
+def held_row(quantity, token="other token"):
+    return PositionRow(
+        position_key="k", view="net", product="NRML", instrument_token=token, tradingsymbol="A", exchange="NFO", quantity=quantity
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "held", "skipped"),
+    [
+        (held_row(-100), OTHER_FUTURE, False),  # a spread needs less than either side
+        (held_row(100), SHARE, False),
+        (held_row(100), None, False),  # nobody can say what it is
+        (held_row(None), OTHER_FUTURE, False),
+        (held_row(0), OTHER_FUTURE, True),
+        (held_row(100), GOLD, True),
+    ],
+)
+def test_a_figure_of_the_order_by_itself_holds_up_none_beside_a_position_in_its_underlying(row, held, skipped):
+    choice = margined(100.0, told("50") | {"positions": (row,)}, held=held).choose(product="NRML")
+    assert reasons(choice) == (TOO_DEAR if skipped else {})
+
+
+def test_positions_that_could_not_be_read_may_lower_the_margin():
+    unread = margined(100.0, told("50") | {"read_errors": {"positions": "HTTP 500"}})
+    never = margined(100.0, told("50") | {"positions_read_started": None})
+    assert reasons(unread.choose(product="NRML")) == reasons(never.choose(product="NRML")) == {}
 
 
 def test_money_in_another_pool_is_not_counted():
