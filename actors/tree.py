@@ -109,7 +109,8 @@ class TreeInputs:
     brokers: Mapping[str, InService]
     clock: Clock
     calendar: Calendar
-    transport: Transport
+    transports: Mapping[str, Transport]
+    """Broker code -> what its calls and sockets leave by."""
     store: Store
     durable: Durable
     data_dir: Path
@@ -366,7 +367,7 @@ class _Planting:
             published=self._catalogue,
             progress=self._catalogue_progress,
             sources=sources,
-            transport=inputs.transport,
+            transports=inputs.transports,
             durable=inputs.durable,
             builder=inputs.catalogue_builder,
             clock=inputs.clock,
@@ -404,7 +405,7 @@ class _Planting:
     def _session(self, code: str) -> Child:
         inputs, service = self._inputs, self._inputs.brokers[code]
         doors = SessionDoors(
-            transport=inputs.transport,
+            transport=inputs.transports[code],
             store=inputs.store,
             clock=inputs.clock,
             calendar=inputs.calendar,

@@ -216,7 +216,7 @@ async def _built(
             code: Source(broker=broker, access=_access(broker), view=Published(SessionView(broker=code)))
             for code, broker in registry.items()
         },
-        transport=transport, durable=MemoryDurable(), builder=builder, clock=clock, calendar=always_open(), folder=data,
+        transports=dict.fromkeys(registry, transport), durable=MemoryDurable(), builder=builder, clock=clock, calendar=always_open(), folder=data,
     )  # fmt: skip
     before, memory = Spent.now(), resident()
     watch.lap()

@@ -65,6 +65,8 @@ class Access:
     credentials: Mapping[str, str] = attrs.field(repr=False)
     """The broker's keys of onebroker.toml (architecture 5)."""
     login: Login | None
+    algo_id: str | None = None
+    """What the settings want each order to carry in the broker's `AlgoField`; None = nothing."""
 
     def token(self, name: str) -> str:
         """Return one token of the login; raise KeyError when there is no login (a fault of ours)."""
@@ -85,6 +87,18 @@ class AccountField:
     name: str
     own: Callable[[Access], str | None]
     """What the login's account is called there; None where that is not documented: then all rows must name the same one."""
+
+
+@attrs.frozen(kw_only=True)
+class AlgoField:
+    """Where a broker's order messages say which registered algo an order comes from (exchange rules since 1 April 2026)."""
+
+    name: str
+    """Of the header or field."""
+    pattern: str = r"[!-~]([ -~]{0,62}[!-~])?"
+    """What it takes, whole (regular expression)."""
+    shape: str = "1 to 64 plain characters"
+    """The same in words."""
 
 
 LoginFlow = Generator[WireRequest, WireResponse, Login]
@@ -450,6 +464,10 @@ class Broker:
     """None where the broker does not tell what an order needs."""
     account_field: AccountField | None = None
     """None where no answer names the account (docs/funds-and-positions.md lists what each broker's do)."""
+    algo_field: AlgoField | None = None
+    """None where no documented field of its order messages takes an algo id."""
+    address_rule: str = ""
+    """What the broker's documents say about the public addresses it takes calls from; "" = nothing."""
     event_account_field: AccountField | None = None
     """The same for the text messages of the socket that carries orders; None where none names it."""
 

@@ -4,6 +4,7 @@ Here is what may be set; `config.settings` reads it from file and environment. E
 shows in no repr.
 """
 
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from datetime import time
@@ -59,6 +60,17 @@ def _port(_: object, field: "attrs.Attribute[Any]", value: int) -> None:
 def _host_names(_: object, field: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
     if any(_HOST_NAME.fullmatch(name) is None for name in value):
         raise WrongFieldError(field.name, "must be names or addresses without scheme, port or path, such as trading.example")
+
+
+def _source_address(_: object, field: "attrs.Attribute[Any]", value: str | None) -> None:
+    if value is None:
+        return
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        raise WrongFieldError(field.name, "must be an IPv4 or IPv6 address of this machine, without port") from None
+    if address.is_unspecified or address.is_multicast:
+        raise WrongFieldError(field.name, "must be one address of this machine; for a whole family give address_family")
 
 
 def _share(_: object, field: "attrs.Attribute[Any]", value: float) -> None:
@@ -270,6 +282,13 @@ class IntradayCutoff:
 @attrs.frozen(kw_only=True)
 class BrokerSettings:
     enabled: bool = True
+    address_family: Literal["any", "ipv4", "ipv6"] = "any"
+    """By which family calls and sockets to this broker leave, whose orders come from a registered address only; any = as the
+    system chooses."""
+    source_address: str | None = attrs.field(default=None, validator=_source_address)
+    """The address of this machine by which they leave; None = as the system chooses."""
+    algo_id: str | None = None
+    """Id or name of the registered algo that orders carry, where the broker has a field for it; None = none."""
     rest_url: str | None = None
     """The five addresses are given together, or not at all: then the broker's own are used."""
     login_url: str | None = None
@@ -287,6 +306,12 @@ class BrokerSettings:
     """None = a tenth of the day's cap (order-engine 4.6)."""
     intraday_cutoff: IntradayCutoff = IntradayCutoff()
     modifies_per_order: int = attrs.field(default=25, validator=_positive)
+
+    def __attrs_post_init__(self) -> None:
+        if self.source_address is None or self.address_family == "any":
+            return
+        if f"ipv{ipaddress.ip_address(self.source_address).version}" != self.address_family:
+            raise WrongFieldError("source_address", "must be of the family that address_family names")
 
 
 @attrs.frozen(kw_only=True)

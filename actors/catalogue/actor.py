@@ -62,7 +62,7 @@ class CatalogueActor:
         published: Published[CatalogueState],
         progress: Published[BuildProgress],
         sources: Mapping[str, Source],
-        transport: Transport,
+        transports: Mapping[str, Transport],
         durable: Durable,
         builder: Builder,
         clock: Clock,
@@ -73,7 +73,7 @@ class CatalogueActor:
         self._published = published
         self._progress = ProgressKeeper(progress)
         self._sources = sources
-        self._transport = transport
+        self._transports = transports
         self._builder = builder
         self._clock = clock
         self._calendar = calendar
@@ -167,7 +167,7 @@ class CatalogueActor:
         """Fetch, build and map; the loop does the rest. The file of a day that is mapped already is replaced only then."""
         candidate = self._archive.candidate(day)
         try:
-            downloads = await download(self._sources, self._transport, self._clock, self._progress, self._builder)
+            downloads = await download(self._sources, self._transports, self._clock, self._progress, self._builder)
             self._progress.stage(Stage.BUILDING)
             report = await self._builder.build(downloads, candidate, self._archive.unlisted_job(day))
             snapshot = await self._builder.load(candidate, day) if report.rows else None

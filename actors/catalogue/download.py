@@ -92,9 +92,13 @@ async def _keeping(work: Awaitable[T]) -> T:
 
 
 async def download(
-    sources: Mapping[str, Source], transport: Transport, clock: Clock, keeper: ProgressKeeper, builder: Builder
+    sources: Mapping[str, Source],
+    transports: Mapping[str, Transport],
+    clock: Clock,
+    keeper: ProgressKeeper,
+    builder: Builder,
 ) -> Downloads:
-    """Fetch every broker's files, all brokers at once, and give each to the builder as it comes. Raises BuildFailed."""
+    """Fetch every broker's files over its own transport, all brokers at once, and give each to the builder as it comes. Raises BuildFailed."""
     files: dict[str, Fetched] = {}
     lost: dict[str, str] = {}
     day = clock.today()
@@ -106,7 +110,7 @@ async def download(
 
     async def fetch(code: str, source: Source) -> None:
         try:
-            files[code] = await _BrokerDownload(code, source, transport, clock, keeper, builder).files()
+            files[code] = await _BrokerDownload(code, source, transports[code], clock, keeper, builder).files()
         except BrokerError as error:
             lost[code] = str(error)
             keeper.failed(code, lost[code])

@@ -99,6 +99,7 @@ class SessionActor:
         self, *, broker: Broker, access: Access, mailbox: Mailbox[SessionMessage], doors: SessionDoors
     ) -> None:
         self._broker = broker
+        self._configured = access
         self._mailbox = mailbox
         self._doors = doors
         self._clock = doors.clock
@@ -283,7 +284,9 @@ class SessionActor:
     async def _check(self, message: Check) -> None:
         doors = Doors(broker=self._broker, caller=self._caller, transport=self._doors.transport, clock=self._clock)
         catalogue, view = self._doors.catalogue.value, self._doors.view
-        message.reply.answer(await check_session(doors, view, catalogue, market_open=self._market_open))
+        message.reply.answer(
+            await check_session(doors, view, catalogue, configured=self._configured, market_open=self._market_open)
+        )
 
     # --- what the child tasks report (synchronous steps) -----------------------------------------------------------
 

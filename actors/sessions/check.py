@@ -1,4 +1,5 @@
-"""Trying out one broker for `onebroker check`: its profile, every read, its instrument file, the first tick of its stream.
+"""Trying out one broker for `onebroker check`: the address its orders leave by, its profile, every read, its instrument file, the
+first tick of its stream.
 
 `check_session` tries out the broker of a running service with the login and the sockets that live; without a service, the command
 puts the steps together (`http/commands/check.py`). Everything goes through the broker's own budget; no order is sent, nothing
@@ -7,6 +8,7 @@ is stored. A step that fails says why, and the steps after it are tried all the 
 
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import attrs
 import polars as pl
@@ -15,6 +17,7 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.reading import UNREADABLE, read_broker, told
 from onebroker.actors.kernel.published import Published
+from onebroker.actors.sessions.check_address import address_detail
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.reads import codec_calls
 from onebroker.actors.sessions.view import FeedView, SessionView
@@ -24,10 +27,12 @@ from onebroker.brokers.contained import contained
 from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, WireResponse
-from onebroker.brokers.transport.interface import FrameStream, Transport
+from onebroker.brokers.transport.interface import FrameStream, RoutedTransport, Transport
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import Exchange, security
 
+ADDRESS = "address"
+"""Name of the step that reaches no broker."""
 CALL_SECONDS = 10.0
 FILE_SECONDS = 180.0
 TICK_SECONDS = 15.0
@@ -73,16 +78,22 @@ async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) ->
 
 
 async def check_session(
-    doors: Doors, view: Published[SessionView], catalogue: CatalogueState, *, market_open: Callable[[], bool]
+    doors: Doors,
+    view: Published[SessionView],
+    catalogue: CatalogueState,
+    *,
+    configured: Access,
+    market_open: Callable[[], bool],
 ) -> tuple[Step, ...]:
     """Try out the broker with the login that lives; a market stream that is open already is shown as it is, because some brokers
-    close the first socket when a second one opens."""
+    close the first socket when a second one opens. `configured` is the access without a login."""
+    address = await check_address(doors, configured)
     access = view.value.access
     if access is None:
-        return (Step(name="login", ok=False, detail=view.value.trouble or "no login", seconds=0.0),)
+        return (*address, Step(name="login", ok=False, detail=view.value.trouble or "no login", seconds=0.0))
     listings = {} if catalogue.latest is None else catalogue.latest.listings(doors.broker.code)
     user = access.login.user_id if access.login is not None else ""
-    steps = [Step(name="login", ok=True, detail=user, seconds=0.0), *await check_reads(doors, access, listings)]
+    steps = [*address, Step(name="login", ok=True, detail=user, seconds=0.0), *await check_reads(doors, access, listings)]
     steps.append(Step(name="instruments", ok=bool(listings), detail=f"{len(listings)} listed", seconds=0.0))
     feed = view.value.market_feed
     if feed.connected:
@@ -109,6 +120,14 @@ def _stream_life(feed: FeedView, clock: Clock) -> str:
     if feed.last_frame_at is None:
         return f"open, {feed.subscribed} subscribed, nothing heard yet"
     return f"open, {feed.subscribed} subscribed, heard {clock.epoch() - feed.last_frame_at:.1f} s ago"
+
+
+async def check_address(doors: Doors, access: Access) -> list[Step]:
+    """Say by which address the broker's orders leave; nothing where no network is used."""
+    transport = doors.transport
+    if not isinstance(transport, RoutedTransport):
+        return []
+    return [await timed(ADDRESS, doors.clock, partial(address_detail, doors.broker, access, transport))]
 
 
 async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listing]) -> list[Step]:

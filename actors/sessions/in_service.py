@@ -1,5 +1,6 @@
 """From settings to the brokers in service: their access, limits and cadence with the operator's overrides. Pure."""
 
+import re
 from collections.abc import Mapping
 
 import attrs
@@ -7,6 +8,7 @@ import attrs
 from onebroker.brokers.broker import Access, Broker, Cadence, Endpoints, Registry, Windows
 from onebroker.brokers.requests import CallKind
 from onebroker.brokers.transport.budget import Budget
+from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
 from onebroker.config.sections import BrokerSettings, RateRow
 from onebroker.config.settings import SettingsError
 
@@ -27,6 +29,7 @@ class InService:
     kind_windows: Mapping[CallKind, Windows]
     exit_share: float
     exit_reserve: int | None
+    egress: Egress = ANY_EGRESS
 
     def budget(self) -> Budget:
         """Return an empty budget with this broker's limits."""
@@ -53,14 +56,25 @@ def brokers_in_service(
 
 
 def require_credentials(registry: Registry, settings: Mapping[str, BrokerSettings]) -> None:
-    """Raise SettingsError naming the credentials that enabled brokers lack."""
-    missing = {
-        code: broker.missing_credentials(settings[code].credentials)
-        for code, broker in registry.items()
-        if code in settings and settings[code].enabled
-    }
-    if lines := [f"brokers.{code} needs {', '.join(sorted(keys))}" for code, keys in missing.items() if keys]:
+    """Raise SettingsError naming the credentials that enabled brokers lack, and the algo ids that they cannot be told."""
+    enabled = {code: registry[code] for code in registry if code in settings and settings[code].enabled}
+    missing = {code: broker.missing_credentials(settings[code].credentials) for code, broker in enabled.items()}
+    lines = [f"brokers.{code} needs {', '.join(sorted(keys))}" for code, keys in missing.items() if keys]
+    lines += [line for code, broker in enabled.items() for line in _wrong_algo_id(broker, settings[code].algo_id)]
+    if lines:
         raise SettingsError(*lines)
+
+
+def _wrong_algo_id(broker: Broker, given: str | None) -> list[str]:
+    """Return what is wrong with the algo id of the settings, without quoting it."""
+    path = f"brokers.{broker.code}.algo_id"
+    if given is None:
+        return []
+    if broker.algo_field is None:
+        return [f"{path} cannot be used: no documented field of {broker.name}'s order messages takes an algo id"]
+    if re.fullmatch(broker.algo_field.pattern, given) is None:
+        return [f"{path} must be {broker.algo_field.shape}, as {broker.name}'s {broker.algo_field.name} takes it"]
+    return []
 
 
 def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day_limits: bool) -> InService:
@@ -72,12 +86,13 @@ def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day
         orders, calls = attrs.evolve(orders, day=None), attrs.evolve(calls, day=None)
     return InService(
         broker=attrs.evolve(broker, cadence=_cadence(broker.cadence, settings)),
-        access=Access(endpoints=_endpoints(broker, settings), credentials=settings.credentials, login=None),
+        access=Access(endpoints=_endpoints(broker, settings), credentials=settings.credentials, login=None, algo_id=settings.algo_id),
         order_windows=orders,
         call_windows=calls,
         kind_windows=broker.kind_windows,
         exit_share=exit_share,
         exit_reserve=settings.exit_reserve,
+        egress=Egress(family=settings.address_family, source_address=settings.source_address),
     )
 
 

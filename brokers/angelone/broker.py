@@ -41,4 +41,5 @@ ANGELONE = Broker(
     order_feed=order_feed,
     feed_carries_orders=False,
     event_account_field=AccountField(name="user-id", own=logged_in_user),
+    address_rule="takes orders only from an address registered for the key",
 )

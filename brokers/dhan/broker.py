@@ -43,4 +43,5 @@ DHAN = Broker(
     order_feed=order_feed,
     feed_carries_orders=False,
     event_account_field=AccountField(name="clientId", own=logged_in_user),
+    address_rule="takes orders only from a registered address, and lets a registered one be changed once in seven days",
 )

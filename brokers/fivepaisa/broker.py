@@ -1,6 +1,6 @@
 """5paisa as one value: `FIVEPAISA`."""
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.fivepaisa import (
     books,
     by_token,
@@ -46,4 +46,5 @@ FIVEPAISA = Broker(
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,
+    algo_field=AlgoField(name=wire.ALGO_FIELD, pattern=r"[0-9]{1,18}", shape="a whole number of at most 18 digits"),
 )  # fmt: skip

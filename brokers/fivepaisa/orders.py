@@ -19,6 +19,7 @@ from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, Refusal
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
+NO_ALGO = 0
 _ZERO = Decimal(0)
 _CLEAR_CODES = frozenset({"1", "2", "head 1"})
 """Documented refusals: by the risk check, of the input, of the message."""
@@ -52,7 +53,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
             "iOrderValidity": validity,
             "AHPlaced": "Y" if ticket.after_market else "N",
             "RemoteOrderID": ticket.token,
-            "AlgoID": 0,
+            wire.ALGO_FIELD: int(access.algo_id or NO_ALGO),
         },
     )
     return about_new(ticket, request)

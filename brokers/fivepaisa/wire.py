@@ -30,6 +30,9 @@ REAL_FEED_HOST = "openfeed.5paisa.com"
 
 TOTP_LOGIN = "TOTPLogin"
 ACCESS_TOKEN = "GetAccessToken"
+ALGO_FIELD = "AlgoID"
+"""Of a place body; a number, 0 for orders of no registered algo."""
+
 PLACE = "V1/PlaceOrderRequest"
 MODIFY = "V1/ModifyOrderRequest"
 CANCEL = "V1/CancelOrderRequest"

@@ -29,4 +29,5 @@ GROWW = Broker(
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,
+    address_rule="takes orders only from a registered address",
 )

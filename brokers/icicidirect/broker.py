@@ -37,4 +37,5 @@ ICICIDIRECT = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    address_rule="takes orders only from the registered address, which can be changed once a week",
 )

@@ -43,4 +43,5 @@ KOTAKNEO = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    address_rule="takes orders only in a session that was logged in from a registered address, of which two can be registered",
 )

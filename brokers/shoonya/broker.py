@@ -1,6 +1,6 @@
 """Shoonya as one value: `SHOONYA`."""
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind
 from onebroker.brokers.shoonya import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
 from onebroker.brokers.shoonya.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
@@ -28,4 +28,6 @@ SHOONYA = Broker(
     feed=feed,
     order_feed=None,
     feed_carries_orders=True,
+    algo_field=AlgoField(name=wire.ALGO_FIELD),
+    address_rule="takes orders only from the address registered with the API key, and no login from another one either",
 )

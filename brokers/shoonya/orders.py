@@ -43,6 +43,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         fields["amo"] = _AFTER_MARKET
     if ticket.token:
         fields["remarks"] = _tag(ticket.token)
+    if access.algo_id is not None:
+        fields[wire.ALGO_FIELD] = access.algo_id
     return about_new(ticket, wire.request(access, CallKind.ORDER, wire.PLACE, fields))
 
 

@@ -26,6 +26,9 @@ ENDPOINTS = Endpoints(
     instruments_url="https://api.shoonya.com",
 )
 
+ALGO_FIELD = "algo_id"
+"""Of PlaceOrder (NorenRestApiOAuth 0.0.41, `place_order`)."""
+
 ACCESS_TOKEN = "/GenAcsTok"
 PROFILE = "/UserDetails"
 PLACE = "/PlaceOrder"

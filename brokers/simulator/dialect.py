@@ -40,6 +40,8 @@ class DialectRequest:
     headers: Mapping[str, str]
     """Lower-case names."""
     body: bytes
+    source: str = ""
+    """The address that the client's connection came from; "" in-process."""
 
     def first(self, name: str) -> str | None:
         """Return the first value of a query parameter."""

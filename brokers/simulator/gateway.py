@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 SOCKET_QUEUE = 20_000
 """Frames a client may leave unread before it is cut off, as brokers do; ten steps of a dialect with a frame per instrument."""
+_LEDGER_HEADERS = ("x-algo-name",)
+"""Headers of an order message that its row keeps; others hold tokens."""
 GARBAGE = b"\x00\xff<<garbled>>\xfe"
 _SERVER_ERROR = WireResponse(
     status=500, headers={"content-type": "text/html"}, body=b"<html><body>Internal Server Error</body></html>"
@@ -247,7 +249,8 @@ def _another(name: str) -> str:
 def _raw(request: DialectRequest) -> Mapping[str, str]:
     query = "&".join(f"{name}={value}" for name, value in request.query)
     body = request.body.decode(errors="replace")
-    return {"method": request.method, "path": request.path, "query": query, "body": body}
+    raw = {"method": request.method, "path": request.path, "query": query, "body": body, "source": request.source}
+    return raw | {name: request.headers[name] for name in _LEDGER_HEADERS if name in request.headers}
 
 
 def _said(response: WireResponse) -> Mapping[str, str]:

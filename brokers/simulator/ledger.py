@@ -47,7 +47,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     price: Decimal | None
     trigger_price: Decimal | None
     raw: Mapping[str, str]
-    """method, path, query and body of the request."""
+    """method, path, query and body of the request, the address it came from, and the header that names an algo."""
     answer: Mapping[str, str]
     """status and body."""
     delivered: bool

@@ -124,7 +124,7 @@ class Server:
         if self._site.refuse_once():
             return
         try:
-            await _Connection(stream, self._site, self.base).run()
+            await _Connection(stream, self._site, self.base, _source_of(stream)).run()
         except (trio.BrokenResourceError, trio.ClosedResourceError, h11.RemoteProtocolError):
             pass  # the client went away or does not speak HTTP
         finally:
@@ -138,6 +138,7 @@ class _Connection:
     stream: trio.SocketStream
     site: Site
     base: str
+    source: str
     http: h11.Connection = attrs.field(init=False, factory=lambda: h11.Connection(h11.SERVER))
 
     async def run(self) -> None:
@@ -145,7 +146,7 @@ class _Connection:
             if _wants_socket(head):
                 await self._socket(head)
                 return
-            answer = await self.site.handle(_request(head, await self._body(), self.base))
+            answer = await self.site.handle(_request(head, await self._body(), self.base, self.source))
             if answer.response is None:
                 return
             try:
@@ -191,7 +192,7 @@ class _Connection:
         wire = wsproto.WSConnection(wsproto.ConnectionType.SERVER)
         wire.initiate_upgrade_connection(list(head.headers), head.target.decode("ascii"))
         asked = next(event for event in wire.events() if isinstance(event, Request))
-        opened = self.site.open_socket(_request(head, b"", self.base))
+        opened = self.site.open_socket(_request(head, b"", self.base, self.source))
         if isinstance(opened, WireResponse):
             said = {**opened.headers, "content-length": str(len(opened.body))}
             names = [(name.encode(), value.encode()) for name, value in said.items()]
@@ -269,6 +270,14 @@ class _OpenSocket:
             await self.stream.send_all(data)
 
 
+def _source_of(stream: trio.SocketStream) -> str:
+    try:
+        address: str = stream.socket.getpeername()[0]
+    except OSError:
+        return ""  # the client is gone already
+    return address
+
+
 def _joined(parts: list[str | bytes | bytearray]) -> str | bytes:
     if isinstance(parts[0], str):
         return "".join(part for part in parts if isinstance(part, str))
@@ -279,12 +288,14 @@ def _wants_socket(head: h11.Request) -> bool:
     return any(name == b"upgrade" and value.lower() == b"websocket" for name, value in head.headers)
 
 
-def _request(head: h11.Request, body: bytes, base: str) -> DialectRequest:
+def _request(head: h11.Request, body: bytes, base: str, source: str) -> DialectRequest:
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-    return dialect_request(head.method.decode("ascii"), base, head.target.decode("latin-1"), headers, body)
+    return dialect_request(head.method.decode("ascii"), base, head.target.decode("latin-1"), headers, body, source)
 
 
-def dialect_request(method: str, base: str, target: str, headers: dict[str, str], body: bytes) -> DialectRequest:
+def dialect_request(
+    method: str, base: str, target: str, headers: dict[str, str], body: bytes, source: str = ""
+) -> DialectRequest:
     """Return a request as a dialect reads it; `target` is path and query as on the wire, header names are lower-case."""
     path, _, query = target.partition("?")
     return DialectRequest(
@@ -294,4 +305,5 @@ def dialect_request(method: str, base: str, target: str, headers: dict[str, str]
         query=tuple(parse_qsl(query, keep_blank_values=True)),
         headers=headers,
         body=body,
+        source=source,
     )

@@ -3,11 +3,12 @@
 Who talks to a broker holds a `Transport`; tests hand over one that answers in-process.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import attrs
 
 from onebroker.brokers.requests import BrokerError, StreamAddress, WireRequest, WireResponse
+from onebroker.brokers.transport.egress import Egress
 
 
 class StreamRefusedHandshake(BrokerError):
@@ -67,6 +68,20 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Close all pooled connections and open sockets; afterwards `send` and `connect` raise `NotSent`."""
+
+
+@runtime_checkable
+class RoutedTransport(Protocol):
+    """A transport over the network, which can say by which way its connections leave this machine."""
+
+    @property
+    def egress(self) -> Egress: ...
+
+    async def local_addresses(self, url: str) -> tuple[str, ...]:
+        """Return the local addresses by which connections to the URL's host leave, one a family. Sends nothing to it.
+
+        Raises `NotSent` when the host has no address, or none that can be reached by the egress.
+        """
 
 
 async def handed_on(request: WireRequest, response: WireResponse) -> WireResponse:

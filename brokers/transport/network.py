@@ -1,58 +1,140 @@
-"""The real transport: requests over `rest.py`, sockets over `websocket.py`, one nursery for the sockets' tasks."""
+"""The real transport: requests over `rest.py`, sockets over `websocket.py`, one nursery for the sockets' tasks.
 
+What failed reaches callers under the broker's name; the host it failed at is named in the log only.
+"""
+
+import logging
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+from urllib.parse import urlsplit
 
 import trio
 
-from onebroker.brokers.requests import StreamAddress, WireRequest, WireResponse
+from onebroker.brokers.requests import NotSent, OutcomeUnknown, StreamAddress, WireRequest, WireResponse
+from onebroker.brokers.transport.egress import ANY_EGRESS, Egress, local_addresses
 from onebroker.brokers.transport.interface import FrameStream, Transport
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from onebroker.brokers.transport.websocket import MOST_MESSAGE_BYTES, StreamOpener
 from onebroker.config.clock import Clock
 
+REPEAT_SECONDS: Final = 60.0
+"""The same failure at the same host is written into the log once in this long: reads go on while a host is away."""
+
+_log = logging.getLogger("onebroker.transport")
+
+
+class _FailureLog:
+    """Names the host of each failure, without repeating itself."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last: dict[tuple[str, str], float] = {}
+        """Host and reason -> when it was written, monotonic seconds."""
+
+    def note(self, host: str, text: str) -> None:
+        now = self._clock.monotonic()
+        self._last = {key: at for key, at in self._last.items() if now - at < REPEAT_SECONDS}
+        if (host, text) not in self._last:
+            self._last[host, text] = now
+            _log.warning("%s (%s)", text, host)
+
 
 class NetworkTransport:
-    """See `interface.Transport`. Made by `open_transport`."""
+    """See `interface.Transport` and `interface.RoutedTransport`. Made by `open_transport`."""
 
-    def __init__(self, rest: RestTransport, streams: StreamOpener) -> None:
+    def __init__(self, rest: RestTransport, streams: StreamOpener, name: str, egress: Egress, clock: Clock) -> None:
+        self.egress = egress
         self._rest = rest
         self._streams = streams
+        self._name = name
+        self._failures = _FailureLog(clock)
 
     async def send(self, request: WireRequest, timeout_seconds: float) -> WireResponse:
         """Send one request once; raise `NotSent` or `OutcomeUnknown`."""
-        return await self._rest.send(request, timeout_seconds)
+        with self._named(request.url):
+            return await self._rest.send(request, timeout_seconds)
 
     async def connect(self, address: StreamAddress, timeout_seconds: float) -> FrameStream:
         """Open a socket; raise `StreamRefusedHandshake` or `NotSent`."""
-        return await self._streams.connect(address, timeout_seconds)
+        with self._named(address.url):
+            return await self._streams.connect(address, timeout_seconds)
+
+    async def local_addresses(self, url: str) -> tuple[str, ...]:
+        """See `interface.RoutedTransport`."""
+        with self._named(url):
+            return await local_addresses(self.egress, urlsplit(url).hostname or "")
 
     async def aclose(self) -> None:
         """Close pooled connections and open sockets; nothing can be sent afterwards."""
         self._streams.close()
         await self._rest.aclose()
 
+    @contextmanager
+    def _named(self, url: str) -> Iterator[None]:
+        try:
+            yield
+        except (NotSent, OutcomeUnknown) as error:
+            text = f"{self._name}: {error}"
+            self._failures.note(_host_of(url), text)
+            raise type(error)(text) from error
+
 
 @asynccontextmanager
 async def open_transport(
     clock: Clock,
     *,
+    name: str = "the broker",
+    egress: Egress = ANY_EGRESS,
     ssl_context: ssl.SSLContext | None = None,
     limits: RestLimits | None = None,
     most_message_bytes: int = MOST_MESSAGE_BYTES,
 ) -> AsyncIterator[Transport]:
     """Open a transport for the length of the block; leaving it closes everything it opened.
 
-    `ssl_context` None = the machine's trusted authorities, names verified. The sockets' tasks run in a nursery here, so
-    what the block raises leaves it in an exception group.
+    `name` is whom what failed is said of. `ssl_context` None = the machine's trusted authorities, names verified. The sockets'
+    tasks run in a nursery here, so what the block raises leaves it in an exception group.
     """
+    async with open_transports(
+        clock, {name: egress}, ssl_context=ssl_context, limits=limits, most_message_bytes=most_message_bytes
+    ) as transports:
+        yield transports[name]
+
+
+@asynccontextmanager
+async def open_transports(
+    clock: Clock,
+    egresses: Mapping[str, Egress],
+    *,
+    ssl_context: ssl.SSLContext | None = None,
+    limits: RestLimits | None = None,
+    most_message_bytes: int = MOST_MESSAGE_BYTES,
+) -> AsyncIterator[Mapping[str, Transport]]:
+    """Open one transport for each broker (by code), by the egress of each; otherwise as `open_transport`."""
     context = ssl_context or ssl.create_default_context()
-    rest = RestTransport(clock, context, limits)
     async with trio.open_nursery() as nursery:
-        transport = NetworkTransport(rest, StreamOpener(nursery, context, most_message_bytes))
+        transports = {
+            name: NetworkTransport(
+                RestTransport(clock, context, limits, egress),
+                StreamOpener(nursery, context, most_message_bytes, egress),
+                name,
+                egress,
+                clock,
+            )
+            for name, egress in egresses.items()
+        }
         try:
-            yield transport
+            yield transports
         finally:
-            await transport.aclose()
+            for transport in transports.values():
+                await transport.aclose()
             nursery.cancel_scope.cancel()  # handshakes under way
+
+
+def _host_of(url: str) -> str:
+    """Return host and port only: paths and queries may hold tokens."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or "no host"
+    except ValueError:
+        return "no host"

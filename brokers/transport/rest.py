@@ -35,6 +35,7 @@ from onebroker.brokers.requests import (
     WireResponse,
 )
 from onebroker.brokers.transport.answers import BrokenAnswer, Exchange
+from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
 from onebroker.config.clock import Clock
 
 
@@ -89,8 +90,10 @@ class _Connection(Protocol):
 class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
     """The connections to one server: asks' pool, with our rules for taking out of it and putting back."""
 
-    def __init__(self, clock: Clock, ssl_context: ssl.SSLContext | None, limits: RestLimits) -> None:
+    def __init__(self, clock: Clock, ssl_context: ssl.SSLContext | None, limits: RestLimits, egress: Egress) -> None:
         super().__init__(ssl_context=ssl_context, connections=limits.connections, persist_cookies=None)
+        self.source_address = egress.local_address
+        self._egress = egress
         self._clock = clock
         self._limits = limits
         self._closed = False
@@ -119,6 +122,7 @@ class _Session(asks.Session):  # type: ignore[misc]  # asks has no types
         in_use = self._order_places.borrowed_tokens + self._other_places.borrowed_tokens
         while self._conn_pool and in_use + len(self._conn_pool) > self._limits.connections:
             await close_connection(self._conn_pool.pop())
+        self._egress.require(urlsplit(url).hostname or "")
         return await self._make_connection(url)  # type: ignore[no-any-return]  # asks has no types
 
     async def return_to_pool(self, sock: _Connection) -> None:
@@ -144,10 +148,17 @@ class _Progress:
 class RestTransport:
     """Sends requests; see `interface.Transport` for what `send` promises."""
 
-    def __init__(self, clock: Clock, ssl_context: ssl.SSLContext, limits: RestLimits | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        ssl_context: ssl.SSLContext,
+        limits: RestLimits | None = None,
+        egress: Egress = ANY_EGRESS,
+    ) -> None:
         self._clock = clock
         self._ssl_context = ssl_context
         self._limits = limits or RestLimits()
+        self._egress = egress
         self._sessions: dict[str, _Session] = {}
         self._closed = False
 
@@ -160,8 +171,7 @@ class RestTransport:
         except BrokerError:
             raise
         except Exception as error:
-            text = f"{_server_of(request.url)}: {_reason(error, timeout_seconds)}"
-            raise (OutcomeUnknown if progress.reached else NotSent)(text) from error
+            raise (OutcomeUnknown if progress.reached else NotSent)(_reason(error, timeout_seconds)) from error
 
     async def aclose(self) -> None:
         """Close the pooled connections; requests under way end as they would have."""
@@ -198,7 +208,7 @@ class RestTransport:
         session = self._sessions.get(server)
         if session is None:
             context = self._ssl_context if address.scheme == "https" else None
-            session = self._sessions[server] = _Session(self._clock, context, self._limits)
+            session = self._sessions[server] = _Session(self._clock, context, self._limits, self._egress)
         return session, server
 
 
@@ -249,14 +259,6 @@ def _is_dead(connection: _Connection) -> bool:
     ssl_object = connection.extra(TLSAttribute.ssl_object, None)
     unread = getattr(connection, "_read_bio", None)
     return ssl_object is not None and (ssl_object.pending() > 0 or (unread is not None and unread.pending > 0))  # type: ignore[attr-defined]  # an ssl.SSLObject
-
-
-def _server_of(url: str) -> str:
-    """Host and port only: paths and queries may hold tokens."""
-    try:
-        return urlsplit(url).netloc.rpartition("@")[2] or "the broker"
-    except ValueError:
-        return "the broker"
 
 
 def _reason(error: Exception, timeout_seconds: float) -> str:

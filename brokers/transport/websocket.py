@@ -19,6 +19,7 @@ from wsproto.utilities import ProtocolError
 
 from onebroker.brokers.requests import BrokerError, CallKind, NotSent, StreamAddress, WireRequest, WireResponse
 from onebroker.brokers.transport.answers import Exchange
+from onebroker.brokers.transport.egress import ANY_EGRESS, Egress
 from onebroker.brokers.transport.interface import FrameStream, StreamClosed, StreamRefusedHandshake
 
 MOST_HOPS: Final = 3
@@ -145,11 +146,16 @@ class StreamOpener:
     """Opens sockets; their tasks run in `nursery`, and end with it."""
 
     def __init__(
-        self, nursery: trio.Nursery, ssl_context: ssl.SSLContext, most_message_bytes: int = MOST_MESSAGE_BYTES
+        self,
+        nursery: trio.Nursery,
+        ssl_context: ssl.SSLContext,
+        most_message_bytes: int = MOST_MESSAGE_BYTES,
+        egress: Egress = ANY_EGRESS,
     ) -> None:
         self._nursery = nursery
         self._ssl_context = ssl_context
         self._most_message_bytes = most_message_bytes
+        self._egress = egress
         self._open: set[trio.CancelScope] = set()
         self._closed = False
 
@@ -188,7 +194,7 @@ class StreamOpener:
     async def _hold(self, opening: _Opening, *, task_status: trio.TaskStatus[WebSocketStream | WireResponse]) -> None:
         """Live through one connection: start with the open socket or the broker's HTTP answer, end when it is closed."""
         handshake = trio.CancelScope()
-        wire = _Wire(await _dial(opening.url, self._ssl_context), handshake.cancel)
+        wire = _Wire(await _dial(opening.url, self._ssl_context, self._egress), handshake.cancel)
         opened = False
         try:
             async with trio.open_nursery() as life:
@@ -213,15 +219,17 @@ class StreamOpener:
             task_status.started(_http_answer(bytes(wire.received)))
 
 
-async def _dial(url: str, ssl_context: ssl.SSLContext) -> trio.abc.Stream:
+async def _dial(url: str, ssl_context: ssl.SSLContext, egress: Egress) -> trio.abc.Stream:
     parts = urlsplit(url)
-    if parts.scheme not in {"ws", "wss"} or not parts.hostname:
+    host = parts.hostname
+    if parts.scheme not in {"ws", "wss"} or not host:
         raise ValueError("the address is not a websocket one")
+    egress.require(host)
+    port = parts.port or (80 if parts.scheme == "ws" else 443)
+    connection = await trio.open_tcp_stream(host, port, local_address=egress.local_address)
     if parts.scheme == "ws":
-        return await trio.open_tcp_stream(parts.hostname, parts.port or 80)
-    stream = await trio.open_ssl_over_tcp_stream(
-        parts.hostname, parts.port or 443, ssl_context=ssl_context, https_compatible=True
-    )
+        return connection
+    stream = trio.SSLStream(connection, ssl_context, server_hostname=host, https_compatible=True)
     try:
         await stream.do_handshake()
     except BaseException:

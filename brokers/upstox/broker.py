@@ -1,6 +1,6 @@
 """Upstox as one value: `UPSTOX`."""
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.upstox import (
     books,
     by_token,
@@ -40,4 +40,6 @@ UPSTOX = Broker(
     order_feed=order_feed,
     feed_carries_orders=False,
     event_account_field=AccountField(name="user_id", own=logged_in_user),
+    algo_field=AlgoField(name=wire.ALGO_HEADER),
+    address_rule="takes orders only from a registered address",
 )

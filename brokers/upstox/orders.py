@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from urllib.parse import urlencode
 
+import attrs
 import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
@@ -140,7 +141,10 @@ def _order_id(response: WireResponse) -> str | None:
 def _message(access: Access, method: str, path: str, fields: dict[str, object] | None) -> WireRequest:
     body = b"" if fields is None else _JSON.encode(fields)
     host = access.endpoints.others["order_url"]
-    return wire.request(access, CallKind.ORDER, method, path, body=body, host=host)
+    request = wire.request(access, CallKind.ORDER, method, path, body=body, host=host)
+    if access.algo_id is None:
+        return request
+    return attrs.evolve(request, headers={**request.headers, wire.ALGO_HEADER: access.algo_id})
 
 
 def _changed(new: int | None, standing: int, change: OrderChange) -> int:

@@ -47,6 +47,8 @@ CALL_WINDOWS = Windows(second=10, minute=500, half_hour=2000)
 
 QUOTES_PER_CALL = 500
 TAG_LENGTH = 40
+ALGO_HEADER = "X-Algo-Name"
+"""Of place, modify and cancel (upstox-python-sdk 2.30.0, `algo_name`); UDAPI1156 refuses a wrong one."""
 
 SOCKETS = 2
 """Market-data sockets per user of the plain plan."""

@@ -1,6 +1,6 @@
 """Zerodha as one value: `ZERODHA`."""
 
-from onebroker.brokers.broker import AccountField, Broker, LoginKind, logged_in_user
+from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind, logged_in_user
 from onebroker.brokers.zerodha import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
 from onebroker.brokers.zerodha.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
@@ -28,5 +28,7 @@ ZERODHA = Broker(
     order_feed=None,
     feed_carries_orders=True,
     margins=margins,
+    algo_field=AlgoField(name=wire.ALGO_FIELD),
+    address_rule="takes orders only from an address registered for the app",
     event_account_field=AccountField(name="user_id", own=logged_in_user),
 )

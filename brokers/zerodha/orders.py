@@ -56,6 +56,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         form["market_protection"] = AUTOMATIC_PROTECTION
     if ticket.token:
         form["tag"] = _tag(ticket.token)
+    if access.algo_id is not None:
+        form[wire.ALGO_FIELD] = access.algo_id
     variety = AFTER_MARKET if ticket.after_market else REGULAR
     return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", f"{wire.ORDERS}/{variety}", form=form))
 

@@ -44,6 +44,8 @@ KIND_WINDOWS = {CallKind.QUOTE: Windows(second=1), CallKind.HISTORY: Windows(sec
 """Quotes and candles have lower limits of their own (official forum)."""
 
 QUOTES_PER_CALL = 500
+ALGO_FIELD = "algo_id"
+"""Of a place form (kiteconnect 5.2.2, `place_order`)."""
 TAG_LENGTH = 20
 """Most characters of an order's tag; letters and digits only."""
 

@@ -1,4 +1,4 @@
-"""`onebroker check`: try out every configured broker and say what works: login, profile, each read, instruments, stream.
+"""`onebroker check`: try out every configured broker and say what works: address, login, profile, each read, instruments, stream.
 
 With a running service it is asked, and uses the logins it has; without one the stored logins are used, and brokers that log
 in by themselves do so. No order is sent. Exit code 0 when everything works, 1 when something does not, 4 when no broker
@@ -18,8 +18,10 @@ import trio
 
 from onebroker.actors.kernel.supervisor import CrashLog, open_supervisor
 from onebroker.actors.sessions.check import (
+    ADDRESS,
     Doors,
     Step,
+    check_address,
     check_instruments,
     check_reads,
     check_stream,
@@ -36,7 +38,7 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BrokerError
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.interface import Transport
-from onebroker.brokers.transport.network import open_transport
+from onebroker.brokers.transport.network import open_transports
 from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import calendar_of
@@ -66,9 +68,10 @@ def run(parsed: argparse.Namespace) -> int:
     results = trio.run(_check, parsed, strict_exception_groups=True)
     text = msgspec.json.encode(_plain(results)).decode() if parsed.json else table(results)
     sys.stdout.write(f"{text}\n")
-    if all(step.ok for steps in results.values() for step in steps):
+    every = [step for steps in results.values() for step in steps]
+    if all(step.ok for step in every):
         return DONE
-    return SOME_FAILED if any(step.ok for steps in results.values() for step in steps) else NOTHING_REACHABLE
+    return SOME_FAILED if any(step.ok for step in every if step.name != ADDRESS) else NOTHING_REACHABLE
 
 
 async def _check(parsed: argparse.Namespace) -> Results:
@@ -104,11 +107,12 @@ async def _without_service(settings: Settings, wanted: Sequence[str]) -> Results
     results: dict[str, Sequence[Step]] = dict.fromkeys(wanted or services, ())
     with DataDirectory(settings.service.data_dir) as directory:
         store, child = open_store(settings, directory.path)
-        async with open_transport(clock) as transport, open_supervisor(CrashLog(clock)) as supervisor:
+        egresses = {code: service.egress for code, service in services.items()}
+        async with open_transports(clock, egresses) as transports, open_supervisor(CrashLog(clock)) as supervisor:
             await supervisor.start(child)
 
             async def check_one(code: str) -> None:
-                results[code] = await _try_out(services[code], transport, store, clock, calendar)
+                results[code] = await _try_out(services[code], transports[code], store, clock, calendar)
 
             async with trio.open_nursery() as nursery:
                 for code in results:
@@ -128,14 +132,15 @@ async def _try_out(
         access = await _logged_in(service, caller, store, clock)
         return access.login.user_id if access.login is not None else ""
 
+    address = await check_address(doors, service.access)
     login = await timed("login", clock, log_in)
     if access is None:
-        return [login]
+        return [*address, login]
     reads = await check_reads(doors, access, {})
     instruments, share = await check_instruments(doors, access)
     markets = {(name.partition("_")[0], calendar_of(name)) for name in service.broker.capabilities.segments}
     market_open = calendar.any_open(markets, clock.now())
-    return [login, *reads, instruments, await check_stream(doors, access, share, market_open=market_open)]
+    return [*address, login, *reads, instruments, await check_stream(doors, access, share, market_open=market_open)]
 
 
 async def _logged_in(service: InService, caller: Caller, store: Store, clock: Clock) -> Access:
@@ -163,7 +168,8 @@ def _plain(results: Results) -> dict[str, list[dict[str, Any]]]:
 
 
 def table(results: Results) -> str:
-    """Return the results for people: a row per broker, `ok` or `FAILED` per step, then the reason of each failure."""
+    """Return the results for people: a row per broker, `ok` or `FAILED` per step, then by which address each broker's orders leave,
+    and the reason of each failure."""
     names = list(dict.fromkeys(step.name for steps in results.values() for step in steps))
     rows = [["broker", *names]]
     for code, steps in results.items():
@@ -171,5 +177,10 @@ def table(results: Results) -> str:
         rows.append([code, *(shown.get(name, "-") for name in names)])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    reasons = [f"{code} {step.name}: {printable(step.detail)}" for code, steps in results.items() for step in steps if not step.ok]
+    reasons = [
+        f"{code} {step.name}: {printable(step.detail)}"
+        for code, steps in results.items()
+        for step in steps
+        if not step.ok or step.name == ADDRESS
+    ]
     return "\n".join([*lines, *([""] if reasons else []), *reasons])

@@ -141,7 +141,8 @@ async def _without_service(
     clock = Clock()
     with DataDirectory(settings.service.data_dir) as directory:
         store, child = open_store(settings, directory.path)
-        async with open_transport(clock) as transport, open_supervisor(CrashLog(clock)) as supervisor:
+        egress = service.egress
+        async with open_transport(clock, name=service.broker.code, egress=egress) as transport, open_supervisor(CrashLog(clock)) as supervisor:
             await supervisor.start(child)
             try:
                 caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=1), clock)

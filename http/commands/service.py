@@ -25,7 +25,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.actors.tree import Tree, TreeInputs, open_tree
 from onebroker.brokers.broker import Registry
-from onebroker.brokers.transport.network import open_transport
+from onebroker.brokers.transport.network import open_transports
 from onebroker.config.calendars import Calendar, DocumentCalendar, JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.charges.load import age_warning, built_in_charges
 from onebroker.config.charges.rows import Charges
@@ -164,21 +164,23 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
     if settings.redis.url is not None:
         await _check_server(store)
     history = DuckHistory(history_file(data_dir), memory_limit=settings.history.memory_limit)
-    async with open_transport(options.clock) as transport:
+    brokers = brokers_in_service(
+        options.registry,
+        settings.brokers,
+        exit_share=settings.engine.exit_share,
+        day_limits=options.day_limits,
+    )
+    egresses = {code: service.egress for code, service in brokers.items()}
+    async with open_transports(options.clock, egresses) as transports:
         inputs = TreeInputs(
             settings=settings,
             charges=options.charges,
-            brokers=brokers_in_service(
-                options.registry,
-                settings.brokers,
-                exit_share=settings.engine.exit_share,
-                day_limits=options.day_limits,
-            ),
+            brokers=brokers,
             clock=options.clock,
             calendar=documented or never_closing(options.open_since),
             document_calendar=documented,
             known_codes=tuple(options.registry),
-            transport=transport,
+            transports=transports,
             store=store,
             durable=SqliteDurable(data_dir / DURABLE_FILE),
             history=history,

@@ -44,7 +44,7 @@ class Service:
                 brokers=brokers,
                 clock=day.clock,
                 calendar=day.calendar,
-                transport=transport,
+                transports=dict.fromkeys(brokers, transport),
                 store=day.store,
                 durable=self.durable,
                 data_dir=self.folder,

@@ -435,3 +435,44 @@ def test_the_settings_cannot_be_changed() -> None:
     brokers: Any = settings.brokers
     with pytest.raises(TypeError):
         brokers["alpha"] = settings.brokers["beta"]
+
+
+# --- by which address a broker's calls leave ---------------------------------------------------------------------------
+
+
+def test_calls_leave_as_the_system_chooses_unless_a_setting_says_otherwise() -> None:
+    plain = build({"brokers": {"alpha": {}}}).brokers["alpha"]
+    assert (plain.address_family, plain.source_address, plain.algo_id) == ("any", None, None)
+    given = {"address_family": "ipv6", "source_address": "2001:db8::7", "algo_id": "ALGO7"}
+    told = build({"brokers": {"alpha": given}}).brokers["alpha"]
+    assert (told.address_family, told.source_address, told.algo_id) == ("ipv6", "2001:db8::7", "ALGO7")
+
+
+def test_the_environment_says_it_too() -> None:
+    environ = {"ONEBROKER_BROKERS_ALPHA_ADDRESS_FAMILY": "ipv4", "ONEBROKER_BROKERS_ALPHA_SOURCE_ADDRESS": "192.0.2.7"}
+    told = load(None, environ).brokers["alpha"]
+    assert (told.address_family, told.source_address) == ("ipv4", "192.0.2.7")
+
+
+@every_case(
+    ("given", "line"),
+    [
+        ({"address_family": "inet"}, "brokers.alpha.address_family must be one of any, ipv4, ipv6"),
+        ({"address_family": 4}, "brokers.alpha.address_family must be one of any, ipv4, ipv6"),
+        ({"source_address": ""}, "brokers.alpha.source_address must be an IPv4 or IPv6 address of this machine, without port"),
+        ({"source_address": "eth0"}, "brokers.alpha.source_address must be an IPv4 or IPv6 address of this machine, without port"),
+        ({"source_address": "192.0.2.7:443"}, "brokers.alpha.source_address must be an IPv4 or IPv6 address of this machine, without port"),
+        ({"source_address": "192.0.2.0/24"}, "brokers.alpha.source_address must be an IPv4 or IPv6 address of this machine, without port"),
+        ({"source_address": "0.0.0.0"}, "brokers.alpha.source_address must be one address of this machine; for a whole family give address_family"),
+        ({"source_address": "224.0.0.1"}, "brokers.alpha.source_address must be one address of this machine; for a whole family give address_family"),
+        ({"source_address": 7}, "brokers.alpha.source_address must be text"),
+        (
+            {"source_address": "192.0.2.7", "address_family": "ipv6"},
+            "brokers.alpha.source_address must be of the family that address_family names",
+        ),
+        ({"adress_family": "ipv4"}, "brokers.alpha.adress_family is not known; did you mean address_family?"),
+        ({"algo_id": 12}, "brokers.alpha.algo_id must be text"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_an_address_is_refused_by_name_and_never_quoted(given: Mapping[str, Any], line: str) -> None:
+    assert refusal({"brokers": {"alpha": given}}) == (line,)

@@ -125,11 +125,12 @@ class World:
         published, progress = Published(NOT_MAPPED), Published(BuildProgress())
         registry = self.registry or self.market.registry
         builder = InProcessBuilder(registry)
+        sources = self.sources or self.market.sources(registry)
 
         def build():
             return CatalogueActor(
                 mailbox=mailbox, published=published, progress=progress,
-                sources=self.sources or self.market.sources(registry), transport=self.server, durable=self.durable,
+                sources=sources, transports=dict.fromkeys(sources, self.server), durable=self.durable,
                 builder=builder, clock=self.clock, calendar=self.calendar, folder=self.folder,
             )  # fmt: skip
 

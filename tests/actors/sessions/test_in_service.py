@@ -116,3 +116,44 @@ def test_any_complete_set_of_credentials_will_do_and_the_nearest_is_named():
 
 def test_a_disabled_broker_needs_nothing():
     require_credentials(REGISTRY, {"zerodha": BrokerSettings(enabled=False)})
+
+
+# --- address and algo id -------------------------------------------------------------------------------------------------
+
+
+def complete(code, **more):
+    return BrokerSettings(credentials=Credentials(dict.fromkeys(REGISTRY[code].credential_keys, "x")), **more)
+
+
+def test_the_settings_say_by_which_address_a_brokers_calls_leave():
+    services = service({"zerodha": BrokerSettings(source_address="192.0.2.7"), "upstox": BrokerSettings(address_family="ipv4"), "dhan": BrokerSettings()})
+    assert [str(services[code].egress) for code in ("zerodha", "upstox", "dhan")] == [
+        "source address 192.0.2.7", "IPv4 only", "either address family",
+    ]  # fmt: skip
+
+
+@every_case(
+    ("code", "given", "why"),
+    [
+        ("upstox", "My algo 7", None),
+        ("upstox", "", "must be 1 to 64 plain characters, as Upstox's X-Algo-Name takes it"),
+        ("upstox", " blank", "must be 1 to 64 plain characters, as Upstox's X-Algo-Name takes it"),
+        ("upstox", "two\r\nlines", "must be 1 to 64 plain characters, as Upstox's X-Algo-Name takes it"),
+        ("upstox", "x" * 65, "must be 1 to 64 plain characters, as Upstox's X-Algo-Name takes it"),
+        ("fivepaisa", "7001", None),
+        ("fivepaisa", "A7", "must be a whole number of at most 18 digits, as 5paisa's AlgoID takes it"),
+        ("shoonya", "ALGO7", None),
+        ("zerodha", "ALGO7", None),
+        ("dhan", "ALGO7", "cannot be used: no documented field of Dhan's order messages takes an algo id"),
+        ("groww", "ALGO7", "cannot be used: no documented field of Groww's order messages takes an algo id"),
+    ],
+)
+def test_an_algo_id_is_taken_where_the_broker_has_a_field_for_it(code, given, why):
+    settings = {code: complete(code, algo_id=given)}
+    if why is None:
+        require_credentials(REGISTRY, settings)
+        assert service(settings)[code].access.algo_id == given
+        return
+    with pytest.raises(SettingsError) as refused:
+        require_credentials(REGISTRY, settings)
+    assert refused.value.lines == (f"brokers.{code}.algo_id {why}",)

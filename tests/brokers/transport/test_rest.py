@@ -589,11 +589,11 @@ async def test_a_peer_that_closes_as_soon_as_it_accepts_leaves_the_outcome_unkno
         assert (len(server.requests), server.connections) == (0, 1)
 
 
-async def test_no_failure_names_more_than_the_server(serving, transport, quiet_clock):
+async def test_no_failure_names_the_server_or_what_was_asked_of_it(serving, transport, quiet_clock):
     async with serving(_never_answers) as server:
         with pytest.raises(OutcomeUnknown) as caught:
             await transport.send(order(server.url("/path?api_key=s3cret")), 0.2)
-        assert str(caught.value) == f"127.0.0.1:{server.port}: no answer within 0.2 s"
+        assert str(caught.value) == "no answer within 0.2 s"
 
 
 # --- the pool ----------------------------------------------------------------------------------------------------------

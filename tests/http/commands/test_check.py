@@ -10,7 +10,7 @@ import pytest
 from patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
-STEPS = ["login", "profile", "orders", "trades", "positions", "holdings", "funds", "instruments", "stream"]
+STEPS = ["address", "login", "profile", "orders", "trades", "positions", "holdings", "funds", "instruments", "stream"]
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -93,7 +93,27 @@ def test_a_broker_that_needs_a_person_says_so(config):
     status, brokers = check(path)
     assert status == 4
     assert brokers["zerodha"]["login"]["detail"] == "a person must log in: onebroker login zerodha"
-    assert list(brokers["zerodha"]) == ["login"]
+    assert list(brokers["zerodha"]) == ["address", "login"]
+
+
+def test_each_broker_is_told_by_which_address_its_orders_leave_and_what_its_documents_say(config):
+    path, _ = config
+    own = {"zerodha": 'source_address = "127.0.0.2"', "upstox": 'address_family = "ipv6"'}
+    text = path.read_text()
+    for code, line in own.items():
+        text = text.replace(f"[brokers.{code}]", f"[brokers.{code}]\n{line}")
+    path.write_text(text)
+    status, brokers = check(path)
+    assert status == 4
+    assert {code: steps["address"]["ok"] for code, steps in brokers.items()} == {"zerodha": True, "upstox": False}
+    assert brokers["zerodha"]["address"]["detail"] == (
+        "source address 127.0.0.2; to 127.0.0.1 by 127.0.0.2; Zerodha takes orders only from an address registered for the app"
+    )
+    assert brokers["upstox"]["address"]["detail"] == (
+        "upstox: its address is of another family than the settings allow (IPv6 only)"
+    )
+    said = run(path, "check", "zerodha").stdout
+    assert "zerodha address: source address 127.0.0.2; to 127.0.0.1 by 127.0.0.2" in said  # though it is no failure
 
 
 @pytest.mark.long
