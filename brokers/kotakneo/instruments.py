@@ -6,12 +6,11 @@ of a real file, says so where it is used.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import polars as pl
 
-from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.instrument_files import read_each
+from onebroker.brokers.kotakneo.scrip_files import file_requests as file_requests
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, EXCHANGES, token_of
 from onebroker.brokers.listings import (
     GOVERNMENT_INDEX,
@@ -22,27 +21,22 @@ from onebroker.brokers.listings import (
     by_isin,
     by_series,
     first_match,
+    lacking,
     listed_symbol,
     listing_frame,
     read_table,
     texts,
     told,
 )
-from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
-from onebroker.config.clock import IST
+from onebroker.brokers.requests import BadAnswer
 from onebroker.config.instruments import UNCATEGORISED
 
-FILES = (
-    "transformed-v1/nse_cm-v1.csv", "transformed-v1/bse_cm-v1.csv", "transformed/nse_fo.csv", "transformed/bse_fo.csv",
-    "transformed/cde_fo.csv", "transformed/mcx_fo.csv", "transformed/nse_com.csv",
-)  # fmt: skip
-
-COLUMNS = (
-    "pSymbol", "pGroup", "pExchSeg", "pInstType", "pSymbolName", "pTrdSymbol", "pOptionType", "pISIN", "pDesc",
-    "dTickSize", "lLotSize", "lExpiryDate", "lMultiplier", "dStrikePrice", "pInstName", "lFreezeQty",
-)  # fmt: skip
-NEEDED = ("pSymbol", "pExchSeg", "pTrdSymbol", "lLotSize")
+NAMING = ("pSymbol", "pExchSeg", "pTrdSymbol")
 """Without these a file is not the file."""
+COLUMNS = (
+    *NAMING, "pGroup", "pInstType", "pSymbolName", "pOptionType", "pISIN", "pDesc", "dTickSize", "lLotSize", "lExpiryDate",
+    "lMultiplier", "dStrikePrice", "pInstName", "lFreezeQty",
+)  # fmt: skip
 RAW_COLUMNS = (
     "pGroup", "pInstType", "pInstName", "pScripRefKey", "lMultiplier", "lPrecision", "dHighPriceRange", "dLowPriceRange",
     "dGenNum", "dGenDen", "dPriceNum", "dPriceDen", "iMaxOrderSize", "iBoardLotQty", "iPermittedToTrade", "CASEligible",
@@ -90,21 +84,15 @@ _SEGMENT, _ISIN, _GROUP = pl.col("pExchSeg"), pl.col("pISIN"), pl.col("pGroup")
 _OPTION = pl.col("pOptionType").is_in(["CE", "PE"])
 
 
-def file_requests(access: Access, now: datetime) -> ReadFlow:
-    """Ask for the files of today's folder, which take no login."""
-    folder = f"{access.endpoints.instruments_url.rstrip('/')}/{now.astimezone(IST).date()}"
-    for name in FILES:
-        yield WireRequest(kind=CallKind.FILE, method="GET", url=f"{folder}/{name}")
-
-
 def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
     """Return the normalized frame; a row that names nothing is dropped, one that fits nothing is uncategorised.
 
-    Raises `BadFiles` for bodies that are not such files; one without rows is fine (NSE's commodities on most days).
+    The first body is the list of the files. Raises `BadFiles` for bodies that are not such files; one without rows is fine (NSE's commodities on most days).
     """
-    parts = read_each(bodies, _read)
-    rows = pl.concat([rows for rows, _ in parts])
-    listed = rows.height + sum(lost for _, lost in parts)
+    parts = read_each(bodies[1:], _read, first=1)
+    rows = pl.concat([rows for rows, _, _ in parts])
+    listed = rows.height + sum(lost for _, lost, _ in parts)
+    absent = list(dict.fromkeys(name for _, _, lacked in parts for name in lacked))
     rows = rows.filter(
         pl.col("pSymbol").is_not_null() & pl.col("pTrdSymbol").is_not_null() & _SEGMENT.is_not_null()
     ).unique(["pExchSeg", "pSymbol"], keep="first", maintain_order=True)
@@ -119,14 +107,14 @@ def read_files(bodies: Sequence[bytes]) -> pl.DataFrame:
         expiry=_expiry(),
         scale=_scale(),
     ).with_columns(strike=pl.col("dStrikePrice") / pl.col("scale"), units=_contract_units())
-    return listing_frame(_normalized(_told(rows)), unread=listed - rows.height)
+    return listing_frame(_normalized(_told(rows)), unread=listed - rows.height, absent=absent)
 
 
-def _read(body: bytes) -> tuple[pl.DataFrame, int]:
+def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
+    """Return one file's rows, how many are left out, and which columns it lacks."""
     rows, lost = read_table(body, "an instrument file")
     rows = rows.rename({name: name.strip(" ;") for name in rows.columns})
-    if missing := [name for name in NEEDED if name not in rows.columns]:
-        raise BadAnswer(f"an instrument file without {missing[0]}")
+    absent = lacking(rows, NAMING, COLUMNS, "an instrument file")
     rows = rows.select(texts(rows, _every_column()))
     numbers = ("dTickSize", "lLotSize", "lExpiryDate", "lMultiplier", "dStrikePrice", "lFreezeQty")
     raw = [pl.col(name).alias(f"{RAW_PREFIX}{name}") for name in RAW_COLUMNS]
@@ -135,7 +123,7 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int]:
         *(pl.col(name).cast(pl.Float64, strict=False) for name in numbers),
         pl.col("pISIN", "pGroup", "pOptionType", "pInstType", "pInstName").str.to_uppercase(),
     )
-    return rows, lost
+    return rows, lost, absent
 
 
 def _every_column() -> list[str]:
@@ -168,11 +156,12 @@ def _scale() -> pl.Expr:
 
 
 def _contract_units() -> pl.Expr:
-    """Units in one of the broker's quantities; null = it counts contracts and the size of one is not known."""
+    """Units in one of the broker's quantities; null = it counts contracts and the size of one is not known, or nothing says what
+    it counts."""
     lot, multiplier = pl.col("lLotSize"), pl.col("lMultiplier")
     size = pl.when(multiplier > 1).then(multiplier)
-    counts_contracts = _SEGMENT.is_in(CONTRACT_FILES) & ((lot > 1).fill_null(False).not_())
-    return pl.when(counts_contracts).then(size).otherwise(pl.lit(1.0))
+    counts_units = _SEGMENT.is_in(CONTRACT_FILES).not_() | (lot > 1)
+    return pl.when(counts_units).then(pl.lit(1.0)).when(lot.is_not_null()).then(size)
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:

@@ -43,6 +43,7 @@ POSITIONS = "/portfolio/v2/positions"
 HOLDINGS = "/portfolio/v1/holdings"
 LIMITS = "/quick/user/limits"
 QUOTES = "/script-details/1.0/quotes/neosymbol"
+FILE_PATHS = "/script-details/1.0/masterscrip/file-paths"
 CANDLES = "/market-data/1.0/historical/details"
 ORDER_SOCKET = "/realtime"
 

@@ -1,6 +1,7 @@
 """The simulator's instrument files, a transport that serves them, makers of normalized frames, and the catalogue actor over
 them under a mocked clock."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
@@ -224,8 +225,12 @@ async def _record():
     async with InProcessTransport(simulator) as transport:
         for service in services.values():
             flow = service.broker.instruments.file_requests(attrs.evolve(service.access, login=None), clock.now())
-            for request in flow:
-                bodies[_place_of(request.url)] = (await transport.send(request, 10)).body
+            with contextlib.suppress(StopIteration):
+                request = next(flow)
+                while True:
+                    answer = await transport.send(request, 10)
+                    bodies[_place_of(request.url)] = answer.body
+                    request = flow.send(answer)
     sources = {
         code: Source(broker=service.broker, access=service.access, view=Published(SessionView(broker=code)))
         for code, service in services.items()

@@ -27,6 +27,7 @@ NAMING = {
     },
     "icicidirect": {"Token", "ShortName", "Series", "ExchangeCode", "InstrumentName", "ExpiryDate", "StrikePrice", "OptionType"},
     "shoonya": {"Exchange", "Token", "Symbol", "TradingSymbol", "Instrument"},
+    "kotakneo": {"pSymbol", "pExchSeg", "pTrdSymbol"},
 }  # fmt: skip
 """Broker -> the columns that say what a listing is, without which its file is not read."""
 IN_JSON = {"upstox": {"instrument_key", "trading_symbol"}, "angelone": {"token", "symbol", "exch_seg"}}
@@ -34,6 +35,9 @@ EVIDENCE = {
     "dhan": {"ISIN", "UNDERLYING_SYMBOL"}, "fivepaisa": {"ISIN", "Series", "SymbolRoot", "Expiry", "StrikeRate", "FullName"},
     "groww": {"isin", "underlying_exchange_token", "exchange_token"}, "icicidirect": {"ISINCode", "ScripID", "ScripCode"},
     "shoonya": {"LotSize", "Expiry", "OptionType", "StrikePrice", "GNGD", "Multiplier"},
+    "kotakneo": {
+        "pGroup", "pISIN", "pInstType", "pInstName", "pSymbolName", "pOptionType", "lExpiryDate", "dStrikePrice;", "dTickSize",
+    },
     "upstox": {"segment", "instrument_type", "underlying_symbol", "underlying_type", "expiry", "strike_price", "isin", "name"},
     "angelone": {"name", "expiry", "strike", "instrumenttype", "lotsize"},
 }  # fmt: skip

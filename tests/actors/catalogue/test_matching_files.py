@@ -99,7 +99,8 @@ def files_of(code):
 
 
 def read(code, bodies):
-    return REGISTRY[code].instruments.read_files(bodies)
+    listed_first = [b""] if code == "kotakneo" else []  # the list of its files, which names no instrument
+    return REGISTRY[code].instruments.read_files([*listed_first, *bodies])
 
 
 @functools.cache
@@ -109,7 +110,7 @@ def whole(code):
 
 
 def by_token(frame):
-    columns = [name for name in frame.columns if name != "unread"]
+    columns = [name for name in frame.columns if name not in ("unread", "absent")]
     return {row["broker_token"]: row for row in frame.select(columns).iter_rows(named=True)}
 
 

@@ -570,7 +570,7 @@ def bodies(code, things):
         multipliers = {row.split(",")[8 + 1]: {"qtyMultiplier": 100 if ",11,20," in row else 1000 if ",10,12," in row else 1} for row in rows}
         return [*(file.strip() and file for file in files), msgspec.json.encode(multipliers), *[b"{}"] * 6, msgspec.json.encode(FYERS_NAMES)]
     if code == "kotakneo":
-        return [table(KOTAK_HEADER, [row for row in rows if f",{name}," in row]) for name in KOTAK_FILES]
+        return [b"", *(table(KOTAK_HEADER, [row for row in rows if f",{name}," in row]) for name in KOTAK_FILES)]
     if code == "fivepaisa":
         return [table(FIVEPAISA_HEADER, rows)]
     if code == "groww":

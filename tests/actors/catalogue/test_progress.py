@@ -83,7 +83,7 @@ async def test_a_lost_broker_and_a_lost_file_say_why(autojump_clock, world, ten)
         brokers = running.progress.value.brokers
     assert brokers["zerodha"] == BrokerFetch(state=FetchState.FAILED, why="its file was answered with HTTP 503")
     kotak = brokers["kotakneo"]
-    assert (kotak.state, kotak.files) == (FetchState.DONE, 6)
+    assert (kotak.state, kotak.files) == (FetchState.DONE, 7)  # six, and the list of them
     assert kotak.why == "cde_fo.csv: its file was answered with HTTP 404"
     assert attrs.asdict(kotak)["bytes_fetched"] == sum(
         len(body)
