@@ -190,20 +190,40 @@ def _is_t1(row: Mapping[str, object]) -> bool:
     return fields.text(row.get("holdingType")) == T1
 
 
+def _holds_t1(row: Mapping[str, object], quantity: int, fresh: int) -> bool:
+    """Tell whether the quantity holds the T1 units of its row: its market value is of so many units.
+
+    The documentation's sample says so: quantity 1, qty_t1 1, marketVal of one unit. Where the value says neither, the quantity is
+    taken to hold them, so that nothing is counted twice.
+    """
+    if quantity < fresh:
+        return False
+    value, last = fields.price(row.get("marketVal")), fields.price(row.get("ltp"))
+    if not value or not last:
+        return True
+    units = value / last
+    return abs(units - quantity) <= abs(units - quantity - fresh)
+
+
 def _holding_row(row: Mapping[str, object], apart: Collection[str]) -> HoldingRow:
     """`apart` are the tickers whose T1 units have a row of their own."""
     ticker = fields.required(row, "symbol")
     quantity, fresh = fields.quantity(row, "quantity"), fields.whole(row.get("qty_t1"))
-    settled = not _is_t1(row)
+    if _is_t1(row):
+        settled, t1 = 0, quantity or fresh
+    elif ticker in apart:
+        settled, t1 = quantity, 0
+    else:
+        settled, t1 = quantity - (fresh if _holds_t1(row, quantity, fresh) else 0), fresh
     return HoldingRow(
         instrument_token=values.broker_token(row, "fyToken"),
         tradingsymbol=ticker,
         exchange=values.exchange(ticker),
         isin=fields.text(row.get("isin")),
-        # Taken as all that has settled, pledged units among it; T1 units are beside it, in a row of their own or here.
-        settled_quantity=quantity if settled else 0,
-        t1_quantity=(0 if ticker in apart else fresh) if settled else quantity or fresh,
-        collateral_quantity=fields.whole(row.get("collateralQuantity")) if settled else 0,
+        # Pledged units are taken to be among those that have settled.
+        settled_quantity=settled,
+        t1_quantity=t1,
+        collateral_quantity=0 if _is_t1(row) else fields.whole(row.get("collateralQuantity")),
         average_price=fields.price(row.get("costPrice")),
         last_price=fields.price(row.get("ltp")),
     )

@@ -109,10 +109,26 @@ def test_settled_and_t1_units_are_apart_and_pledged_ones_are_settled(recorded):
     assert (t1.settled_quantity, t1.t1_quantity, t1.collateral_quantity, t1.average_price) == (0, 2, 0, 8.7)
 
 
-def test_t1_units_beside_settled_ones_are_read_too(recorded):
-    row = msgspec.json.decode(recorded("holdings").body)["holdings"][0] | {"qty_t1": 4, "fyToken": 11460}
+@pytest.mark.parametrize(
+    ("quantity", "t1", "value", "buckets"),
+    [
+        (1, 1, 3.75, (0, 1)),  # the documentation's sample: one unit, bought yesterday
+        (10, 4, 37.5, (6, 4)),
+        (10, 4, 52.5, (10, 4)),  # the value of all fourteen
+        (10, 4, 52.9, (10, 4)),
+        (10, 4, 0, (6, 4)),  # says nothing
+        (10, 4, None, (6, 4)),
+        (0, 4, 0, (0, 4)),
+        (2, 4, 7.5, (2, 4)),  # cannot hold them
+        (10, 0, 37.5, (10, 0)),
+    ],
+)
+def test_the_value_of_a_holding_says_whether_its_quantity_holds_the_t1_units(recorded, quantity, t1, value, buckets):
+    row = msgspec.json.decode(recorded("holdings").body)["holdings"][0]
+    row |= {"quantity": quantity, "qty_t1": t1, "fyToken": 11460, "ltp": 3.75, "marketVal": value}
     (held,) = portfolio.parse_holdings([answer(holdings=[row])])
-    assert (held.settled_quantity, held.t1_quantity, held.instrument_token) == (10, 4, "nse_cm|11460")
+    assert (held.settled_quantity, held.t1_quantity) == buckets
+    assert held.instrument_token == "nse_cm|11460"
 
 
 def test_funds_are_read_by_the_lines_numbers_and_both_purses_added(recorded):
@@ -146,7 +162,7 @@ def test_units_bought_yesterday_count_once_where_both_forms_name_them(recorded):
     both = portfolio.parse_holdings([answer(holdings=[settled, fresh])])
     assert sum(each.settled_quantity + each.t1_quantity for each in both) == 15
     (alone,) = portfolio.parse_holdings([answer(holdings=[settled])])
-    assert (alone.settled_quantity, alone.t1_quantity) == (10, 5)
+    assert (alone.settled_quantity, alone.t1_quantity) == (5, 5)
     (moved,) = portfolio.parse_holdings([answer(holdings=[fresh | {"quantity": 0}])])
     assert (moved.settled_quantity, moved.t1_quantity) == (0, 5)
 
