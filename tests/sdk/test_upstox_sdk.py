@@ -99,6 +99,18 @@ def test_a_commodity_is_bought_by_the_contract(steps):
     assert (position["quantity"], position["multiplier"]) == (1, steps["chosen"]["commodity"]["qty_multiplier"])
 
 
+def test_what_orders_need_is_told(steps):
+    (one,) = data(steps["order margin"])["margins"]
+    assert one["total_margin"] == pytest.approx(one["span_margin"] + one["exposure_margin"]) != 0
+    together = data(steps["order margins"])
+    future, share = together["margins"]
+    assert (share["equity_margin"], share["total_margin"], share["span_margin"]) == (200, 200, 0)
+    assert future["total_margin"] == pytest.approx(one["total_margin"], rel=0.02)
+    assert together["required_margin"] == pytest.approx(future["total_margin"] + 200)
+    assert steps["margin of nothing"] == {"status": 400, "codes": ["UDAPI100011"]}
+    assert steps["margin of one twice"] == {"status": 400, "codes": ["UDAPI1103"]}
+
+
 @pytest.mark.parametrize("mode", ["ltpc", "full", "option_greeks"])
 def test_the_market_stream_says_state_then_snapshot_then_changes(steps, mode):
     seen = steps[f"market {mode}"]

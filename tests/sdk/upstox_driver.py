@@ -160,6 +160,25 @@ def trade(api, chosen, quotes):
     step("unknown instrument", refused(orders.place_order, body))
 
 
+def order_margins(api, chosen):
+    """What one commodity future would need, sold; beside a share bought; and instruments that are none, or named twice."""
+    charges = upstox_client.ChargeApi(api)
+
+    def order(kind, quantity, side, key=None, **more):
+        return upstox_client.Instrument(
+            instrument_key=key or chosen[kind]["instrument_key"], quantity=quantity, product="D", transaction_type=side, **more
+        )
+
+    commodity = order("commodity", 1, "SELL")
+    step("order margin", plain(charges.post_margin(upstox_client.MarginRequest(instruments=[commodity]))))
+    both = [commodity, order("share", 2, "BUY", price=100.0)]
+    step("order margins", plain(charges.post_margin(upstox_client.MarginRequest(instruments=both))))
+    nobody = [order("share", 1, "BUY", key="NSE_EQ|nobody")]
+    step("margin of nothing", refused(charges.post_margin, upstox_client.MarginRequest(instruments=nobody)))
+    twice = [commodity, commodity]
+    step("margin of one twice", refused(charges.post_margin, upstox_client.MarginRequest(instruments=twice)))
+
+
 def use_simulator_for_sockets(line):
     """The SDK's socket addresses are literals: send them here. The redirect that follows is the server's own."""
     base = line["stream_url"].removesuffix("/v3/feed/market-data-feed")
@@ -224,6 +243,7 @@ def main():
     chosen = instruments(line)
     step("chosen", chosen)
     trade(api, chosen, market_data(api, chosen))
+    order_margins(api, chosen)
     use_simulator_for_sockets(line)
     for mode in ("ltpc", "full", "option_greeks"):
         step(f"market {mode}", market_stream(api, chosen, mode))

@@ -1,6 +1,6 @@
 """Upstox' JSON rows made from the exchange's truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import Product
 
@@ -263,6 +264,24 @@ def old_funds(funds: SimFunds) -> Row:
         "exposure_margin": rupees(funds.exposure),
     }
     return {"equity": equity, "commodity": dict.fromkeys(equity, 0)}
+
+
+def order_margins(blocked: Sequence[Blocked]) -> Row:
+    """Return what orders need, one by one and together. Fields that do not apply are zero."""
+    total = rupees(sum((each.total for each in blocked), Decimal(0)))
+    rows = [
+        {
+            "span_margin": rupees(each.span),
+            "exposure_margin": rupees(each.exposure),
+            "equity_margin": rupees(each.delivery),
+            "net_buy_premium": rupees(each.option_premium),
+            "additional_margin": 0.0,
+            "total_margin": rupees(each.total),
+            "tender_margin": 0.0,
+        }
+        for each in blocked
+    ]
+    return {"margins": rows, "required_margin": total, "final_margin": total}
 
 
 def quote_row(name: Name, market: Market) -> Row:

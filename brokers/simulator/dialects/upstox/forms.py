@@ -12,6 +12,7 @@ _PRODUCTS = ("I", "D")
 """MTF, cover and bracket orders are not offered here."""
 _VALIDITIES = (Validity.DAY, Validity.IOC)
 _TAG_LENGTH = 40
+MOST_MARGINS = 20
 _Word = TypeVar("_Word", bound=str)
 
 
@@ -42,6 +43,28 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
         after_market=body.get("is_amo") is True,
         tag=_tag(body),
     )
+
+
+def margin_orders(body: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return the orders that a margin call names, each instrument once; raise `BadField`."""
+    listed = body.get("instruments")
+    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+        raise BadField("UDAPI100036", "Invalid Input", "instruments")
+    if len(listed) > MOST_MARGINS:
+        raise BadField("UDAPI1102", "The instrument limit has been exceeded", "instruments")
+    keys = [each.get("instrument_key") for each in listed]
+    if any(keys.count(key) > 1 for key in keys):
+        raise BadField("UDAPI1103", "Instrument key cannot be duplicated", "instruments")
+    return listed
+
+
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return one order of a margin call, which has no order type: without a price it trades at the market. Raise `BadField`."""
+    quantity = _quantity(body, "quantity") * name.units
+    if quantity % name.contract.lot_size:
+        raise BadField("UDAPI1104", "Quantity should be multiple of lot size", "quantity", body.get("quantity"))
+    order_type = "LIMIT" if body.get("price") else "MARKET"
+    return new_order({**body, "order_type": order_type, "validity": "DAY"}, name)
 
 
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:

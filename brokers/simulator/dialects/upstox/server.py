@@ -142,6 +142,7 @@ class UpstoxDialect:
             Route("GET", "/v2/user/profile", self._login.profile),
             Route("GET", "/v3/user/get-funds-and-margin", self._funds),
             Route("GET", "/v2/user/get-funds-and-margin", self._old_funds),
+            Route("POST", "/v2/charges/margin", self._order_margins),
             Route("GET", "/v2/portfolio/short-term-positions", self._positions),
             Route("GET", "/v3/portfolio/mtf-positions", self._margin_trading),
             Route("GET", "/v2/portfolio/long-term-holdings", self._holdings),
@@ -168,6 +169,14 @@ class UpstoxDialect:
         both = answers.old_funds(self._account.funds())
         wanted = {"SEC": "equity", "COM": "commodity"}.get(request.first("segment") or "")
         return success(both if wanted is None else {wanted: both[wanted]})
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        """The orders stand side by side: what they would save each other is not worked out here."""
+        blocked = []
+        for order in forms.margin_orders(body_of(request)):
+            name = self._tradable(order.get("instrument_key"))
+            blocked.append(self._account.margin(forms.margin_order(order, name)))
+        return success(answers.order_margins(blocked))
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         return success(
