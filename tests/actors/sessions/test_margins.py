@@ -112,4 +112,3 @@ async def test_only_so_many_figures_are_kept(day, autojump_clock):
             await figure(day, "zerodha", attrs.evolve(asked, listing=listing), Decimal(100))
         kept = [key.instrument_token for key in session.view.value.margins]
         assert (len(kept), kept[0], kept[-1]) == (MOST_KEPT, "2", str(MOST_KEPT + 1))
-
