@@ -6,6 +6,7 @@ from onebroker.brokers.angelone import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -40,6 +41,7 @@ ANGELONE = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    margins=margins,
     event_account_field=AccountField(name="user-id", own=logged_in_user),
     address_rule="takes orders only from an address registered for the key",
 )

@@ -47,7 +47,7 @@ _NOTHING = "0"
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST placeOrder; all fields as texts. Raises `NotSendable`."""
-    _check_settled(ticket.listing)
+    check_settled(ticket.listing)
     try:
         order_type = OrderType(ticket.order_type)
         product, duration = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
@@ -83,7 +83,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     """
     row = change.row
     if change.quantity is not None:
-        _check_settled(change.listing)
+        check_settled(change.listing)
     try:
         order_type = OrderType(change.order_type or row.order_type)
         product, duration = (
@@ -111,7 +111,8 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     return about_standing(row, wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body))
 
 
-def _check_settled(listing: Listing) -> None:
+def check_settled(listing: Listing) -> None:
+    """Raise `NotSendable` where the unit of quantities is not known."""
     if listing.exchange in UNSETTLED:
         raise NotSendable(f"no source settles whether angelone counts lots or units on {listing.exchange}: no quantity is sent there")
 

@@ -37,6 +37,7 @@ ORDERS = f"{_SECURE}/order/v1/getOrderBook"
 TRADES = f"{_SECURE}/order/v1/getTradeBook"
 POSITIONS = f"{_SECURE}/order/v1/getPosition"
 HOLDINGS = f"{_SECURE}/portfolio/v1/getAllHolding"
+ORDER_MARGINS = f"{_SECURE}/margin/v1/batch"
 QUOTE = f"{_SECURE}/market/v1/quote/"
 CANDLES = f"{_SECURE}/historical/v1/getCandleData"
 

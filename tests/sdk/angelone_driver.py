@@ -130,6 +130,17 @@ def orders(smart, chosen):
     step("stop cancelled", smart.cancelOrder(stopped, "STOPLOSS"))
 
 
+def margins(smart, chosen):
+    """What an option sold would need, alone and with a currency future beside it; and a contract that does not exist."""
+    option, currency = ({
+        "exchange": row["exch_seg"], "qty": quantity, "price": 0, "productType": "CARRYFORWARD", "token": row["token"],
+        "tradeType": "SELL", "orderType": "MARKET",
+    } for row, quantity in ((chosen["option"], int(chosen["option"]["lotsize"])), (chosen["currency"], 1)))  # fmt: skip
+    step("margin", smart.getMarginApi({"positions": [option]}))
+    step("margin of two", smart.getMarginApi({"positions": [option, currency]}))
+    step("margin of nothing", smart.getMarginApi({"positions": [{**option, "token": "1"}]}))
+
+
 def sockets(smart, line, session, chosen):
     """Packets of every mode for every kind of instrument, then the updates of an order placed meanwhile."""
     credentials = line["credentials"]
@@ -213,6 +224,7 @@ def main():
     account(smart)
     chosen = market_data(smart, line)
     orders(smart, chosen)
+    margins(smart, chosen)
     sockets(smart, line, session, chosen)
     heartbeat(line, session)
     ending(smart, session, line)

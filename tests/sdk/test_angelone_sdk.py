@@ -116,6 +116,13 @@ def test_candles_are_parsed_oldest_first(steps):
     refused(steps["bad interval"], "")
 
 
+def test_what_orders_need_is_told(steps):
+    one, two = data(steps["margin"]), data(steps["margin of two"])
+    assert 0 < one["totalMarginRequired"] == pytest.approx(one["marginComponents"]["spanMargin"])
+    assert two["totalMarginRequired"] > one["totalMarginRequired"]
+    refused(steps["margin of nothing"], "AB1009")
+
+
 def test_an_order_is_placed_modified_and_cancelled(steps, ledger):
     placed = data(steps["placed"])
     order_id = placed["orderid"]

@@ -16,6 +16,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderType, Product
 
@@ -260,6 +261,21 @@ def all_holdings(rows: Sequence[Row], held: Sequence[tuple[SimHolding, Market]])
             "totalinvvalue": rupees(paid),
             "totalprofitandloss": rupees(now - paid),
             "totalpnlpercentage": rupees(((now - paid) * 100 / paid).quantize(Decimal("0.01"))) if paid else 0.0,
+        },
+    }
+
+
+def order_margins(blocked: Blocked) -> Row:
+    """Return what the positions of a body need together; exposure is no component of its own at SmartAPI."""
+    return {
+        "totalMarginRequired": rupees(blocked.total),
+        "marginComponents": {
+            "netPremium": rupees(blocked.option_premium),
+            "spanMargin": rupees(blocked.span + blocked.exposure),
+            "marginBenefit": 0,
+            "deliveryMargin": rupees(blocked.delivery),
+            "nonNFOMargin": 0,
+            "totOptionsPremium": rupees(blocked.option_premium),
         },
     }
 

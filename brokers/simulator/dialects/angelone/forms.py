@@ -14,6 +14,7 @@ VARIETIES = ("NORMAL", "STOPLOSS", "AMO")
 """ROBO orders are not offered here."""
 _VALIDITIES = {each.value: each for each in (Validity.DAY, Validity.IOC)}
 _SIDES = {each.value: each for each in Side}
+MOST_POSITIONS = 50
 _MOST_TAG = 19
 _Word = TypeVar("_Word")
 
@@ -55,6 +56,30 @@ def changes(body: dict[str, object], name: Name) -> dict[str, object]:
     if order_type.takes_trigger:
         wanted["trigger_price"] = _price(body, "triggerprice")
     return wanted
+
+
+def positions(body: dict[str, object]) -> list[dict[str, object]]:
+    """Return the positions of a margin body; raise `Refused`."""
+    rows = body.get("positions")
+    if not isinstance(rows, list) or not 0 < len(rows) <= MOST_POSITIONS or not all(isinstance(row, dict) for row in rows):
+        raise Refused("", "Invalid positions")
+    return rows
+
+
+def margin_order(position: dict[str, object], name: Name) -> NewOrder:
+    """Return one position of a margin body as an order, in units; it has no trigger, so a stop is what it becomes. Raise `Refused`."""
+    words = {wire: ours for ours, wire in ORDER_TYPES.items()}
+    takes_price = _known(position, "orderType", words, "").takes_price
+    price = _price(position, "price") if takes_price else None
+    return NewOrder(
+        instrument_id=name.contract.instrument_id,
+        side=_known(position, "tradeType", _SIDES, ""),
+        product=_known(position, "productType", {wire: ours for ours, wire in PRODUCTS.items()}, "AB1012"),
+        order_type=OrderType.LIMIT if price else OrderType.MARKET,
+        validity=Validity.DAY,
+        quantity=_quantity(position, "qty") * name.units,
+        price=price or None,
+    )
 
 
 def variety_of(body: dict[str, object]) -> str:

@@ -23,6 +23,7 @@ from onebroker.brokers.simulator.dialects.angelone.sockets import MARKET_SOCKET,
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.model import Market, RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.risk import NOTHING
 from onebroker.config.clock import IST, Clock, from_epoch
 
 INTERVALS = {
@@ -134,6 +135,7 @@ class AngelOneDialect:
             Route("POST", f"{order}/cancelOrder", self._cancel),
             Route("POST", f"{order}/getLtpData", self._ltp),
             Route("POST", f"{order}/searchScrip", self._search),
+            Route("POST", f"{_SECURE}/margin/v1/batch", self._order_margins),
             Route("POST", f"{_SECURE}/market/v1/quote/?", self._quote),
             Route("POST", f"{_SECURE}/historical/v1/getCandleData", self._candles),
             Route("POST", f"{_SECURE}/historical/v1/getOIData", self._interest),
@@ -143,6 +145,15 @@ class AngelOneDialect:
 
     def _rms(self, request: DialectRequest) -> WireResponse:
         return success(answers.rms(self._account.funds()))
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        needed = []
+        for position in forms.positions(body_of(request)):
+            name = self._names.by_key.get((word(position, "exchange"), word(position, "token")))
+            if name is None or not name.tradable:
+                raise Refused("AB1009", "Symbol Not Found")
+            needed.append(self._account.margin(forms.margin_order(position, name)))
+        return success(answers.order_margins(sum(needed, NOTHING)))
 
     def _positions(self, request: DialectRequest) -> WireResponse:
         names = self._names.by_id
