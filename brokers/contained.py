@@ -6,8 +6,9 @@ of the exception are not, because they may quote the answer.
 """
 
 import contextlib
+import itertools
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -47,6 +48,26 @@ def contained(*declared: type[Exception]) -> Iterator[None]:
 
 def read_rows(rows: Iterable[Row], read: Callable[[Row], T]) -> list[T]:
     """Read rows that stand by themselves, each on its own. Raise `OddRows`, with the readable ones, when any cannot be read."""
+    readable, odd = _read_each(rows, read)
+    if odd:
+        raise OddRows(odd, len(odd) + len(readable), readable)
+    return readable
+
+
+def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[T]:
+    """Read rows of which each is shown in one or several views: return the first view of every row, then the second ones.
+
+    A row of which one view cannot be read is unreadable in all of them. Raise `OddRows` as `read_rows` does.
+    """
+    readable, odd = _read_each(rows, read)
+    views = [view for each in itertools.zip_longest(*readable) for view in each if view is not None]
+    if odd:
+        raise OddRows(odd, len(odd) + len(readable), views)
+    return views
+
+
+def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], list[str]]:
+    """Return what could be read, and why each of the others could not."""
     readable: list[T] = []
     odd: list[str] = []
     for number, row in enumerate(rows, start=1):
@@ -55,9 +76,7 @@ def read_rows(rows: Iterable[Row], read: Callable[[Row], T]) -> list[T]:
                 readable.append(read(row))
         except BadAnswer as error:
             odd.append(f"row {number}: {error}")
-    if odd:
-        raise OddRows(odd, len(odd) + len(readable), readable)
-    return readable
+    return readable, odd
 
 
 def place_of(error: Exception) -> str:

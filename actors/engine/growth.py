@@ -3,6 +3,7 @@
 from onebroker.actors.engine.choice.ranking import standing_units
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.shown_positions import shown_last
 from onebroker.actors.engine.standing import Target
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side
@@ -26,7 +27,7 @@ def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
         return False
     net = sum(
         position.quantity or 0
-        for position in view.positions
+        for position in shown_last(view)
         if position.view != "day"
         and position.instrument_token == row.instrument_token
         and position.product == row.product

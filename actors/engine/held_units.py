@@ -5,9 +5,10 @@ import math
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.desk.reads import Read, began, read_after
+from onebroker.actors.engine.desk.reads import began, read_after
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.references.sizing import net_units
+from onebroker.actors.engine.shown_positions import positions_after, shown_since
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Product, Side
@@ -23,17 +24,20 @@ async def held_units(
     if door is None or listing is None:
         return None
     of_holdings = product == Product.CNC and side is Side.SELL
-    wanted: tuple[Read, ...] = ("positions", "holdings") if of_holdings else ("positions",)
     after = math.nextafter(doors.clock.monotonic(), math.inf)
     with trio.move_on_at(until):
         async with trio.open_nursery() as nursery:
-            for resource in wanted:
-                nursery.start_soon(read_after, door, resource, after, math.inf)
+            nursery.start_soon(positions_after, door, after, math.inf)
+            if of_holdings:
+                nursery.start_soon(read_after, door, "holdings", after, math.inf)
     view = door.view.value
-    if any((started := began(view, resource)) is None or started < after for resource in wanted):
+    shown, word = shown_since(view, after), position_product(product)
+    if shown is None or not shown.tells([listing.broker_token], word):
+        return None
+    if of_holdings and ((started := began(view, "holdings")) is None or started < after):
         return None
     try:
-        net = net_units(broker, view.positions, listing.broker_token, position_product(product))
+        net = net_units(broker, shown.rows, listing.broker_token, word)
     except Refusal:
         return None
     if of_holdings:

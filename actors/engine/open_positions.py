@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
-from onebroker.actors.engine.desk.reads import read_now
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.state import Holding
 from onebroker.actors.engine.plan_rows import named_rows
+from onebroker.actors.engine.shown_positions import positions_now
 from onebroker.actors.portfolio.position_view import position_product
 
 READ_SECONDS = 3.0
@@ -22,8 +22,8 @@ def shown_positions(doors: EngineDoors) -> Positions:
 async def fresh_positions(doors: EngineDoors) -> Positions:
     """Have all brokers show their positions now, and return them."""
     live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
-    answered = await read_now(doors.sessions, live, "positions", doors.clock.monotonic(), READ_SECONDS)
-    return _positions(doors, unread=[code for code in live if code not in answered])
+    shown = await positions_now(doors.sessions, live, doors.clock.monotonic(), READ_SECONDS)
+    return _positions(doors, unread=[code for code in live if code not in shown or not shown[code].whole])
 
 
 def _is_read(doors: EngineDoors, code: str) -> bool:
@@ -41,6 +41,8 @@ def _positions(doors: EngineDoors, *, unread: Collection[str]) -> Positions:
 
 def _rows(doors: EngineDoors, code: str) -> Iterator[tuple[Holding, int]]:
     latest = doors.catalogue.value.latest
-    for row, instrument_id in named_rows(doors.sessions[code].view.value.positions, latest, code):
+    view = doors.sessions[code].view.value
+    rows = view.positions if view.readable_positions is None else view.readable_positions.rows
+    for row, instrument_id in named_rows(rows, latest, code):
         if row.view != "day" and row.quantity and instrument_id is not None:
             yield Holding(code, instrument_id, position_product(row.product)), row.quantity

@@ -13,7 +13,9 @@ from onebroker.actors.engine.choice.freeze import most_per_order
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.engine.plan_rows import tokens_of
 from onebroker.actors.engine.records import LegRecord
+from onebroker.actors.engine.shown_positions import shown_since
 from onebroker.actors.portfolio.position_view import position_product, total_paise
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
@@ -126,14 +128,16 @@ class PlanMarket:
     ) -> JointFigure | None:
         total, brokers = 0, set[str]()
         for code, door in self._doors.sessions.items():
+            own = None if every_instrument else instrument_ids
+            shown = self._figure_rows(code, door, own, product)
             rows = [
                 row
-                for row in door.view.value.positions
+                for row in (door.view.value.positions if shown is None else shown)
                 if row.view == "net"
                 and product in (None, position_product(row.product))
-                and (every_instrument or self._instrument_of(code, row) in instrument_ids)
+                and (own is None or self._instrument_of(code, row) in own)
             ]
-            if not self._figures_are_new(door):
+            if shown is None:
                 if rows if holders is None else code in holders:
                     return None
                 continue
@@ -153,11 +157,17 @@ class PlanMarket:
         quote = None if instrument_id is None else self.seen(instrument_id)
         return None if quote is None or quote.last_price is None else float(quote.last_price)
 
-    def _figures_are_new(self, door: SessionDoor) -> bool:
-        view = door.view.value
-        read = view.positions_read_started
-        now = self._doors.clock.monotonic()
-        return read is not None and "positions" not in view.read_errors and now - read <= FIGURES_SECONDS
+    def _figure_rows(
+        self, code: str, door: SessionDoor, instrument_ids: Sequence[str] | None, product: str | None
+    ) -> tuple[PositionRow, ...] | None:
+        """Return a broker's rows when they are new and none that could not be read can be of these instruments (None = of all)."""
+        view, latest = door.view.value, self._doors.catalogue.value.latest
+        shown = shown_since(view, self._doors.clock.monotonic() - FIGURES_SECONDS)
+        if shown is None or (shown.whole and "positions" in view.read_errors):
+            return None
+        tokens = [] if instrument_ids is None else tokens_of(latest, instrument_ids, code)
+        tells = shown.whole if instrument_ids is None or latest is None else shown.tells(tokens, product)
+        return shown.rows if tells else None
 
     def lockout(self) -> str | None:
         refusal = self._doors.loss.value.refusal(self._doors.clock.monotonic())

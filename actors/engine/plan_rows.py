@@ -10,7 +10,6 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.engine.desk.closes import closing_product
-from onebroker.actors.engine.desk.reads import read_now
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.machine.clearing import Closing
 from onebroker.actors.engine.plan.machine.exposure import counted
@@ -18,6 +17,7 @@ from onebroker.actors.engine.plan.machine.positions import FoundRows
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OrderPart
 from onebroker.actors.engine.plan.state import Holding, PartRecord, RowToClose
 from onebroker.actors.engine.plan_clearing import Clearing
+from onebroker.actors.engine.shown_positions import ShownPositions, positions_now
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.brokers.records import PositionRow
 from onebroker.config.messages import order_changes as close_texts
@@ -41,6 +41,8 @@ class _Read:
     """What closes each of them."""
     unread: tuple[str, ...]
     """Codes of those that could not be read."""
+    partly: Mapping[str, str] = attrs.field(factory=dict)
+    """Codes of those that may have a row of the form which could not be read, and why."""
     troubles: tuple[str, ...] = ()
     """Why a row that is there cannot be closed."""
 
@@ -70,7 +72,7 @@ class PlanRows:
         return FoundRows(
             rows=rows,
             nets={holding.key: net for holding, net in read.nets.items()},
-            message=_joined([*map(texts.positions_unread, read.unread), *read.troubles, *uncleared]),
+            message=_joined([*_unread(read), *read.troubles, *uncleared]),
             status_message=_joined(notes),
             at=self._doors.clock.epoch(),
         )
@@ -95,12 +97,17 @@ class PlanRows:
         mark = self._doors.closes.mark
         asked = [code for code in self._holders(form) if code not in unread]
         fresh = await read_fresh(self._doors, asked)
+        partly = {
+            code: self._doors.sessions[code].view.value.read_errors.get("positions", "")
+            for code, shown in fresh.items()
+            if not self._tells_form(code, shown, form)
+        }
         nets: dict[Holding, int] = {}
         products: dict[Holding, Product] = {}
         troubles: list[str] = []
-        not_read = {*unread, *asked} - fresh
+        not_read = {*unread, *asked} - fresh.keys()
         for code in sorted(fresh):
-            rows = self._of_form(code, form)
+            rows = self._of_form(code, fresh[code].rows, form)
             if rows is None:
                 not_read.add(code)
                 continue
@@ -115,7 +122,14 @@ class PlanRows:
                 products[holding] = closing_product(row.product)
         open_nets = {holding: net for holding, net in nets.items() if net}
         unread_now = tuple(sorted(not_read))
-        return _Read(mark=mark, nets=open_nets, products=products, unread=unread_now, troubles=tuple(troubles))
+        return _Read(
+            mark=mark,
+            nets=open_nets,
+            products=products,
+            unread=unread_now,
+            partly={code: why for code, why in partly.items() if code not in unread_now},
+            troubles=tuple(troubles),
+        )
 
     def _holders(self, form: FromPosition) -> list[str]:
         """Return the brokers that may hold such a position: all that list one of the instruments."""
@@ -126,11 +140,19 @@ class PlanRows:
         listed = {code for instrument in found if instrument is not None for code in instrument.listings}
         return sorted(listed & self._doors.sessions.keys())
 
-    def _of_form(self, code: str, form: FromPosition) -> list[tuple[PositionRow, str | None]] | None:
+    def _tells_form(self, code: str, shown: ShownPositions, form: FromPosition) -> bool:
+        """Whether the rows that could be read are all that the form can name at a broker."""
+        if form.every_instrument or self._latest is None:
+            return shown.whole
+        return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)
+
+    def _of_form(
+        self, code: str, shown: Iterable[PositionRow], form: FromPosition
+    ) -> list[tuple[PositionRow, str | None]] | None:
         """Return a broker's open net rows that the form names; None when it shows such positions and no net rows of them."""
         rows = [
             (row, instrument_id)
-            for row, instrument_id in named_rows(self._doors.sessions[code].view.value.positions, self._latest, code)
+            for row, instrument_id in named_rows(shown, self._latest, code)
             if form.product in (None, position_product(row.product))
             and (form.every_instrument or instrument_id in form.instrument_ids)
         ]
@@ -146,7 +168,9 @@ class PlanRows:
         return frozenset((one.instrument_id, one.product) for one in (shown | read.nets.keys()) - {*closed})
 
     def _shown(self, code: str) -> Iterator[Holding]:
-        for row, instrument_id in named_rows(self._doors.sessions[code].view.value.positions, self._latest, code):
+        view = self._doors.sessions[code].view.value
+        rows = view.positions if view.readable_positions is None else (*view.positions, *view.readable_positions.rows)
+        for row, instrument_id in named_rows(rows, self._latest, code):
             if row.view != "day" and row.quantity != 0 and instrument_id is not None:
                 yield Holding(code, instrument_id, position_product(row.product))
 
@@ -161,7 +185,8 @@ class PlanRows:
     ) -> tuple[Mapping[str, int] | None, frozenset[str]]:
         """Return net units by instrument over all brokers, and the brokers that have had such a row; `traded` are those at which the
         part itself has filled. No units while one of these cannot be read."""
-        fresh = await read_fresh(self._doors, sorted(self._doors.sessions))
+        shown = await read_fresh(self._doors, sorted(self._doors.sessions))
+        fresh = {code for code, one in shown.items() if one.whole}
         ids = {one.instrument_id for one in counted(form, part)}
         nets = dict.fromkeys(ids, 0)
         holders = {*record.holders, *traded}
@@ -197,9 +222,23 @@ def named_rows(
         yield row, None if latest is None else latest.by_token(code, row.instrument_token)
 
 
-async def read_fresh(doors: EngineDoors, codes: Sequence[str]) -> frozenset[str]:
-    """Have the positions of these brokers read now, and return those that answered in time."""
-    return await read_now(doors.sessions, codes, "positions", doors.clock.monotonic(), READ_SECONDS)
+def tokens_of(latest: Snapshot | None, instrument_ids: Iterable[str], code: str) -> list[str]:
+    """Return by which tokens a broker knows instruments, of those that it lists."""
+    found = [] if latest is None else [latest.instrument(instrument_id) for instrument_id in instrument_ids]
+    listings = [instrument.listings.get(code) for instrument in found if instrument is not None]
+    return [listing.broker_token for listing in listings if listing is not None]
+
+
+async def read_fresh(doors: EngineDoors, codes: Sequence[str]) -> Mapping[str, ShownPositions]:
+    """Have the positions of these brokers read now, and return what those show that answered in time."""
+    return await positions_now(doors.sessions, codes, doors.clock.monotonic(), READ_SECONDS)
+
+
+def _unread(read: _Read) -> Iterator[str]:
+    """Yield what is said of the brokers that could not be read, in whole or in part."""
+    yield from map(texts.positions_unread, read.unread)
+    for code, why in read.partly.items():
+        yield texts.positions_partly_unread(code, why)
 
 
 def _rows(
@@ -217,9 +256,9 @@ def _rows(
         if uncleared.get(holding) or holding.key in keys or not used:
             continue
         left[holding.instrument_id] = _less(most, used)
-        whole_way = form.ratio == 1 or holding.product != _DELIVERY
-        if not whole_way:
-            notes.append(texts.closed_not_reversed(texts.DELIVERY_NOT_REVERSED))
+        not_reversed = None if form.ratio == 1 else _not_reversed(holding, read)
+        if not_reversed is not None:
+            notes.append(texts.closed_not_reversed(not_reversed))
         rows.append(
             RowToClose(
                 key=holding.key,
@@ -227,10 +266,19 @@ def _rows(
                 instrument_id=holding.instrument_id,
                 product=read.products[holding].value,
                 quantity=used if net > 0 else -used,
-                units=used * (form.ratio if whole_way else 1),
+                units=used * (form.ratio if not_reversed is None else 1),
             )
         )
     return tuple(sorted(rows, key=lambda row: row.key)), notes
+
+
+def _not_reversed(holding: Holding, read: _Read) -> str | None:
+    """Return why a position is closed and not opened on the other side; None when it may be."""
+    if holding.product == _DELIVERY:
+        return texts.DELIVERY_NOT_REVERSED
+    if holding.broker in read.partly:
+        return texts.partly_unread(holding.broker)
+    return None
 
 
 def _less(most: int | None, used: int) -> int | None:

@@ -26,6 +26,7 @@ from onebroker.actors.sessions.acknowledged import (
 )
 from onebroker.actors.sessions.fold import Channel, OrderFold, more_filled
 from onebroker.actors.sessions.reads import ReadDone
+from onebroker.actors.sessions.view import ReadablePositions
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
@@ -72,6 +73,7 @@ class Books:
         self._errors: dict[Resource, str] = {}
         """Why the last read failed; of those that did."""
         self._positions: tuple[PositionRow, ...] = ()
+        self._readable_positions: ReadablePositions | None = None
         self._holdings: tuple[HoldingRow, ...] = ()
         self._stream_since = math.inf
         """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not."""
@@ -86,6 +88,7 @@ class Books:
             "broken_acknowledgments": self._acknowledged.contradictions,
             "orders_read_started": self._read_began.get("orders"),
             "positions": self._positions,
+            "readable_positions": self._readable_positions,
             "holdings": self._holdings,
             "positions_read_started": self._read_began.get("positions"),
             "holdings_read_started": self._read_began.get("holdings"),
@@ -96,6 +99,8 @@ class Books:
 
     def read_done(self, read: ReadDone) -> None:
         """Take in one read, good or bad."""
+        if read.resource == "positions" and (read.rows is not None or read.unreadable):
+            self._readable_positions = _readable_positions(read)
         if read.rows is None:
             self._errors[read.resource] = read.error or ""
             self._heed_readable(read)
@@ -112,11 +117,12 @@ class Books:
 
     def _heed_readable(self, read: ReadDone) -> None:
         """Fold the orders that an otherwise unreadable book shows: a fill beside a row that cannot be read is a fill all the same."""
+        orders = [row for row in read.readable or () if isinstance(row, OrderRow)]
         before, day_start = self._fold, self._day_start()
-        for row in read.readable_orders:
+        for row in orders:
             self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
-        self._heard_of(list(read.readable_orders), read.began_monotonic, whole_book=False)
-        if more_filled(before, self._fold, read.readable_orders):
+        self._heard_of(orders, read.began_monotonic, whole_book=False)
+        if more_filled(before, self._fold, orders):
             self._read_soon(MOVED_BY_FILLS)
 
     def _folded(self, read: ReadDone, rows: Rows) -> Rows:
@@ -301,3 +307,11 @@ class Books:
         )
         self._write_acknowledged(fields.keys() - today.keys())
         self._tell_orders()
+
+
+def _readable_positions(read: ReadDone) -> ReadablePositions | None:
+    """Return what an answer shows of which some rows could not be read; None where all or none could."""
+    if read.readable is None:
+        return None
+    rows = tuple(row for row in read.readable if isinstance(row, PositionRow))
+    return ReadablePositions(rows=rows, read_started=read.began_monotonic)

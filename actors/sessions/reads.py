@@ -20,7 +20,7 @@ from onebroker.actors.store.keys import Resource
 from onebroker.brokers import accounts
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
 from onebroker.brokers.contained import OddRows, contained
-from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerError,
@@ -73,9 +73,9 @@ class ReadDone:
     error: str | None
     unreadable: bool
     """True when the broker did answer, but with a refusal or nothing readable; False when it could not be asked."""
-    readable_orders: tuple[OrderRow, ...] = ()
-    """Of an order book of which some rows could not be read (`error` names them): the others. What they say is news; that an order
-    is not among them says nothing."""
+    readable: tuple[object, ...] | None = None
+    """Of a book of which some rows could not be read (`error` names them): the others. What they say is news; that something is not
+    among them says nothing. None where no row could be told from another."""
     began_monotonic: float
     """When the first call of the read that gave `rows` left: after it waited for room, after the repair of a dead session."""
     began_epoch: float
@@ -238,7 +238,7 @@ class Poller:
         except BrokerError as error:
             self._caller.heed(error)
             self._log_trouble(error)
-            return self._result(None, str(error), unreadable=_is_about_the_book(error), readable=_readable_orders(error))
+            return self._result(None, str(error), unreadable=_is_about_the_book(error), readable=_readable(error))
         self._logged = None
         self._bodies, self._rows = bodies, rows
         return self._result(rows, None)
@@ -255,14 +255,14 @@ class Poller:
         error: str | None,
         *,
         unreadable: bool = False,
-        readable: tuple[OrderRow, ...] = (),
+        readable: tuple[object, ...] | None = None,
     ) -> ReadDone:
         return ReadDone(
             resource=self._resource,
             rows=rows,
             error=error,
             unreadable=unreadable,
-            readable_orders=readable,
+            readable=readable,
             began_monotonic=self._began[0],
             began_epoch=self._began[1],
             finished_epoch=self._clock.epoch(),
@@ -351,8 +351,8 @@ def _fine(answer: WireResponse) -> bool:
     return 200 <= answer.status < 300
 
 
-def _readable_orders(error: BrokerError) -> tuple[OrderRow, ...]:
-    return tuple(row for row in error.readable if isinstance(row, OrderRow)) if isinstance(error, OddRows) else ()
+def _readable(error: BrokerError) -> tuple[object, ...] | None:
+    return error.readable if isinstance(error, OddRows) else None
 
 
 def _is_about_the_book(error: BrokerError) -> bool:

@@ -64,6 +64,15 @@ class MarginFigure:
 
 
 @attrs.frozen(kw_only=True)
+class ReadablePositions:
+    """The rows that could be read of an answer about positions of which others could not."""
+
+    rows: tuple[PositionRow, ...]
+    read_started: float
+    """Monotonic seconds at which the read began."""
+
+
+@attrs.frozen(kw_only=True)
 class SessionView:
     broker: str
     login: LoginState = LoginState.STARTING
@@ -82,6 +91,8 @@ class SessionView:
     holdings_read_started: float | None = None
     """The same for `holdings`."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
+    readable_positions: ReadablePositions | None = attrs.field(default=None, repr=False)
+    """Set while the last answer about positions has rows that cannot be read: the others, newer than `positions`."""
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
     margins: Mapping[MarginKey, MarginFigure] = attrs.field(factory=dict, repr=False)
     """What the broker was asked last about the margin of orders (`AskMargin`)."""

@@ -12,7 +12,7 @@ import attrs
 from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import read_rows, read_views
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product
@@ -26,8 +26,12 @@ def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Li
     """Return both views of the one list: net for every row, day for the rows that traded today."""
     rows = fields.rows_of(wire.data(responses[0]))
     found = values.find_names(rows, listings)
-    held = [_position(row, listings, found) for row in rows]
-    return [each.net() for each in held] + [each.day() for each in held if each.bought or each.sold]
+
+    def views(row: Mapping[str, object]) -> list[PositionRow]:
+        held = _position(row, listings, found)
+        return [held.net(), held.day()] if held.bought or held.sold else [held.net()]
+
+    return read_views(rows, views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

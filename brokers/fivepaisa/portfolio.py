@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import read_rows, read_views
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import token_of
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
@@ -23,8 +23,12 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
-    rows = [_Legs(row, listings) for row in wire.listed(responses[0], "NetPositionDetail")]
-    return [legs.net() for legs in rows] + [legs.day() for legs in rows if legs.traded_today]
+
+    def views(row: Mapping[str, object]) -> list[PositionRow]:
+        legs = _Legs(row, listings)
+        return [legs.net(), legs.day()] if legs.traded_today else [legs.net()]
+
+    return read_views(wire.listed(responses[0], "NetPositionDetail"), views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import read_rows, read_views
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import CASH, Name
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
@@ -25,9 +25,11 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
-    rows = wire.listed(responses[0], "positions")
-    net = [_net_row(row) for row in rows]
-    return net + [_day_row(row) for row in rows if any(_today(row))]
+
+    def views(row: Row) -> list[PositionRow]:
+        return [_net_row(row), _day_row(row)] if any(_today(row)) else [_net_row(row)]
+
+    return read_views(wire.listed(responses[0], "positions"), views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

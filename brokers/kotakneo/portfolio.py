@@ -13,7 +13,7 @@ import attrs
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import read_rows, read_views
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.login import ALL_LIMITS
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
@@ -40,8 +40,12 @@ def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Li
     Without the cost of carried shares their average stays None; it is never the last price (lesson 11).
     """
     costs = _costs(responses[1]) if len(responses) > 1 else {}
-    legs = [_Legs.of(row, costs, listings) for row in wire.rows(responses[0])]
-    return [_net_row(each) for each in legs] + [_day_row(each) for each in legs if each.traded]
+
+    def views(row: Row) -> list[PositionRow]:
+        legs = _Legs.of(row, costs, listings)
+        return [_net_row(legs), _day_row(legs)] if legs.traded else [_net_row(legs)]
+
+    return read_views(wire.rows(responses[0]), views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

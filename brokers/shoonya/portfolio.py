@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import read_rows, read_views
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire
@@ -38,8 +38,12 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
-    rows = [_Legs(row, listings) for row in wire.rows(responses[0])]
-    return [legs.net() for legs in rows] + [legs.day() for legs in rows if legs.traded_today]
+
+    def views(row: Mapping[str, object]) -> list[PositionRow]:
+        legs = _Legs(row, listings)
+        return [legs.net(), legs.day()] if legs.traded_today else [legs.net()]
+
+    return read_views(wire.rows(responses[0]), views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

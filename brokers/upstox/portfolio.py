@@ -8,6 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.contained import read_views
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
@@ -19,9 +20,12 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return both views of the one list: net for every row, day for the rows that traded today."""
-    rows = fields.rows_of(wire.data(responses[0]))
-    net = [_net_row(row, listings) for row in rows]
-    return net + [_day_row(row, listings) for row in rows if _traded_today(row)]
+
+    def views(row: Mapping[str, object]) -> list[PositionRow]:
+        net = _net_row(row, listings)
+        return [net, _day_row(row, listings)] if _traded_today(row) else [net]
+
+    return read_views(fields.rows_of(wire.data(responses[0])), views)
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

@@ -26,7 +26,8 @@ def position_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_positions(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[PositionRow]:
     """Return the net view (carried and today's) and the day view (today's only); closed rows stay with quantity 0."""
     views = fields.row_of(wire.data(responses[0]))
-    return [_position_row(view, row, listings) for view in VIEWS for row in fields.rows_of(views.get(view))]
+    rows = [(view, row) for view in VIEWS for row in fields.rows_of(views.get(view))]
+    return read_rows(rows, lambda shown: _position_row(*shown, listings))
 
 
 def holding_requests(access: Access, now: datetime) -> ReadFlow:

@@ -90,6 +90,14 @@ def positions_unread(broker: str) -> str:
     return f"the positions of {broker} could not be read, so they were not closed"
 
 
+def partly_unread(broker: str) -> str:
+    return f"some positions of {broker} could not be read"
+
+
+def positions_partly_unread(broker: str, why: str) -> str:
+    return f"{partly_unread(broker)}, so these were not closed ({why})"
+
+
 def not_cleared(count: int) -> str:
     return f"{count} resting orders could not be cancelled, so this position was not closed"
 

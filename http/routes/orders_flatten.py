@@ -60,7 +60,8 @@ ROUTES = (
             Answer(
                 status=207,
                 doc="`flat` is false: a cancel or a close failed, a broker could not be read, or orders of ours "
-                "stand under `not_shown_after_waiting`: they may still fill, and are cancelled when their brokers show them.",
+                "stand under `not_shown_after_waiting`: they may still fill, and are cancelled when their brokers show them. "
+                "`positions_not_readable` says of which brokers some position rows could not be read; the others are closed.",
             ),
             Answer(status=400, doc=f"{texts.CONFIRM} / {order_texts.BODY_OBJECT}"),
             Answer(status=503, doc="Redis could not be read; nothing was sent."),

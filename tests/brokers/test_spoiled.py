@@ -111,3 +111,48 @@ def test_rows_are_read_each_by_itself_and_the_odd_ones_named():
     assert odd.value.readable == (1, 3)
     assert str(odd.value).startswith("1 of 3 rows could not be read: row 2: ValueError at ")
     assert place_of(ValueError()) == "an unknown place"
+
+
+POSITIONS = {
+    "zerodha": ("positions.json", "quantity"),
+    "upstox": ("positions.json", "quantity"),
+    "dhan": ("get_positions.json", "netQty"),
+    "angelone": ("positions.json", "netqty"),
+    "fyers": ("positions.json", "netQty"),
+    "kotakneo": ("positions.json", "flBuyQty"),
+    "fivepaisa": ("positions.json", "NetQty"),
+    "groww": ("positions.json", "quantity"),
+    "icicidirect": ("readme.json", "quantity"),
+    "shoonya": ("positions.json", "netqty"),
+}
+"""Per broker the recorded answer, and a quantity of its rows."""
+
+
+@pytest.mark.parametrize("broker", BROKERS, ids=lambda broker: broker.code)
+def test_a_position_row_that_cannot_be_read_hides_no_other(broker, request):
+    name, quantity = POSITIONS[broker.code]
+    recorded = msgspec.json.decode((request.path.parents[1] / "data" / broker.code / name).read_bytes())
+    within = {"icicidirect": "positions", "dhan": "data"}.get(broker.code)
+    answer = recorded if within is None else recorded[within]
+    good = parsed(broker, answer)
+    rows = rows_with(answer, quantity)
+    rows.append({**rows[0], quantity: "1.5 lots"})
+    with pytest.raises(OddRows, match=f"1 of [0-9]+ rows could not be read: row {len(rows)}:") as odd:
+        parsed(broker, answer)
+    assert sorted(odd.value.readable, key=repr) == sorted(good, key=repr)
+    assert good
+
+
+def parsed(broker, answer):
+    return broker.portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode(answer))], {})
+
+
+def rows_with(answer, name):
+    """Return the first list in an answer whose rows have a field."""
+    if isinstance(answer, list):
+        if answer and isinstance(answer[0], dict) and name in answer[0]:
+            return answer
+        inner = answer
+    else:
+        inner = answer.values() if isinstance(answer, dict) else ()
+    return next((found for found in (rows_with(one, name) for one in inner) if found is not None), None)

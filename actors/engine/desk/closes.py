@@ -5,7 +5,7 @@ several, each its own entry of the answer.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -16,6 +16,7 @@ from onebroker.actors.engine.choice.freeze import most_per_order
 from onebroker.actors.engine.desk.room import DeskRoom
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.shown_positions import ShownPositions
 from onebroker.actors.engine.standing import instrument_of
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.brokers.records import PositionRow
@@ -122,12 +123,12 @@ class Closed:
 # --- what closes them -------------------------------------------------------------------------------------------------------
 
 
-def closes_of(doors: EngineDoors, codes: Iterable[str]) -> list[Close]:
-    """Return the orders that close the open positions of these brokers on the NET basis, by broker and key."""
+def closes_of(doors: EngineDoors, shown: Mapping[str, ShownPositions]) -> list[Close]:
+    """Return the orders that close the open positions that brokers show, on the NET basis, by broker and key."""
     return [
         close
-        for code in sorted(codes)
-        for row in sorted(doors.sessions[code].view.value.positions, key=lambda row: row.position_key)
+        for code in sorted(shown)
+        for row in sorted(shown[code].rows, key=lambda row: row.position_key)
         if row.view != "day" and row.quantity != 0
         for close in _closes_of_row(doors, code, row)
     ]

@@ -1,13 +1,13 @@
 """Flatten: halt every parent, cancel every order, close every position, and look whether it is done (spec 2 §4.7; order-engine 5.7).
 
 `flat` is true only when every order of ours that may be alive is shown by its broker: another may still fill. Its parent cancels it
-when it appears.
+when it appears. Nor is it while a broker has positions that cannot be read; those that can be are closed meanwhile.
 
 One at a time: a second one waits for the first to end and then does what is left, so that a repeated request closes no position
 twice. What keeps one step from being whole stands in the answer, and the next step is taken all the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -15,10 +15,16 @@ import trio
 
 from onebroker.actors.engine.desk.closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
-from onebroker.actors.engine.desk.reads import Read, began, is_ok, read_after, read_soon
+from onebroker.actors.engine.desk.reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
 from onebroker.actors.engine.intents import IntentKind
 from onebroker.actors.engine.messages import EngineAnswer, HaltParents
+from onebroker.actors.engine.shown_positions import (
+    ShownPositions,
+    positions_after,
+    shown_lately,
+    shown_since,
+)
 from onebroker.actors.engine.unshown import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.acknowledged import cancelling
@@ -84,14 +90,14 @@ class Flattening:
 
     def _dry_run(self, message: Flatten) -> EngineAnswer:
         orders = [{"broker": code, "order_id": row.order_id, "status": row.status} for code, row in self._open_orders()]
-        now = self._clock.monotonic()
-        read = [code for code, door in self._room.doors.sessions.items() if is_ok(door.view.value, "positions", now)]
-        closes = [close.shown() for close in closes_of(self._room.doors, read)]
+        shown = self._shown_positions()
+        closes = [close.shown() for close in closes_of(self._room.doors, shown)]
         body = {
             "dry_run": True,
             "would_cancel": orders,
             "would_close": closes,
             "brokers_not_read": self._not_read(),
+            "positions_not_readable": self._not_readable(shown),
             "timing_ms": self._room.timing(message.routed, None),
         }
         return EngineAnswer(status=200, body=body)
@@ -102,8 +108,9 @@ class Flattening:
         cancelled, not_read = await self._cancel_all()
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
-        closed, unread, open_positions = await self._close_all()
-        not_read = sorted({*not_read, *unread})
+        closed, shown, open_positions = await self._close_all()
+        whole = {code for code, one in shown.items() if one.whole}
+        not_read = sorted({*not_read, *(self._room.doors.sessions.keys() - whole)})
         flat = (
             "error" not in halted
             and all(one.sent for one in cancelled)
@@ -121,6 +128,7 @@ class Flattening:
             "closed": [one.shown() for one in closed],
             "positions_still_open_after_waiting": open_positions,
             "brokers_not_read": not_read,
+            "positions_not_readable": self._not_readable(shown),
             "flat": flat,
             "timing_ms": timing,
         }
@@ -254,21 +262,32 @@ class Flattening:
 
     # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
 
-    async def _close_all(self) -> tuple[list[Closed], list[str], list[str]]:
-        """Close what fresh rows show; return what became of each close, the brokers whose positions are not known, and what is
-        still open after the wait."""
-        sessions = self._room.doors.sessions
+    async def _close_all(self) -> tuple[list[Closed], Mapping[str, ShownPositions], list[str]]:
+        """Close what fresh rows show; return what became of each close, what was shown by broker, and what is still open after the
+        wait."""
         after = self._clock.monotonic()
         async with trio.open_nursery() as nursery:
-            for door in sessions.values():
+            for door in self._room.doors.sessions.values():
                 if door.view.value.live:
-                    nursery.start_soon(read_after, door, "positions", after, WAIT_SECONDS)
-        now = self._clock.monotonic()
-        read = [code for code, door in sessions.items() if is_ok(door.view.value, "positions", now)]
-        not_read = [code for code in sessions if code not in read]
-        closes = closes_of(self._room.doors, read)
+                    nursery.start_soon(positions_after, door, after, WAIT_SECONDS)
+        shown = self._shown_positions()
+        closes = closes_of(self._room.doors, shown)
         closed = await close_all(self._room, closes)
-        return closed, not_read, await self._wait_for_zero(closes)
+        return closed, shown, await self._wait_for_zero(closes)
+
+    def _shown_positions(self) -> dict[str, ShownPositions]:
+        """Return what the brokers show now, of those that do."""
+        now = self._clock.monotonic()
+        shown = {code: shown_lately(door.view.value, now) for code, door in self._room.doors.sessions.items()}
+        return {code: one for code, one in shown.items() if one is not None}
+
+    def _not_readable(self, shown: Mapping[str, ShownPositions]) -> list[dict[str, str]]:
+        """Return the brokers that have rows which cannot be read, beside those that can, and which rows these are."""
+        views = {code: self._room.door(code).view.value for code, one in shown.items() if not one.whole}
+        return [
+            {"broker": code, "status_message": view.read_errors.get("positions", "")}
+            for code, view in sorted(views.items())
+        ]
 
     async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
         """Read again until all that were closed show zero, or the wait ends; return `broker:position_key` of the others."""
@@ -282,8 +301,9 @@ class Flattening:
         return [f"{code}:{key}" for code, key in names if not self._shows_zero(code, key, after)]
 
     def _shows_zero(self, code: str, key: str, after: float) -> bool:
-        """Whether a read begun since shows no open position of this key."""
-        view = self._room.door(code).view.value
-        if view.positions_read_started is None or view.positions_read_started < after:
+        """Whether a read begun since shows no open position of this key. A row that is gone may be one that cannot be read."""
+        shown = shown_since(self._room.door(code).view.value, after)
+        if shown is None:
             return False
-        return all(row.quantity == 0 for row in view.positions if row.view != "day" and row.position_key == key)
+        units = [row.quantity for row in shown.rows if row.view != "day" and row.position_key == key]
+        return (shown.whole or bool(units)) and not any(one != 0 for one in units)

@@ -1,7 +1,6 @@
 """Waiting for a broker's books to be read after a moment: fresh, in the sense of order-engine 0."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 import trio
@@ -34,7 +33,12 @@ def began(view: SessionView, resource: Read) -> float | None:
 def is_ok(view: SessionView, resource: Read, now: float) -> bool:
     """Whether what is held was read within the last minute, and the last read did not fail."""
     started = began(view, resource)
-    return started is not None and resource not in view.read_errors and now - started <= OK_SECONDS
+    return started is not None and resource not in view.read_errors and is_recent(started, now)
+
+
+def is_recent(started: float, now: float) -> bool:
+    """Whether a read that began then (monotonic seconds) is not stale."""
+    return now - started <= OK_SECONDS
 
 
 async def orders_read_after(door: SessionDoor, moment: float, seconds: float) -> bool:
@@ -53,22 +57,3 @@ async def read_after(door: SessionDoor, resource: Read, moment: float, seconds: 
             read_soon(door, resource)
             await door.view.wait_newer(version)
     return False
-
-
-async def read_now(
-    sessions: Mapping[str, SessionDoor], codes: Iterable[str], resource: Read, now: float, seconds: float
-) -> frozenset[str]:
-    """Have these brokers show a resource, all at once, and return those that did by a read that began after `now` (monotonic seconds)
-    and is in at most so many later. One without a login is not waited for."""
-    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older one
-    answered: set[str] = set()
-
-    async def read(code: str) -> None:
-        if await read_after(sessions[code], resource, moment, seconds):
-            answered.add(code)
-
-    async with trio.open_nursery() as nursery:
-        for code in codes:
-            if sessions[code].view.value.live:
-                nursery.start_soon(read, code)
-    return frozenset(answered)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.desk.reads import read_after
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.market import Seen
 from onebroker.actors.engine.references.sizing import net_units
+from onebroker.actors.engine.shown_positions import positions_after, shown_since
 from onebroker.actors.sessions.view import SessionView
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal
@@ -44,7 +44,7 @@ async def fresh_nets(
 
     Raises Refusal 503 when a broker that may hold some gives no fresh rows `until` then (trio's clock).
     """
-    asked = doors.clock.monotonic()
+    moment = math.nextafter(doors.clock.monotonic(), math.inf)  # a read that begins in this very instant may be an older one
     tokens = {code: listing.broker_token for code, listing in instrument.listings.items() if code in codes}
     sessions = {code: doors.sessions[code] for code in sorted(tokens) if code in doors.sessions}
     doubtful = {
@@ -55,26 +55,24 @@ async def fresh_nets(
     with trio.move_on_at(until):
         async with trio.open_nursery() as nursery:
             for door in doubtful.values():
-                nursery.start_soon(read_after, door, "positions", math.nextafter(asked, math.inf), math.inf)
-    late = next((code for code, door in doubtful.items() if _read_began(door) <= asked), None)
-    if late is not None:
-        raise Refusal(503, texts.positions_of_broker_unread(late))
-    if all(_read_began(door) == -math.inf for door in sessions.values()):
+                nursery.start_soon(positions_after, door, moment, math.inf)
+    rows = {code: door.view.value.positions for code, door in sessions.items()}
+    for code, door in doubtful.items():
+        shown = shown_since(door.view.value, moment)
+        if shown is None or not shown.tells([tokens[code]], product):
+            raise Refusal(503, texts.positions_of_broker_unread(code))
+        rows[code] = shown.rows
+    if all(door.view.value.positions_read_started is None for door in sessions.values()) and not doubtful:
         raise Refusal(503, texts.POSITIONS_UNREAD)
-    return {code: net_units(code, door.view.value.positions, tokens[code], product) for code, door in sessions.items()}
+    return {code: net_units(code, rows[code], tokens[code], product) for code in sessions}
 
 
 def _may_have_moved(view: SessionView, token: str) -> bool:
     """Whether the rows kept of a broker may be older than what it holds of an instrument, and that matters."""
-    if view.positions_read_started is None:
+    if view.positions_read_started is None or view.readable_positions is not None:
         return view.live
     shown = any(row.instrument_token == token and row.quantity != 0 for row in view.positions)
     return shown or any(
         row.instrument_token == token and (row.filled_quantity or not is_finished(row.status))
         for row in view.orders.values()
     )
-
-
-def _read_began(door: SessionDoor) -> float:
-    began = door.view.value.positions_read_started
-    return -math.inf if began is None else began

@@ -17,7 +17,7 @@ from onebroker.brokers.simulator.faults import FaultKind
 
 ANSWER = [
     "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",
-    "positions_still_open_after_waiting", "brokers_not_read", "flat", "timing_ms",
+    "positions_still_open_after_waiting", "brokers_not_read", "positions_not_readable", "flat", "timing_ms",
 ]  # fmt: skip
 OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 30)
 
@@ -74,7 +74,7 @@ async def test_every_order_is_cancelled_and_every_position_closed_everywhere(day
         assert len(before) == 2
         dry = await day.flatten(dry_run=True)
         assert (dry.status, list(dry.body)) == (
-            200, ["dry_run", "would_cancel", "would_close", "brokers_not_read", "timing_ms"],
+            200, ["dry_run", "would_cancel", "would_close", "brokers_not_read", "positions_not_readable", "timing_ms"],
         )  # fmt: skip
         assert sorted(one["order_id"] for one in dry.body["would_cancel"]) == sorted([ours, theirs])
         assert len(day.messages("cancel")) == since
