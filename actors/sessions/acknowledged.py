@@ -199,6 +199,11 @@ class Acknowledged:
         """Take in an acknowledgment of an order, which its broker shows as `row` now."""
         self._set(order_id, noted(self.orders.get(order_id), when, order_id, row, now))
 
+    def forget_before(self, moment: float) -> None:
+        """Forget what was acknowledged before `moment` (monotonic seconds): the day's begin, after which ids are used again."""
+        for order_id in [order_id for order_id, known in self.orders.items() if known.since < moment]:
+            self._set(order_id, None)
+
     def heard(self, report: Report, rows: Mapping[str, OrderRow]) -> list[str]:
         """Take in what the broker said; `rows` are its orders as folded. Returns what contradicts, a sentence each."""
         against = self._renamed(report)

@@ -24,7 +24,7 @@ from onebroker.actors.sessions.acknowledged import (
     decode_known,
     encode_known,
 )
-from onebroker.actors.sessions.fold import Channel, OrderFold, more_filled
+from onebroker.actors.sessions.fold import Channel, OrderFold
 from onebroker.actors.sessions.reads import ReadDone
 from onebroker.actors.sessions.view import ReadablePositions
 from onebroker.actors.store import keys
@@ -122,16 +122,16 @@ class Books:
         for row in orders:
             self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
         self._heard_of(orders, read.began_monotonic, whole_book=False)
-        if more_filled(before, self._fold, orders):
+        if self._fold.fills_beyond(before, orders, day_start=day_start):
             self._read_soon(MOVED_BY_FILLS)
 
     def _folded(self, read: ReadDone, rows: Rows) -> Rows:
         assert isinstance(rows, tuple)
         orders = [row for row in rows if isinstance(row, OrderRow)]
-        before = self._fold
-        self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=self._day_start())
+        before, day_start = self._fold, self._day_start()
+        self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=day_start)
         self._heard_of(orders, read.began_monotonic, whole_book=True)
-        if "orders" in self._read_began and more_filled(before, self._fold, orders):
+        if "orders" in self._read_began and self._fold.fills_beyond(before, orders, day_start=day_start):
             self._read_soon(MOVED_BY_FILLS)
         return self._order_rows()
 
@@ -157,11 +157,11 @@ class Books:
         changed = False
         for event in events:
             if isinstance(event, OrderUpdate):
-                before = self._fold
-                self._fold = before.event(event.order, at=self._clock.epoch(), day_start=self._day_start())
+                before, day_start = self._fold, self._day_start()
+                self._fold = before.event(event.order, at=self._clock.epoch(), day_start=day_start)
                 self._heard_of([event.order], self._clock.monotonic(), whole_book=False)
                 changed = True
-                filled = more_filled(before, self._fold, [event.order])
+                filled = self._fold.fills_beyond(before, [event.order], day_start=day_start)
                 self._read_soon(MOVED_BY_FILLS if filled else MOVED_BY_ORDERS)
             elif isinstance(event, TradeUpdate | BooksMoved):
                 self._read_soon(MOVED_BY_FILLS)
@@ -220,6 +220,7 @@ class Books:
         if not self._acknowledged.orders:
             return
         before = dict(self._acknowledged.orders)
+        self._acknowledged.forget_before(self._day_start() - self._epoch_ahead())
         report = Report(rows={row.order_id: row for row in rows}, moment=moment, whole_book=whole_book)
         for contradiction in self._acknowledged.heard(report, self._fold.rows):
             _log.warning("%s: %s", self._code, contradiction)

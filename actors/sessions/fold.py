@@ -1,5 +1,7 @@
 """Folding book reads and stream events of one broker's orders into one cumulative record per order. Pure.
 
+An order id is known for its day only: what another day's order with the same id was, or whose, says nothing.
+
 Rules (order-engine 2.3, spec 2 §3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest
 report counts. A book may run behind (an order just taken is not in it yet), so an order that a read does not show is kept
 for a while before it is no longer shown, and what is known of it is remembered to the day's end. What was last reported
@@ -10,12 +12,14 @@ one of the two what it said on the same one contradicts itself, which is counted
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 
 import attrs
 import msgspec
 
 from onebroker.brokers.records import OrderRow
+from onebroker.config.clock import latest_boundary
 from onebroker.config.vocabulary import is_finished
 
 MISSING_SECONDS = 30.0
@@ -71,6 +75,18 @@ class OrderFold:
         held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
         return self._merged(held, gone, reported, told, channel, [row], at, day_start)
 
+    def fills_beyond(self, before: "OrderFold", reported: Iterable[OrderRow], *, day_start: float) -> bool:
+        """Tell whether any of the orders just reported has filled further than it had `before`."""
+        return any(
+            self.rows[row.order_id].filled_quantity > before._filled(row, day_start) for row in reported
+        )
+
+    def _filled(self, row: OrderRow, day_start: float) -> int:
+        known = self.rows.get(row.order_id)
+        if known is None or _is_another(known, row, self._reported[row.order_id], day_start):
+            return 0
+        return known.filled_quantity
+
     def _merged(
         self,
         held: dict[str, OrderRow],
@@ -85,10 +101,11 @@ class OrderFold:
         contradictions = self.contradictions
         for row in rows:
             before = held.get(row.order_id) or gone.pop(row.order_id, None)
-            merged, behind = (row, False) if before is None else merge_order(before, row)
-            if behind and reported[row.order_id] < day_start:
-                merged = row  # brokers use ids again: another order than the one of an earlier day
-                told.pop((channel, row.order_id), None)
+            if before is not None and _is_another(before, row, reported[row.order_id], day_start):
+                before = None
+                for each in Channel:
+                    told.pop((each, row.order_id), None)
+            merged = row if before is None else merge_order(before, row)[0]
             own = told.get((channel, row.order_id), row)
             told[channel, row.order_id], contradicts = merge_order(own, row)
             contradictions += contradicts
@@ -97,13 +114,16 @@ class OrderFold:
         return OrderFold(held, contradictions, gone, reported, told)
 
 
-def more_filled(before: OrderFold, after: OrderFold, reported: Iterable[OrderRow]) -> bool:
-    """Tell whether any of the orders just reported has filled further."""
-    return any(
-        after.rows[row.order_id].filled_quantity > (known.filled_quantity if known is not None else 0)
-        for row in reported
-        for known in [before.rows.get(row.order_id)]
-    )
+def _is_another(before: OrderRow, row: OrderRow, reported: float, day_start: float) -> bool:
+    """Whether a row is of another order than the one that had its id `before`, which was last reported at `reported`: brokers use
+    ids again on another day. Where the rows do not both say when they were placed, the day of the report decides."""
+    if before.order_timestamp is None or row.order_timestamp is None:
+        return reported < day_start and row != before
+    return _day_of(row.order_timestamp) > _day_of(before.order_timestamp)
+
+
+def _day_of(timestamp: str) -> datetime:
+    return latest_boundary(datetime.fromisoformat(timestamp))
 
 
 def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:

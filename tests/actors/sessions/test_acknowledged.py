@@ -260,3 +260,12 @@ def test_what_is_known_comes_back_from_the_store_with_its_times():
     written = encode_known(known, epoch_ahead=5_000.0)
     fields = [("1", written), ("2", b"{"), ("3", encode_known(known, epoch_ahead=9_999.0))]
     assert decode_known(fields, epoch_ahead=5_000.0, now=NOW + 3) == {"1": known}
+
+
+def test_what_was_acknowledged_before_the_day_began_is_not_laid_over_an_order_with_the_same_id():
+    broker = Broker(row()).cancelled()
+    broker.known.forget_before(NOW + 3600)
+    assert broker.says(row(), at=NOW + 3601) == []
+    assert broker.known.over(broker.rows) == (row(),)
+    broker.cancelled(at=NOW + 3602).known.forget_before(NOW + 3600)
+    assert [one.status for one in broker.known.over(broker.rows)] == ["CANCELLED"]

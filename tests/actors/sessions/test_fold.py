@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.sessions.fold import MISSING_SECONDS, OrderFold
+from onebroker.actors.sessions.fold import MISSING_SECONDS, Channel, OrderFold
 from onebroker.brokers.records import OrderRow
 from onebroker.config.vocabulary import is_finished
 
@@ -111,6 +111,37 @@ def test_an_id_used_again_on_another_day_is_another_order():
     fold = OrderFold.of([row("1", "COMPLETE", 100)], at=DAY - 5)
     assert read(fold, [row("1", "OPEN")], at=DAY + 1).rows["1"] == row("1", "OPEN")
     assert fold.event(row("1", "OPEN"), at=DAY + 1, day_start=DAY).contradictions == 0
+
+
+YESTERDAY, TODAY = "2026-11-23T15:10:00+05:30", "2026-11-24T09:16:00+05:30"
+TOKEN = "ob0123456789abcd"
+
+
+@pytest.mark.parametrize("reported", [DAY - 5, DAY + 1], ids=["last seen yesterday", "shown this morning too"])
+@pytest.mark.parametrize("channel", list(Channel))
+def test_an_order_with_the_id_of_an_order_of_another_day_takes_neither_its_tag_nor_its_fills(reported, channel):
+    before = OrderFold.of([row(filled=60, tag=TOKEN, order_timestamp=YESTERDAY)], at=reported)
+    other = row(filled=20, order_timestamp=TODAY)
+    after = before.event(other, at=DAY + 2, day_start=DAY, channel=channel)
+    assert (after.rows["1"], after.contradictions) == (other, 0)
+    assert after.fills_beyond(before, [other], day_start=DAY)
+    again = after.event(row(order_timestamp=TODAY, filled=30), at=DAY + 3, day_start=DAY)
+    assert (again.rows["1"].tag, again.contradictions) == (None, 0)
+
+
+def test_an_order_that_says_no_time_is_another_one_when_its_id_was_last_seen_yesterday():
+    before = OrderFold.of([row(tag=TOKEN)], at=DAY - 5)
+    assert before.event(row(filled=5), at=DAY + 1, day_start=DAY).rows["1"].tag is None
+
+
+def test_an_order_of_the_evening_before_is_the_same_one_in_the_morning():
+    before = OrderFold.of([row("1", "PENDING", tag=TOKEN, order_timestamp=YESTERDAY)], at=DAY - 5)
+    filled = row(filled=20, order_timestamp=YESTERDAY)
+    after = before.event(filled, at=DAY + 1, day_start=DAY)
+    assert (after.rows["1"].tag, after.rows["1"].filled_quantity) == (TOKEN, 20)
+    late = after.event(row(order_timestamp=YESTERDAY), at=DAY + 2, day_start=DAY)
+    assert late.rows["1"].filled_quantity == 20
+    assert not late.fills_beyond(after, [filled], day_start=DAY)
 
 
 STATUSES = ["PENDING", "OPEN", "COMPLETE", "CANCELLED", "REJECTED", "EXPIRED"]
