@@ -2,7 +2,7 @@
 
 POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
 POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
-GET /ledger?since=N · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+GET /ledger?since=N · GET /calls · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
 
 Every path begins with a random part, which is printed with the address, and a body must be `application/json`. A web page in a browser of this
 machine finds the port by trying; it must neither move the market nor read the ledger.
@@ -76,6 +76,7 @@ class Control:
             ("POST", "/fault"): self._fault,
             ("POST", "/heal"): self._heal,
             ("GET", "/ledger"): self._ledger,
+            ("GET", "/calls"): self._calls,
             ("GET", "/instruments"): self._instruments,
         }
 
@@ -185,6 +186,11 @@ class Control:
 
     def _ledger(self, request: DialectRequest) -> object:
         return ledger_document(self._simulator, _number(request, "since", 0))
+
+    def _calls(self, _request: DialectRequest) -> object:
+        """Return when each broker was called: `calls` and, among them, `orders` in monotonic seconds, and how many were refused."""
+        limits = {code: gateway.limits for code, gateway in self._simulator.gateways.items()}
+        return {code: {"calls": list(one.calls), "orders": list(one.orders), "refused": one.refused} for code, one in limits.items()}
 
     def _instruments(self, request: DialectRequest) -> object:
         shape = request.first("shape")

@@ -96,7 +96,8 @@ class Gateway:
     def __init__(self, code: str, dialect: Dialect, exchange: Exchange, faults: Faults, limits: CallLimits) -> None:
         self.code = code
         self.dialect = dialect
-        self._exchange, self._faults, self._limits = exchange, faults, limits
+        self.limits = limits
+        self._exchange, self._faults = exchange, faults
         self._outboxes: dict[Outbox, SocketSession] = {}
         exchange.listen(code, self._order_changed)
 
@@ -181,7 +182,7 @@ class Gateway:
         try:
             # A dialect may name paths that stand for hosts without limits (files open to everybody).
             if not request.path.startswith(getattr(self.dialect, "uncounted_paths", ())):
-                self._limits.count_call()
+                self.limits.count_call()
             return self.dialect.handle(request)
         except TooManyCalls:
             return self.dialect.rate_limited()

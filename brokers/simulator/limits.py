@@ -1,4 +1,4 @@
-"""How often a broker may be called: rolling windows of arrival times, as the brokers publish them (brokers.py)."""
+"""How often a broker may be called: rolling windows of arrival times, as the brokers publish them (brokers.py); and when it was."""
 
 from collections import deque
 
@@ -8,6 +8,9 @@ from onebroker.config.clock import Clock
 _LENIENCY = 0.95
 """Part of a window that is enforced: a client that keeps its own windows exactly must not be refused because two of its
 calls travelled at different speeds."""
+
+_KEPT = 50_000
+"""Arrivals that are kept to be looked at: hours of a busy account."""
 
 
 class TooManyCalls(Exception):
@@ -21,13 +24,20 @@ class CallLimits:
         self._clock = clock
         kept = [limit for limit in limits if day_limits or not limit.daily]
         self._windows = [(limit, deque[float]()) for limit in kept]
+        self.calls = deque[float](maxlen=_KEPT)
+        """Monotonic seconds at which counted requests arrived, refused ones too."""
+        self.orders = deque[float](maxlen=_KEPT)
+        """The same of order messages, which are among `calls`."""
+        self.refused = 0
 
     def count_call(self) -> None:
         """Count one request of any kind; raise TooManyCalls when a window of all calls is full."""
+        self.calls.append(self._clock.monotonic())
         self._count(orders_only=False)
 
     def count_order(self) -> None:
         """Count one order message; raise TooManyCalls when a window of order messages is full."""
+        self.orders.append(self._clock.monotonic())
         self._count(orders_only=True)
 
     def _count(self, *, orders_only: bool) -> None:
@@ -37,6 +47,7 @@ class CallLimits:
             while times and times[0] <= now - limit.seconds * _LENIENCY:
                 times.popleft()
             if len(times) >= limit.count:
+                self.refused += 1
                 raise TooManyCalls(f"{limit.count} calls in {limit.seconds} seconds")
         for _, times in concerned:
             times.append(now)

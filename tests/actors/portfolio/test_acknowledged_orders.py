@@ -1,35 +1,16 @@
 """What a broker has acknowledged stands in the order document at the next beat, at all ten brokers, whatever their books do; and
 ends as the exchange says."""
 
-import contextlib
-
 import pytest
 import trio
 from engine_orders import ticks, truth
 
-from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.document import DocumentActor
-from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.faults import FaultKind
+from tests.support.order_document import order_document
 
 TEN = tuple(build_registry())
 WITHIN_SECONDS = 1.0
-
-
-@contextlib.asynccontextmanager
-async def order_document(day):
-    """The order document of a day's service; yields what reads its rows by order id."""
-    published = Published(None)
-    assembler = OrderBookAssembler(day.catalogue, day.legs)
-    actor = DocumentActor(
-        assembler=assembler, codes=tuple(day.codes), mailbox=day.documents["orders"], published=published,
-        store=day.store, clock=day.clock,
-    )  # fmt: skip
-    async with trio.open_nursery() as nursery:
-        await nursery.start(actor.run)
-        yield lambda: {view.order_id: view for view in published.value.content.rows}
-        nursery.cancel_scope.cancel()
 
 
 def slow_books(day, seconds, delay):

@@ -196,6 +196,19 @@ async def test_the_control_address_cannot_be_guessed_from_its_port(running):
     assert len(urlsplit(running.control).path) >= 20
 
 
+async def test_control_tells_when_each_broker_was_called(running):
+    before = (await running.command("GET", "/calls"))[1]["zerodha"]
+    await running.ask("POST", "/place", running.order(await running.share()))
+    await running.ask("GET", "/orders")
+    status, calls = await running.command("GET", "/calls")
+    assert status == 200
+    after = calls["zerodha"]
+    assert len(after["calls"]) - len(before["calls"]) == 2
+    assert len(after["orders"]) - len(before["orders"]) == 1
+    assert after["orders"][-1] <= after["calls"][-1]
+    assert after["refused"] == 0
+
+
 async def test_control_knows_no_other_paths(running):
     assert (await running.command("GET", "/price"))[0] == 404
 
