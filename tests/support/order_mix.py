@@ -47,7 +47,9 @@ class Ordered:
     steps: tuple[Step, ...]
 
 
-def order_mix(count: int = ORDERS, seconds: float = SECONDS, *, pinned: Sequence[str] = DEARER, seed: int = 1) -> list[Ordered]:
+def order_mix(
+    count: int = ORDERS, seconds: float = SECONDS, *, pinned: Sequence[str] = DEARER, seed: int = 1
+) -> list[Ordered]:
     """Return the orders by the time they are sent: one in eight at market, the others rest, a third of these with a trigger. Of those
     that rest two thirds are changed, some twice, and half are cancelled in the end. `pinned` get PINNED_EACH each,
     in proportion."""

@@ -44,5 +44,3 @@ def worst_windows(broker: Broker, arrived: Mapping[str, Sequence[float]]) -> lis
 def windows_of(worst: Sequence[Worst], what: str, window: str) -> str:
     """Return one as `7/10`, or `7` where there is no limit of that length."""
     return next((f"{one.count}/{one.limit}" for one in worst if (one.what, one.window) == (what, window)), "–")
-
-
