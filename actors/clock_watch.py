@@ -1,12 +1,15 @@
 """Watches the wall clock against the monotonic one: when it was put, or the machine slept, whoever waits for a time of day looks again.
 
-The monotonic clock, on which everything sleeps, knows neither: a square-off due at 15:15 would act late by just as much.
+The monotonic clock, on which everything sleeps, knows neither: a square-off due at 15:15 would act late by just as much. A wall
+clock that is wrong all the time shows in the brokers' own (`clock_doubt.py`), which is said.
 """
 
 import logging
+from collections.abc import Callable
 
 import trio
 
+from onebroker.actors.clock_doubt import ClockDoubt
 from onebroker.config.clock import Clock
 
 LOOK_SECONDS = 1.0
@@ -17,14 +20,18 @@ _log = logging.getLogger("onebroker.clock")
 
 
 class ClockWatch:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, doubt: Callable[[], ClockDoubt | None] = lambda: None) -> None:
+        """`doubt` says what the brokers' clocks say now."""
         self._clock = clock
+        self._doubt = doubt
+        self._said: ClockDoubt | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         ahead, slept = self._ahead(), self._clock.slept_seconds()
         while True:
             await trio.sleep(LOOK_SECONDS)
+            self._say_doubt()
             ahead_now, slept_now = self._ahead(), self._clock.slept_seconds()
             put = ahead_now - ahead
             away = 0.0 if slept is None or slept_now is None else slept_now - slept
@@ -34,9 +41,22 @@ class ClockWatch:
             _log.warning("%s; what waits for a time of day looks again", _what(put, away))
             self._clock.has_stepped()
 
+    def _say_doubt(self) -> None:
+        """Write what the brokers' clocks say into the log, when it is about others than before."""
+        doubt, said = self._doubt(), self._said
+        self._said = doubt
+        if doubt is not None and (said is None or _about(doubt) != _about(said)):
+            _log.warning("%s", doubt.text)
+        elif doubt is None and said is not None:
+            _log.info("the clocks of the brokers agree with this machine's again")
+
     def _ahead(self) -> float:
         """Return by how much the wall clock is ahead of the monotonic one; only differences mean anything."""
         return self._clock.epoch() - self._clock.monotonic()
+
+
+def _about(doubt: ClockDoubt) -> tuple[object, ...]:
+    return doubt.brokers, doubt.ours_is_wrong
 
 
 def _what(put: float, away: float) -> str:

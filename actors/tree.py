@@ -21,6 +21,7 @@ from onebroker.actors.catalogue.download import Source
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
 from onebroker.actors.catalogue.progress import BuildProgress
+from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
 from onebroker.actors.engine.desk.actor import DeskActor
@@ -251,7 +252,7 @@ class _Planting:
         """Yield every child in the order of starting."""
         if self._inputs.store_child is not None:
             yield self._inputs.store_child
-        yield Child(name="clock watch", build=lambda: ClockWatch(self._inputs.clock), policy=FOREVER)
+        yield Child(name="clock watch", build=self._build_clock_watch, policy=FOREVER)
         yield Child(name="token", build=self._build_token, policy=FOREVER, mailbox=self._token_box)
         yield Child(name="reference", build=self._build_reference, policy=FOREVER, mailbox=self._reference_box)
         yield Child(name="catalogue", build=self._build_catalogue, policy=FOREVER, mailbox=self._catalogue_box)
@@ -299,6 +300,12 @@ class _Planting:
             calendar=self._inputs.calendar,
             parents=self._engine_doors.parents,
             desk=self._desk_box.address,
+        )
+
+    def _build_clock_watch(self) -> Actor:
+        doors = self._sessions
+        return ClockWatch(
+            self._inputs.clock, lambda: clock_doubt({code: door.view.value.clock_ahead for code, door in doors.items()})
         )
 
     def _build_token(self) -> Actor:

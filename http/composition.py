@@ -6,6 +6,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
+from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.engine.doors import SessionDoor
 from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.messages import EngineStatus
@@ -62,6 +63,7 @@ def build_services(
             "engine": lambda: engine_health(tree.engine_status.value, reachable=store.reachable),
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "order_problems": lambda: order_problems(tree.troubles.rows),
+            "clock": lambda: clock_health(tree.sessions, clock),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
@@ -76,7 +78,7 @@ def build_services(
             lambda: _stream_metrics(live),
             lambda: connection_metrics(connections),
             collector_metrics,
-            lambda: _clock_metrics(clock),
+            lambda: _clock_metrics(tree.sessions, clock),
         ),
         live=live,
         documents=tree.documents,
@@ -266,8 +268,28 @@ def _document_metrics(tree: Tree) -> list[Metric]:
     ]
 
 
-def _clock_metrics(clock: Clock) -> list[Metric]:
+def clock_health(sessions: Mapping[str, SessionDoor], clock: Clock) -> dict[str, object]:
+    """Return what `/api/health` shows of the wall clock: how often it was put, and why the brokers' clocks say that it is wrong."""
+    ahead = _clocks_ahead(sessions)
+    doubt = clock_doubt(ahead)
+    return {"steps": clock.steps, "brokers_ahead_seconds": ahead, "problem": None if doubt is None else doubt.text}
+
+
+def _clocks_ahead(sessions: Mapping[str, SessionDoor]) -> dict[str, float | None]:
+    """Return by how many seconds the brokers' clocks are ahead of ours, None where that was not told."""
+    ahead = {code: door.view.value.clock_ahead for code, door in sessions.items()}
+    return {code: None if seconds is None else round(seconds, 1) for code, seconds in ahead.items()}
+
+
+def _clock_metrics(sessions: Mapping[str, SessionDoor], clock: Clock) -> list[Metric]:
+    ahead = _clocks_ahead(sessions)
     return [
+        Metric(
+            name="onebroker_broker_clock_ahead_seconds",
+            kind="gauge",
+            doc="By how much a broker's clock is at least ahead of this machine's, by the Date of its answers; 0 = not to be told apart.",
+            samples=tuple(({"broker": code}, seconds) for code, seconds in ahead.items() if seconds is not None),
+        ),
         Metric(
             name="onebroker_clock_steps_total",
             kind="counter",

@@ -20,6 +20,7 @@ from onebroker.actors.sessions.books import MOVED_BY_ORDERS, Books
 from onebroker.actors.sessions.by_token import TokenReader
 from onebroker.actors.sessions.candles import CandleReader
 from onebroker.actors.sessions.check import Doors, check_session
+from onebroker.actors.sessions.clock_offset import DatedTransport
 from onebroker.actors.sessions.counts import decode_counts, encode_counts
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.listings import LiveListings
@@ -68,6 +69,8 @@ _log = logging.getLogger("onebroker.sessions")
 
 COUNTS_SECONDS = 60.0
 """How often the call counts are written (architecture 5)."""
+CLOCK_CHANGE_SECONDS = 1.0
+"""Smaller changes of a broker's clock are its answers' travelling times."""
 RESTORE_SECONDS = 1.0
 """How often a session that began while the store was away looks whether it is back."""
 MOST_WAITING = 1000
@@ -104,7 +107,8 @@ class SessionActor:
         self._doors = doors
         self._clock = doors.clock
         self._gate = BudgetGate(doors.budget(), doors.clock, most_waiting=MOST_WAITING)
-        self._caller = Caller(doors.transport, self._gate, doors.clock)
+        transport = DatedTransport(doors.transport, doors.clock, self._heard_clock)
+        self._caller = Caller(transport, self._gate, doors.clock)
         self._markets = frozenset(
             (segment.partition("_")[0], calendar_of(segment)) for segment in broker.capabilities.segments
         )
@@ -126,7 +130,7 @@ class SessionActor:
         self._books = Books(
             broker.code, store=doors.store, documents=doors.documents, clock=doors.clock, read_soon=self._read_soon
         )
-        self._order_desk = OrderDesk(transport=doors.transport, gate=self._gate, clock=doors.clock, codec=broker.orders)
+        self._order_desk = OrderDesk(transport=transport, gate=self._gate, clock=doors.clock, codec=broker.orders)
         self._quotes = QuoteReader(broker, self._login, self._caller)
         self._candles = CandleReader(broker, self._login, self._caller)
         self._by_token = TokenReader(broker, self._login, self._caller, doors.clock)
@@ -315,6 +319,12 @@ class SessionActor:
                     self._doors.quotes.replace(
                         (code, tick.broker_token), TickReceived(broker=code, tick=tick, received_at=received_at)
                     )
+
+    def _heard_clock(self, ahead: float) -> None:
+        """Keep what an answer says of the broker's clock, where it says something new."""
+        known = self._doors.view.value.clock_ahead
+        if known is None or bool(known) != bool(ahead) or abs(known - ahead) > CLOCK_CHANGE_SECONDS:
+            self._publish(clock_ahead=ahead)
 
     def _socket_shown(self, kind: Kind, view: FeedView) -> None:
         self._publish(**{kind: view})

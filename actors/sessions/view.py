@@ -103,6 +103,9 @@ class SessionView:
     """How often a finished order was reported open again."""
     broken_acknowledgments: int = 0
     """How often a broker has shown something else than what it had acknowledged."""
+    clock_ahead: float | None = None
+    """By how many seconds the broker's clock is at least ahead of this machine's, by the `Date` of its answers (below zero: behind;
+    0: no difference to be told); None = not told."""
     market_feed: FeedView = FeedView()
     order_feed: FeedView = FeedView()
 

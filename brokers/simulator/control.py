@@ -155,7 +155,8 @@ class Control:
         self._known_broker(wanted.broker)
         for name in ("seconds", "count", "delay_seconds"):
             value = getattr(wanted, name)
-            if value is not None and value <= 0:
+            ahead = name == "delay_seconds" and wanted.kind is FaultKind.WRONG_DATE
+            if value is not None and value <= 0 and not ahead:
                 raise BadInput(f"{name} must be above zero")
         concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
         if concerned is not None and wanted.kind not in OF_ORDERS:

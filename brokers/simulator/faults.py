@@ -35,6 +35,8 @@ class FaultKind(StrEnum):
     DROP_STREAM = "drop_stream"
     CORRUPT_FRAME = "corrupt_frame"
     DUPLICATE_FILL_EVENTS = "duplicate_fill_events"
+    WRONG_DATE = "wrong_date"
+    """Answers carry a `Date` that is `delay_seconds` ago, of a clock that is behind; below zero: of one that is ahead."""
     LATE_BOOK = "late_book"
     """Order and trade books show the state of `delay_seconds` ago."""
 

@@ -5,6 +5,7 @@ Host (real ports) and in-process driver both hand requests and frames through he
 
 import logging
 from collections.abc import Mapping
+from email.utils import formatdate
 
 import attrs
 import trio
@@ -115,7 +116,11 @@ class Gateway:
         slow = self._faults.strike(self.code, FaultKind.LATENCY)
         if slow is not None:
             await trio.sleep(slow.delay_seconds)
-        return self._answer(request)
+        answer = self._answer(request)
+        if answer.response is None:
+            return answer
+        headers = {**answer.response.headers, "date": self._date()}
+        return attrs.evolve(answer, response=attrs.evolve(answer.response, headers=headers))
 
     def open_socket(self, request: DialectRequest) -> Outbox | WireResponse:
         """Open a socket, or return the dialect's refusal or redirect."""
@@ -168,6 +173,10 @@ class Gateway:
         if self._faults.strike(self.code, FaultKind.DROP_STREAM):
             for outbox in tuple(self._outboxes):
                 outbox.abandon()
+
+    def _date(self) -> str:
+        wrong = self._faults.strike(self.code, FaultKind.WRONG_DATE)
+        return formatdate(self._exchange.clock.epoch() - (0 if wrong is None else wrong.delay_seconds), usegmt=True)
 
     def _answer(self, request: DialectRequest) -> Answer:
         if self._faults.strike(self.code, FaultKind.HTTP_500):
