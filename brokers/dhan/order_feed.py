@@ -36,6 +36,7 @@ ready_seconds: float | None = None
 
 LOGIN_CODE = 42
 ALERT = "order_alert"
+_AFTER_MARKET = "1"
 
 _TOLD = frozenset({OrderStatus.REJECTED, OrderStatus.CANCELLED, OrderStatus.EXPIRED})
 """Statuses whose reason is worth a message; at others it says what the status says ("TRADE CONFIRMED")."""
@@ -113,6 +114,8 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     status = values.order_status(fields.required(row, "status"), order_type, filled)
     if status == OrderStatus.COMPLETE and filled < quantity:
         status = OrderStatus.OPEN  # a part's trade is alerted as Traded too
+    if values.waits_for_market(status, fields.text(row.get("offmktflag")) == _AFTER_MARKET, row.get("exchorderno")):
+        status = OrderStatus.PENDING
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(
         order_id=fields.required(row, "orderno"),
@@ -136,6 +139,6 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
         status_message=fields.text(row.get("reasondescription")) if status in _TOLD else None,
         order_timestamp=values.order_time(row.get("orderdatetime")),
         exchange_timestamp=values.order_time(row.get("exchordertime")),
-        tag=fields.text(row.get("correlationid")),
+        tag=values.tag(row.get("correlationid")),
         contract_units=units,
     )

@@ -144,7 +144,7 @@ def _named(response: WireResponse) -> tuple[str | None, str | None, str]:
     order_id = body.get("orderId")
     return (
         text(order_id) if isinstance(order_id, (str, int)) and not isinstance(order_id, bool) else None,
-        text(body.get("correlationId")),
+        values.tag(body.get("correlationId")),
         str(body.get("orderStatus")),
     )
 

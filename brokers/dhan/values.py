@@ -109,9 +109,10 @@ def order_status(word: object, order_type: str, filled: int) -> str:
     return OrderStatus.PENDING if waits else ours
 
 
-def waits_for_market(row: Mapping[str, object]) -> bool:
-    """Tell whether an after-market order has not gone to the exchange yet (recorded as PENDING with the exchange's number 0)."""
-    return row.get("afterMarketOrder") is True and exchange_order_id(row.get("exchangeOrderId")) is None
+def waits_for_market(status: str, after_market: bool, exchange_number: object) -> bool:
+    """Tell whether an after-market order has not gone to the exchange yet (recorded as PENDING with the exchange's number 0);
+    `status` is ours."""
+    return after_market and status == OrderStatus.OPEN and exchange_order_id(exchange_number) is None
 
 
 def tag(value: object) -> str | None:

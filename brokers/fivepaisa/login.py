@@ -86,7 +86,7 @@ def claims(token: str) -> dict[str, object]:
     try:
         payload = token.split(".")[1]
         decoded = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    except (IndexError, binascii.Error, ValueError):
+    except (IndexError, binascii.Error, ValueError, RecursionError):
         return {}
     return decoded if isinstance(decoded, dict) else {}
 

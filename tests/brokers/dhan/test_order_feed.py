@@ -57,6 +57,14 @@ def test_an_alert_is_the_order_as_it_stands():
     )  # fmt: skip
 
 
+def test_the_stream_says_of_a_waiting_after_market_order_and_its_tag_what_the_book_says():
+    waiting = {"status": "PENDING", "tradedQty": 0, "offMktFlag": "1", "exchOrderNo": "0"}
+    assert order(**waiting).status == "PENDING"
+    assert order(**waiting | {"exchOrderNo": "1400000000404591"}).status == "OPEN"
+    assert order(**waiting | {"offMktFlag": "0"}).status == "OPEN"
+    assert order(correlationId="NA").tag is None
+
+
 def test_the_documents_spelling_of_the_keys_reads_the_same():
     pascal = {name[0].upper() + name[1:]: value for name, value in ALERT.items()}
     for keys in (("Data", "Type"), ("data", "type"), ("DATA", "TYPE")):

@@ -209,3 +209,9 @@ def test_a_stop_whose_price_or_trigger_the_book_does_not_show_is_not_changed(acc
         orders.place_request(
             access, ticket(order_type="SL", **{"price": Decimal(1), "trigger_price": Decimal(1), lost: None}), NOW
         )
+
+
+def test_an_answer_that_names_no_tag_is_not_about_another_order():
+    body = msgspec.json.encode({"orderId": "112111182198", "orderStatus": "PENDING", "correlationId": "NA"})
+    answer = orders.parse_order_answer(WireResponse(status=200, body=body))
+    assert (answer.outcome, answer.token) == (Outcome.ACCEPTED, None)

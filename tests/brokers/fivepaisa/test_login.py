@@ -1,5 +1,6 @@
 """The login in two calls, what its refusals mean, and the proof of a login."""
 
+import base64
 from datetime import datetime
 
 import attrs
@@ -99,6 +100,11 @@ def test_the_margin_call_proves_a_login_and_the_profile_is_the_login_answers(acc
 @every_case("token", ["", "a", "a.b", "a.!!!.c", "a.bnVsbA.c", "a.e30x.c", "a.__79.c", "....", "ü.ü.ü"])
 def test_a_token_that_is_no_jwt_claims_nothing(token):
     assert login.claims(token) == {}
+
+
+def test_claims_nested_without_end_are_none():
+    nested = base64.urlsafe_b64encode(b"[" * 100_000 + b"]" * 100_000).decode()
+    assert login.claims(f"x.{nested}.x") == {}
 
 
 def test_claims_of_a_jwt_are_read():
