@@ -7,6 +7,7 @@ from onebroker.brokers.kotakneo import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -44,4 +45,5 @@ KOTAKNEO = Broker(
     order_feed=order_feed,
     feed_carries_orders=False,
     address_rule="takes orders only in a session that was logged in from a registered address, of which two can be registered",
+    margins=margins,
 )

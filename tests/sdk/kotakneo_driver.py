@@ -165,11 +165,23 @@ def trade(api, chosen, quotes):
     step("positions after", api.positions())
     step("unknown symbol", place(api, {**share, "pTrdSymbol": "NOBODY-EQ"}, price="1"))
     step("stop at market", place(api, share, order_type="SL-M", trigger_price="100"))
-    margin = api.margin_required(
-        exchange_segment="nse_cm", price=low, order_type="L", product="CNC", quantity="1",
-        instrument_token=share["pSymbol"], transaction_type="B",
-    )  # fmt: skip
-    step("margin", margin)
+
+
+def margins(api, chosen, quotes):
+    """What a share bought and a commodity future sold would need; and a token of nobody."""
+    share, commodity = chosen["share"], chosen["commodity"]
+    low = f"{float(quotes[0]['low_price_range']) + 0.5:.2f}"
+    order = {
+        "exchange_segment": "nse_cm", "price": low, "order_type": "L", "product": "CNC", "quantity": "2",
+        "instrument_token": share["pSymbol"], "transaction_type": "B",
+    }  # fmt: skip
+    step("margin", {"price": float(low), **api.margin_required(**order)})
+    future = {
+        **order, "exchange_segment": "mcx_fo", "price": "0", "order_type": "MKT", "product": "NRML", "transaction_type": "S",
+        "instrument_token": commodity["pSymbol"], "quantity": str(int(commodity["lLotSize"])),
+    }  # fmt: skip
+    step("margin of a future", api.margin_required(**future))
+    step("margin of nobody", api.margin_required(**{**order, "instrument_token": "999999999"}))
 
 
 async def market_stream(api, chosen):
@@ -233,7 +245,9 @@ def main():
     api = log_in(line)
     account(api)
     chosen = instruments(api)
-    trade(api, chosen, market_data(api, chosen))
+    quotes = market_data(api, chosen)
+    trade(api, chosen, quotes)
+    margins(api, chosen, quotes)
     asyncio.run(market_stream(api, chosen))
     asyncio.run(order_stream(api, chosen))
     step("burst", burst(api))

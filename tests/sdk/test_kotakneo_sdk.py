@@ -120,7 +120,16 @@ def test_an_order_is_placed_modified_and_cancelled(steps):
     assert book[steps["after market"]["nOrdNo"]]["ordGenTp"] == "AMO"
     assert steps["unknown symbol"]["stCode"] == 1007
     assert "not allowed" in steps["stop at market"]["errMsg"]
-    assert steps["margin"]["data"]["rmsVldtd"] == "OK"
+
+
+def test_what_orders_need_is_told(steps):
+    share = steps["margin"]["data"]
+    assert share["rmsVldtd"] == "OK"
+    assert float(share["ordMrgn"]) == pytest.approx(2 * steps["margin"]["price"])
+    future = steps["margin of a future"]["data"]
+    assert float(future["totMrgnUsd"]) == pytest.approx(float(future["mrgnUsd"]) + float(future["ordMrgn"]))
+    assert float(future["ordMrgn"]) > 0
+    assert steps["margin of nobody"]["data"]["stCode"] == 1007
 
 
 def test_what_the_sdk_did_is_what_we_read(steps):

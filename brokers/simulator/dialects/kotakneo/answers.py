@@ -266,6 +266,21 @@ def limits(funds: SimFunds, now: datetime) -> Row:
     }
 
 
+def margin(funds: SimFunds, needed: Decimal) -> Row:
+    """Return what one order needs beside what the account has; the sums of this call alone have six places."""
+    short = max(needed - funds.available, Decimal(0))
+    sums = {
+        "avlCash": funds.available,
+        "totMrgnUsd": funds.used + needed,
+        "mrgnUsd": funds.used,
+        "ordMrgn": needed,
+        "reqdMrgn": short,
+        "avlMrgn": Decimal(0),
+        "insufFund": short,
+    }
+    return {**{name: f"{value:.6f}" for name, value in sums.items()}, "rmsVldtd": "NOT_OK" if short else "OK"}
+
+
 def quote_row(name: Name, market: Market, wanted: str) -> Row:
     """Return one quote with what the filter asks for; every figure is a text."""
     units = name.units

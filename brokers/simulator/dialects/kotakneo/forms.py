@@ -17,6 +17,7 @@ _Word = TypeVar("_Word")
 _SIDES = {"B": Side.BUY, "S": Side.SELL}
 _PRODUCTS = {"CNC": Product.CNC, "MIS": Product.MIS, "NRML": Product.NRML}
 _TYPES = {"L": OrderType.LIMIT, "MKT": OrderType.MARKET, "SL": OrderType.SL}
+_MARGIN_TYPES = {**_TYPES, "SL-M": OrderType.SL_M}
 _VALIDITIES = {"DAY": Validity.DAY, "IOC": Validity.IOC}
 
 
@@ -35,6 +36,21 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
         trigger_price=_price(body, "tp") if order_type.takes_trigger else None,
         after_market=body.get("am") == "YES",
         tag=str(body["ig"]) if body.get("ig") else None,
+    )
+
+
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return the order a margin call asks about: other names than a place body has for the same, and every order type. Raise `Refused`."""
+    order_type = _word(body, "prcTp", _MARGIN_TYPES)
+    return NewOrder(
+        instrument_id=name.contract.instrument_id,
+        side=_word(body, "trnsTp", _SIDES),
+        product=_word(body, "prod", _PRODUCTS),
+        order_type=order_type,
+        validity=Validity.DAY,
+        quantity=_quantity(body, "qty") * name.units,
+        price=_price(body, "prc") if order_type.takes_price else None,
+        trigger_price=_price(body, "trgPrc") if order_type.takes_trigger else None,
     )
 
 

@@ -34,7 +34,6 @@ from onebroker.brokers.simulator.dialects.kotakneo.naming import (
     Name,
     NeoNames,
     scrip_file,
-    text_of,
 )
 from onebroker.brokers.simulator.dialects.kotakneo.realtime import OrderSession
 from onebroker.brokers.simulator.dialects.kotakneo.sfeed import MarketSession
@@ -253,23 +252,14 @@ class KotakNeoDialect:
         return ok(**answers.limits(self._account.funds(), self._clock.now()))
 
     def _margin(self, request: DialectRequest) -> WireResponse:
-        """A rough figure: the whole value of the order."""
         body = jdata_of(request)
-        funds = self._account.funds()
+        if body.get("exSeg") not in ORDER_SEGMENTS:
+            return not_ok(INVALID_EXCHANGE, "invalid exchange")
         name = self._names.by_key.get(f"{body.get('exSeg')}|{body.get('tok')}")
-        if name is None:
+        if name is None or not name.tradable:
             return not_ok(BODY_INVALID, "invalid symbol")
-        last = self._account.market(name.contract.instrument_id).last_price
-        quantity = str(body.get("qty"))
-        if not quantity.isascii() or not quantity.isdigit() or len(quantity) > 12:
-            return not_ok(INVALID_QUANTITY, "invalid qty")
-        wanted = last * int(quantity) * name.units
-        short = max(wanted - funds.available, last * 0)
-        return ok(
-            avlCash=text_of(funds.available), mrgnUsd=text_of(funds.used), totMrgnUsd=text_of(funds.used + wanted),
-            ordMrgn=text_of(wanted), rmsVldtd="NOT_OK" if short else "OK", reqdMrgn=text_of(short), avlMrgn="0.00",
-            insufFund=text_of(short),
-        )  # fmt: skip
+        needed = self._account.margin(forms.margin_order(body, name)).total
+        return ok(**answers.margin(self._account.funds(), needed))
 
     # orders ---------------------------------------------------------------------------------------------------------
 

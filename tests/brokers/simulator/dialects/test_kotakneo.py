@@ -542,7 +542,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 FIELDS = st.dictionaries(
-    st.sampled_from(["am", "dq", "es", "mp", "pc", "pr", "pt", "qt", "rt", "vd", "tp", "ts", "tt", "ig", "no", "on", "nOrdNo", "mobileNumber", "ucc", "totp", "mpin", "exSeg", "tok", "qty"]),
+    st.sampled_from(["am", "dq", "es", "mp", "pc", "pr", "pt", "qt", "rt", "vd", "tp", "ts", "tt", "ig", "no", "on", "nOrdNo", "mobileNumber", "ucc", "totp", "mpin", "exSeg", "tok", "qty", "prc", "prcTp", "prod", "trnsTp", "trgPrc"]),
     JSON | st.sampled_from(["nse_cm", "L", "MKT", "DAY", "B", "CNC", "1", "0.05", "NaN", "1e999", "٣"]),
     max_size=12,
 )  # fmt: skip

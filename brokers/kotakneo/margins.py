@@ -1,0 +1,52 @@
+"""What one order needs at Kotak Neo: POST check-margin, one order in `jData`, all values texts.
+
+Sources: the official client (kotakneoapi 3.0.9: path, fields, words, segments) and the documented sample answer; third-party clients
+have sent the same and read the same from a live account. `ordMrgn` counts: `totMrgnUsd` is `mrgnUsd`, what the account has blocked
+already, and it together; where the account stands in the same underlying it may be less than the order by itself. `reqdMrgn` is
+what is still lacking, zero where the money suffices. A market order is asked about as a limit order at what it should trade at, which
+is what a live account is known to have answered, and what the broker makes of it.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.kotakneo import values, wire
+from onebroker.brokers.kotakneo.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
+from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import OrderType, Product, Side
+
+_BROKER, _BRANCH = "KOTAK", "ONLINE"
+"""`brkName` and `brnchId`, always these."""
+
+
+def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
+    """Build the call for one order. Raises `NotSendable`."""
+    listing = ticket.listing
+    if listing.exchange not in values.ORDER_SEGMENTS:
+        raise NotSendable(f"kotakneo tells no margin in {listing.exchange}")
+    try:
+        stop = OrderType(ticket.order_type).takes_trigger
+        product = PRODUCT_TO_WIRE[Product(ticket.product)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"kotakneo has no word for {error}") from error
+    body = {
+        "exSeg": listing.exchange,
+        "prc": plain(ticket.price or price),
+        "prcTp": ORDER_TYPE_TO_WIRE[OrderType.SL if stop else OrderType.LIMIT],
+        "prod": product,
+        "qty": str(broker_quantity(ticket.quantity, listing)),
+        "tok": listing.broker_token.partition("|")[2],
+        "trnsTp": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "trgPrc": plain(ticket.trigger_price) if stop and ticket.trigger_price else "0",
+        "brkName": _BROKER,
+        "brnchId": _BRANCH,
+    }
+    return wire.session_request(access, CallKind.READ, wire.CHECK_MARGIN, body)
+
+
+def parse_margin(response: WireResponse) -> Decimal:
+    return fields.margin(wire.answer(response), "ordMrgn")
