@@ -1,7 +1,7 @@
 """Shoonya as one value: `SHOONYA`."""
 
 from onebroker.brokers.broker import AccountField, AlgoField, Broker, LoginKind
-from onebroker.brokers.shoonya import books, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.shoonya import books, candles, feed, instruments, login, margins, orders, portfolio, quotes, wire
 from onebroker.brokers.shoonya.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
 SHOONYA = Broker(
@@ -30,4 +30,5 @@ SHOONYA = Broker(
     feed_carries_orders=True,
     algo_field=AlgoField(name=wire.ALGO_FIELD),
     address_rule="takes orders only from the address registered with the API key, and no login from another one either",
+    margins=margins,
 )

@@ -28,8 +28,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "actid": wire.account_id(access),
         "exch": ticket.listing.exchange,
         "tsym": wire.symbol(ticket.listing.tradingsymbol),
-        "qty": str(_quantity(ticket.quantity, ticket.listing)),
-        "dscqty": str(_quantity(ticket.disclosed_quantity, ticket.listing)),
+        "qty": str(wire_quantity(ticket.quantity, ticket.listing)),
+        "dscqty": str(wire_quantity(ticket.disclosed_quantity, ticket.listing)),
         "prd": values.PRODUCT_TO_WIRE[Product(ticket.product)],
         "trantype": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],
         "prctyp": _order_type(order_type),
@@ -116,7 +116,7 @@ def _order_type(order_type: OrderType) -> str:
     return word
 
 
-def _quantity(units: int, listing: Listing) -> int:
+def wire_quantity(units: int, listing: Listing) -> int:
     """Return units as Shoonya counts them; raise `NotSendable` where that is not known or no whole number."""
     factor = values.listed_factor(listing)
     if factor is None:
@@ -131,7 +131,7 @@ def _changed(new: int | None, standing: int, change: OrderChange) -> int:
     """Return a quantity of the order as it shall stand; a row of unknown contract size is still in the broker's own."""
     if new is None and change.row.contract_units is None:
         return standing
-    return _quantity(standing if new is None else new, change.listing)
+    return wire_quantity(standing if new is None else new, change.listing)
 
 
 def _tag(token: str) -> str:

@@ -223,6 +223,20 @@ def funds(funds: SimFunds) -> Row:
     return {"prfname": "SHOONYA1", **{name: f"{value.quantize(_TWO)}" for name, value in figures.items()}}
 
 
+def order_margin(funds: SimFunds, needed: Decimal) -> Row:
+    """Return what one order needs. Where the money does not suffice, `marginused` is what is lacking, and says so beside it."""
+    cash, used = funds.available + funds.used, funds.used + needed
+    lacking = used > cash
+    figures = {
+        "cash": cash,
+        "marginused": used - cash if lacking else used,
+        "marginusedprev": funds.used,
+        "ordermargin": needed,
+    }
+    remarks = "Insufficient Balance" if lacking else ""
+    return {**{name: f"{value.quantize(_TWO)}" for name, value in figures.items()}, "remarks": remarks}
+
+
 def touchline(name: Name, market: Market) -> Row:
     """Return what frames and quotes share; indices have neither depth nor volume."""
     change = (market.last_price - market.previous_close) * 100 / market.previous_close

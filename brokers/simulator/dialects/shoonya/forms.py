@@ -35,6 +35,11 @@ def new_order(fields: Mapping[str, str], name: Name) -> NewOrder:
     )
 
 
+def margin_order(fields: Mapping[str, str], name: Name) -> NewOrder:
+    """Return the order a margin call asks about: a place call's fields without those that say how long it stands. Raise `Refused`."""
+    return new_order({**fields, "ret": "DAY", "dscqty": "0"}, name)
+
+
 def changes(fields: Mapping[str, str], name: Name) -> dict[str, object]:
     """Return the order as a modify call wants it to stand, quantities in units; raise `Refused`.
 

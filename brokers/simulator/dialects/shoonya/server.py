@@ -114,6 +114,7 @@ class ShoonyaDialect:
             "PositionBook": self._positions,
             "Holdings": self._holdings,
             "Limits": self._funds,
+            "GetOrderMargin": self._order_margin,
             "GetQuotes": self._quote,
             "GetSecurityInfo": self._quote,
             "SearchScrip": self._search,
@@ -181,6 +182,11 @@ class ShoonyaDialect:
         self._login.fields(request)
         return success(self._clock.now(), **answers.funds(self._account.funds()))
 
+    def _order_margin(self, request: DialectRequest) -> WireResponse:
+        fields = self._login.fields(request)
+        needed = self._account.margin(forms.margin_order(fields, self._tradable(fields))).total
+        return success(self._clock.now(), **answers.order_margin(self._account.funds(), needed))
+
     def _known(self, fields: Mapping[str, str]) -> SimOrder:
         states = self._account.order_history(fields.get("norenordno", ""))
         if not states:
@@ -194,11 +200,14 @@ class ShoonyaDialect:
 
     def _place(self, request: DialectRequest) -> WireResponse:
         fields = self._login.fields(request)
+        order = self._account.place(forms.new_order(fields, self._tradable(fields)))
+        return success(self._clock.now(), norenordno=order.order_id)
+
+    def _tradable(self, fields: Mapping[str, str]) -> Name:
         name = self._names.by_symbol.get((fields.get("exch", ""), fields.get("tsym", "")))
         if name is None or name.contract.is_index:
             raise Refused("Invalid Trading Symbol")
-        order = self._account.place(forms.new_order(fields, name))
-        return success(self._clock.now(), norenordno=order.order_id)
+        return name
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         fields = self._login.fields(request)

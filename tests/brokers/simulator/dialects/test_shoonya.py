@@ -555,7 +555,7 @@ TEXTS = st.one_of(
 )
 CALLS = (
     "GenAcsTok", "UserDetails", "PlaceOrder", "ModifyOrder", "CancelOrder", "OrderBook", "SingleOrdHist", "TradeBook",
-    "PositionBook", "Holdings", "Limits", "GetQuotes", "SearchScrip", "TPSeries", "EODChartData", "Logout",
+    "PositionBook", "Holdings", "Limits", "GetOrderMargin", "GetQuotes", "SearchScrip", "TPSeries", "EODChartData", "Logout",
 )  # fmt: skip
 FIELDS = (
     "exch", "tsym", "token", "qty", "dscqty", "prc", "trgprc", "prd", "trantype", "prctyp", "ret", "norenordno", "st", "et",
