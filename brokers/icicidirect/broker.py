@@ -7,6 +7,7 @@ from onebroker.brokers.icicidirect import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -38,4 +39,5 @@ ICICIDIRECT = Broker(
     order_feed=order_feed,
     feed_carries_orders=False,
     address_rule="takes orders only from the registered address, which can be changed once a week",
+    margins=margins,
 )

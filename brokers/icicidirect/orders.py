@@ -24,7 +24,7 @@ from onebroker.brokers.order_messages import (
     not_refused,
     refused,
 )
-from onebroker.brokers.records import Listing, OrderRow
+from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain
 from onebroker.config.vocabulary import OrderType, Side, Validity
@@ -32,9 +32,7 @@ from onebroker.config.vocabulary import OrderType, Side, Validity
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST order, signed at `now`. Raises `NotSendable`."""
-    name = _name(ticket.listing)
-    if DELIVERY_PRODUCTS[name.product] != ticket.product:
-        raise NotSendable(f"icicidirect takes no {ticket.product} order for {name.symbol}")
+    name = name_of(ticket)
     if ticket.after_market:
         raise NotSendable("icicidirect has no after-market order")
     order_type = _order_type(ticket.order_type)
@@ -58,6 +56,17 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "lots": "",
     }
     return about_new(ticket, wire.request(access, CallKind.ORDER, "POST", wire.ORDER, body, now=now))
+
+
+def name_of(ticket: OrderTicket) -> naming.Name:
+    """Return what an order is in; raise `NotSendable` for what the broker does not place so."""
+    try:
+        name = naming.of_token(ticket.listing.broker_token)
+    except ValueError as error:
+        raise NotSendable(f"{ticket.listing.broker_token} names no instrument of icicidirect") from error
+    if DELIVERY_PRODUCTS[name.product] != ticket.product:
+        raise NotSendable(f"icicidirect takes no {ticket.product} order for {name.symbol}")
+    return name
 
 
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
@@ -107,13 +116,6 @@ def _named(response: WireResponse) -> tuple[str | None, str | None]:
     if not isinstance(success, dict) or isinstance(success.get("order_id"), (dict, list)):
         return None, None
     return text(success.get("order_id")), text(success.get("user_remark"))
-
-
-def _name(listing: Listing) -> naming.Name:
-    try:
-        return naming.of_token(listing.broker_token)
-    except ValueError as error:
-        raise NotSendable(f"{listing.broker_token} names no instrument of icicidirect") from error
 
 
 def _order_type(word: str) -> OrderType:

@@ -37,6 +37,7 @@ POSITIONS = "portfoliopositions"
 DEMAT_HOLDINGS = "dematholdings"
 PORTFOLIO_HOLDINGS = "portfolioholdings"
 FUNDS = "funds"
+MARGIN_CALCULATOR = "margincalculator"
 QUOTES = "quotes"
 HISTORICAL = "historicalcharts"
 
@@ -90,7 +91,7 @@ def request(
     kind: CallKind,
     method: str,
     path: str,
-    parameters: Mapping[str, str] = {},
+    parameters: Mapping[str, object] = {},
     *,
     now: datetime | None = None,
 ) -> WireRequest:

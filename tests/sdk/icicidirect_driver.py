@@ -5,6 +5,7 @@ Reads the simulator's JSON line; writes `{"step", "value"}` lines. Judging is th
 """
 
 import contextlib
+import csv
 import importlib.util
 import io
 import json
@@ -14,6 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import socketio
@@ -182,6 +184,28 @@ def trade(breeze, names, quote_row):
     step("positions after", breeze.get_portfolio_positions())
 
 
+def lot_size(line, stock):
+    """Read it out of the security master: the SDK keeps codes and tokens only."""
+    with urllib.request.urlopen(line["instruments_url"]) as answer:
+        packed = zipfile.ZipFile(io.BytesIO(answer.read()))
+    rows = csv.DictReader(io.StringIO(packed.read("FONSEScripMaster.txt").decode()))
+    return next(int(row["LotSize"]) for row in rows if row["ShortName"] == stock)
+
+
+def calculations(breeze, names, lot):
+    """What an option sold would need by itself, twice as many, and one of nobody; the fields are the README's."""
+    option = {
+        **{name: names["option"][name] for name in ("stock_code", "expiry_date", "strike_price", "right")}, "product": "options",
+        "action": "sell", "price": "10", "cover_order_flow": "N", "fresh_order_type": "N", "cover_limit_rate": "0",
+        "cover_sltp_price": "0", "fresh_limit_rate": "0", "open_quantity": "0",
+    }  # fmt: skip
+    one, two = ({**option, "quantity": str(lots * lot)} for lots in (1, 2))
+    time.sleep(PAUSE_SECONDS)
+    step("calculated", [breeze.margin_calculator(each, "NFO") for each in ([one], [two], [one, two])])
+    step("calculated for nobody", breeze.margin_calculator([{**one, "stock_code": "NOBODY"}], "NFO"))
+    step("calculated for shares", breeze.margin_calculator([one], "NSE"))
+
+
 class Heard:
     """Collects what the SDK hands to `on_ticks`."""
 
@@ -257,6 +281,7 @@ def main():
     step("names", names)
     quote_row = market_data(breeze, names)
     trade(breeze, names, quote_row)
+    calculations(breeze, names, lot_size(line, names["option"]["stock_code"]))
     streams(breeze, names, quote_row)
     refused_stream(breeze)
     breeze.api_handler.base64_session_token = "QVNIQVYxMjM6ZGVhZA=="

@@ -102,6 +102,18 @@ def test_what_the_broker_does_not_take_is_refused(steps):
     assert steps["margin refused"]["Error"] == "Product margin is prohibited"
 
 
+def test_what_orders_need_is_calculated(steps):
+    one, two, both = (content(each) for each in steps["calculated"])
+    needed = [float(each["span_margin_required"]) for each in (one, two, both)]
+    assert needed == pytest.approx([needed[0], 2 * needed[0], 3 * needed[0]])
+    assert needed[0] > 0
+    assert (one["order_margin"], one["trade_margin"], one["non_span_margin_required"]) == ("0", None, "0")
+    (row,) = one["margin_calulation"]
+    assert (row["product"], row["action"], row["right"].lower()) == ("Options", "Sell", steps["names"]["option"]["right"])
+    assert steps["calculated for nobody"]["Error"] == "Stock code is invalid"
+    assert steps["calculated for shares"]["Error"]
+
+
 def test_the_stream_shows_quotes_and_depth_in_the_sdks_words(steps):
     ticks = steps["ticks"]
     assert all("subscribed successfully" in each["message"] for each in steps["subscribed"])

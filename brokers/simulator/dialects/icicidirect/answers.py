@@ -7,6 +7,7 @@ from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text,
 from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
 from onebroker.brokers.simulator.model import (
     Market,
+    NewOrder,
     SimFill,
     SimFunds,
     SimHolding,
@@ -16,6 +17,7 @@ from onebroker.brokers.simulator.model import (
 )
 from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import strike_text
+from onebroker.config.money import plain
 from onebroker.config.vocabulary import Product
 
 Row = dict[str, object]
@@ -259,6 +261,33 @@ def quote_row(name: Name, market: Market) -> Row:
         "lower_circuit": float(market.lower_circuit),
         "total_quantity_traded": str(market.volume),
         "spot_price": "",
+    }
+
+
+def calculated_row(name: Name, order: NewOrder) -> Row:
+    """Return one position of a margin calculation, as the broker repeats it."""
+    return {
+        "strike_price": strike_text(name.strike),
+        "quantity": str(order.quantity),
+        "right": name.right,
+        "product": name.kind.title(),
+        "action": order.side.title(),
+        "price": plain(order.price or Decimal(0)),
+        "expiry_date": None if name.expiry is None else day_text(name.expiry),
+        "stock_code": name.stock_code,
+    }
+
+
+def margin_calculation(rows: Sequence[Row], needed: Decimal) -> Row:
+    """Return what the positions need together, all of it in the figure that documented answers have it in."""
+    return {
+        "margin_calulation": rows,  # the broker's spelling
+        "non_span_margin_required": "0",
+        "order_value": f"{needed:.2f}",
+        "order_margin": "0",
+        "trade_margin": None,
+        "block_trade_margin": "0",
+        "span_margin_required": f"{needed:.2f}",
     }
 
 

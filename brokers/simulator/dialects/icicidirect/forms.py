@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
+import attrs
+
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import Refused, day_of, word
 from onebroker.brokers.simulator.dialects.icicidirect.naming import IciciNames, Name
 from onebroker.brokers.simulator.model import NewOrder
@@ -12,6 +14,7 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 ORDER_EXCHANGES = ("NSE", "BSE", "NFO", "BFO")
 EXCHANGES = (*ORDER_EXCHANGES, "NDX", "MCX")
+MARGIN_EXCHANGES = ("NFO", "BFO")
 _SIDES = {"buy": Side.BUY, "sell": Side.SELL}
 _ORDER_TYPES = {"limit": OrderType.LIMIT, "stoploss": OrderType.SL}
 _VALIDITIES = {"day": Validity.DAY, "ioc": Validity.IOC}
@@ -73,6 +76,20 @@ def new_order(names: IciciNames, body: Mapping[str, object]) -> NewOrder:
         trigger_price=_rupees(body, "stoploss") if order_type.takes_trigger else None,
         tag=word(body, "user_remark") or None,
     )
+
+
+def margin_orders(names: IciciNames, body: Mapping[str, object]) -> list[NewOrder]:
+    """Return the orders a margin calculation lists, all of one exchange of derivatives; one without a price is at the market.
+    Raise `Refused`."""
+    exchange = exchange_of(body)
+    if exchange not in MARGIN_EXCHANGES:
+        raise Refused(f"{exchange} as Exchange-Code not allowed")
+    listed = body.get("list_of_positions")
+    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+        raise Refused("Invalid list_of_positions")
+    standing = {"exchange_code": exchange, "order_type": "limit", "validity": "day"}
+    orders = [new_order(names, {**each, **standing}) for each in listed]
+    return [each if each.price else attrs.evolve(each, order_type=OrderType.MARKET, price=None) for each in orders]
 
 
 def changes(body: Mapping[str, object], order_type: OrderType) -> dict[str, object]:

@@ -4,6 +4,7 @@ paths."""
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
+from decimal import Decimal
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
@@ -111,6 +112,7 @@ class IciciDirectDialect:
             Route("GET", f"{V1}historicalcharts", self._candles_v1),
             Route("GET", f"{V1}funds", self._funds),
             Route("GET", f"{V1}margin", self._margin),
+            Route("POST", f"{V1}margincalculator", self._margin_calculator),
             Route("GET", f"{V1}dematholdings", self._demat),
             Route("GET", f"{V1}portfolioholdings", self._portfolio),
             Route("GET", f"{V1}portfoliopositions", self._positions),
@@ -139,6 +141,13 @@ class IciciDirectDialect:
                 "isec_margin": 0.0,
             }
         )
+
+    def _margin_calculator(self, request: DialectRequest) -> WireResponse:
+        """The positions stand side by side: what they would save each other is not worked out here."""
+        orders = forms.margin_orders(self._names, body_of(request))
+        rows = [answers.calculated_row(self._names.by_id[each.instrument_id], each) for each in orders]
+        needed = sum((self._account.margin(each).total for each in orders), Decimal(0))
+        return success(answers.margin_calculation(rows, needed))
 
     def _demat(self, request: DialectRequest) -> WireResponse:
         held = self._account.holdings()

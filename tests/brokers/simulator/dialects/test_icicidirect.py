@@ -489,14 +489,14 @@ def test_nobody_joins_or_hears_before_the_login(icici):
 
 FIELDS = st.sampled_from(
     ["exchange_code", "stock_code", "order_id", "quantity", "price", "order_type", "from_date", "to_date", "interval",
-     "expiry_date", "strike_price", "right", "product", "action", "validity", "SessionToken", "AppKey", "stoploss"]
+     "expiry_date", "strike_price", "right", "product", "action", "validity", "SessionToken", "AppKey", "stoploss", "list_of_positions"]
 )  # fmt: skip
 VALUES = st.one_of(
     st.text(max_size=12), st.integers(), st.none(), st.booleans(), st.floats(), st.lists(st.integers(), max_size=2),
     st.sampled_from(["NSE", "NFO", "limit", "cash", "buy", "day", "2026-11-23T00:00:00.000Z", "27-Feb-2025", "--", "1E400"]),
 )  # fmt: skip
 PATHS = st.sampled_from(
-    ["customerdetails", "order", "trades", "quotes", "funds", "portfolioholdings", "historicalcharts", "margin", "x"]
+    ["customerdetails", "order", "trades", "quotes", "funds", "portfolioholdings", "historicalcharts", "margin", "margincalculator", "x"]
 )
 
 
