@@ -8,6 +8,7 @@ from onebroker.brokers.dhan import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -42,6 +43,7 @@ DHAN = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    margins=margins,
     event_account_field=AccountField(name="clientId", own=logged_in_user),
     address_rule="takes orders only from a registered address, and lets a registered one be changed once in seven days",
 )

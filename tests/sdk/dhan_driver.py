@@ -151,6 +151,16 @@ def orders(dhan, chosen, quotes):
     step("positions after", dhan.get_positions())
 
 
+def margins(dhan, chosen):
+    """What commodity lots and options sold would need; and a contract that does not exist."""
+    lots, option = chosen["commodity"], chosen["option"]
+    terms = (dhan.MCX, dhan.SELL)
+    step("margin", dhan.margin_calculator(lots["id"], *terms, 1, dhan.MARGIN, 0))
+    step("margin of two", dhan.margin_calculator(lots["id"], *terms, 2, dhan.MARGIN, 0))
+    step("margin of options", dhan.margin_calculator(option["id"], dhan.FNO, dhan.SELL, int(option["lot"]), dhan.MARGIN, 10.0))
+    step("margin of nothing", dhan.margin_calculator("1", *terms, 1, dhan.MARGIN, 0))
+
+
 def market_stream(context, chosen):
     """Every kind of packet of four kinds of instrument: full first, then tickers and quotes of another connection."""
     numbers = {"NSE_EQ": 1, "IDX_I": 0, "NSE_FNO": 2, "NSE_CURRENCY": 3, "MCX_COMM": 5}
@@ -225,6 +235,7 @@ def main():
     chosen = pick(line)
     market_data(dhan, chosen)
     orders(dhan, chosen, dhan.quote_data({"NSE_EQ": [int(chosen["share"]["id"])]}))
+    margins(dhan, chosen)
     market_stream(context, chosen)
     order_stream(context, dhan, line, chosen)
     dead(line, dhan, chosen)

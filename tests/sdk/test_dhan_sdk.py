@@ -104,6 +104,14 @@ def test_an_order_is_placed_modified_and_cancelled(steps, ledger):
     assert (order["status"], order["quantity"]) == ("cancelled", 3)
 
 
+def test_what_orders_need_is_told(steps):
+    one, two = data(steps["margin"]), data(steps["margin of two"])
+    assert one["totalMargin"] == pytest.approx(one["spanMargin"] + one["exposureMargin"]) != 0
+    assert two["totalMargin"] == pytest.approx(2 * one["totalMargin"], rel=0.02)
+    assert data(steps["margin of options"])["totalMargin"] > 0
+    assert refusal(steps["margin of nothing"]) == "DH-905"
+
+
 def test_refusals_carry_dhans_codes_and_one_in_a_good_answer_is_told_by_its_status(steps, ledger):
     assert refusal(steps["cancelled twice"]) == refusal(steps["cancelled unknown"]) == "DH-906"
     assert refusal(steps["bad order"]) == "DH-905"

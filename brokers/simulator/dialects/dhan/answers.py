@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderType, Product
 
@@ -188,6 +189,20 @@ def funds(funds: SimFunds, client_id: str) -> Row:
         "utilizedAmount": rupees(funds.used - funds.realized),
         "blockedPayoutAmount": 0.0,
         "withdrawableBalance": rupees(max(funds.available - funds.collateral, Decimal(0))),
+    }
+
+
+def order_margin(blocked: Blocked, funds: SimFunds) -> Row:
+    """Return what one order needs; the brokerage stands beside the total, and leverage is a text."""
+    return {
+        "totalMargin": rupees(blocked.total),
+        "spanMargin": rupees(blocked.span),
+        "exposureMargin": rupees(blocked.exposure),
+        "availableBalance": rupees(funds.available),
+        "variableMargin": rupees(blocked.option_premium + blocked.delivery),
+        "insufficientBalance": rupees(max(blocked.total - funds.available, Decimal(0))),
+        "brokerage": 0.0,
+        "leverage": "1.00",
     }
 
 

@@ -45,6 +45,21 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
     )
 
 
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return the order a margin body asks about, in units; it has no order type, and its price counts at any tick. Raise `Refused`."""
+    quantity, _ = _quantities(body)
+    return NewOrder(
+        instrument_id=name.contract.instrument_id,
+        side=_word(body, "transactionType", _SIDES),
+        product=_word(body, "productType", _PRODUCTS),
+        order_type=OrderType.MARKET,
+        validity=Validity.DAY,
+        quantity=quantity * name.units,
+        price=abs(_number(body, "price")) or None,
+        trigger_price=abs(_number(body, "triggerPrice")) or None,
+    )
+
+
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
     """Return the order as a modify body wants it to stand, quantities in units; raise `Refused`."""
     if (body.get("legName") or "") not in _LEGS:

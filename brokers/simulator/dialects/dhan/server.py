@@ -157,6 +157,7 @@ class DhanDialect:
             Route("GET", r"/api-data/api-scrip-master(-detailed)?\.csv", self._instruments, is_open=True),
             Route("GET", r"/v2/instrument/(\w+)", self._segment_instruments, is_open=True),
             Route("GET", "/v2/fundlimit", self._funds),
+            Route("POST", "/v2/margincalculator", self._order_margin),
             Route("GET", "/v2/holdings", self._holdings),
             Route("GET", "/v2/positions", self._positions),
             Route("GET", "/v2/orders", self._orders),
@@ -178,6 +179,11 @@ class DhanDialect:
 
     def _funds(self, request: DialectRequest) -> WireResponse:
         return as_json(200, answers.funds(self._account.funds(), self._account.client_id))
+
+    def _order_margin(self, request: DialectRequest) -> WireResponse:
+        body = self._own_body(request)
+        blocked = self._account.margin(forms.margin_order(body, self._tradable(body)))
+        return as_json(200, answers.order_margin(blocked, self._account.funds()))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         rows = [
