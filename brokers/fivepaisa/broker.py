@@ -8,6 +8,7 @@ from onebroker.brokers.fivepaisa import (
     feed,
     instruments,
     login,
+    margins,
     orders,
     portfolio,
     quotes,
@@ -47,4 +48,5 @@ FIVEPAISA = Broker(
     order_feed=None,
     feed_carries_orders=True,
     algo_field=AlgoField(name=wire.ALGO_FIELD, pattern=r"[0-9]{1,18}", shape="a whole number of at most 18 digits"),
+    margins=margins,
 )  # fmt: skip

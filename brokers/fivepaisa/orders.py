@@ -44,7 +44,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
             "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # the side is called so
             "Exchange": exchange,
             "ExchangeType": kind,
-            "ScripCode": _code(code),
+            "ScripCode": script_code(code),
             "Price": ticket.price,
             "StopLossPrice": _trigger(order_type, ticket.trigger_price),
             "Qty": broker_quantity(ticket.quantity, ticket.listing),
@@ -154,6 +154,6 @@ def _trigger(order_type: OrderType, trigger: Decimal | None) -> Decimal:
     return trigger
 
 
-def _code(code: str) -> int | str:
+def script_code(code: str) -> int | str:
     """Script codes are numbers; both are taken."""
     return int(code) if code.isdecimal() else code

@@ -42,6 +42,7 @@ TRADES = "V1/TradeBook"
 POSITIONS = "V2/NetPositionNetWise"
 HOLDINGS = "V3/Holding"
 FUNDS = "V4/Margin"
+ORDER_MARGIN = "MultiOrderMargin"
 SNAPSHOT = "MarketSnapshot"
 
 TOKEN = "AccessToken"

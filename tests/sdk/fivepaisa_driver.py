@@ -164,6 +164,18 @@ def trade(api, chosen, quotes):
     step("positions after", api.positions())
 
 
+def margins(api, chosen):
+    """What a commodity future would need, alone and beside an option sold; and a contract that does not exist."""
+    one, two = (
+        {**scrip(chosen[kind]), "ScripData": "", "PlaceModifyCancel": "P", "OrderType": "S", "Price": 0, "Qty": quantity, "IsIntraday": False}
+        for kind, quantity in (("commodity", 1), ("option", int(chosen["option"]["LotSize"])))
+    )  # fmt: skip
+    step("order margin", api.multi_order_Margin(CoverPositions="N", Orders=[one]))
+    step("order margin of two", api.multi_order_Margin(CoverPositions="N", Orders=[one, two]))
+    step("order margin of nothing", api.multi_order_Margin(CoverPositions="N", Orders=[{**one, "ScripCode": 7}]))
+    step("order margin of many", api.multi_order_Margin(CoverPositions="N", Orders=[one] * 51))
+
+
 class Stream:
     """The SDK's socket on a thread, and what it hands to the callback: raw text."""
 
@@ -220,6 +232,7 @@ def main():
     step("chosen", chosen)
     quotes = market_data(api, chosen)
     trade(api, chosen, quotes)
+    margins(api, chosen)
     stream(line, api, chosen, quotes)
     dead = client(line)
     dead.set_access_token("dead.token.here", api.client_code)

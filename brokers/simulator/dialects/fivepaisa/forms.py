@@ -24,18 +24,17 @@ class NoMarketOrders(Exception):
 
 def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
     """Return the order a place body asks for, in units; raise `BadField` or `NoMarketOrders`."""
-    side = _SIDES.get(str(body.get("OrderType")).strip().upper())
+    side = _side(body)
     validity = _VALIDITIES.get(str(body.get("iOrderValidity", "0") or "0").strip())
-    if side is None or validity is None:
-        raise BadField("Invalid OrderType" if side is None else "Invalid iOrderValidity")
+    if validity is None:
+        raise BadField("Invalid iOrderValidity")
     price, trigger = _amount(body, "Price"), _amount(body, "StopLossPrice")
     if not price:
         raise NoMarketOrders
-    overnight = Product.CNC if name.is_cash else Product.NRML
     return NewOrder(
         instrument_id=name.contract.instrument_id,
         side=side,
-        product=Product.MIS if _flag(body.get("IsIntraday")) else overnight,
+        product=_product(body, name),
         order_type=OrderType.SL if trigger else OrderType.LIMIT,
         validity=validity,
         quantity=_count(body, "Qty") * name.units,
@@ -44,6 +43,21 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
         trigger_price=trigger or None,
         after_market=_flag(body.get("AHPlaced")),
         tag=str(body.get("RemoteOrderID") or "") or None,
+    )
+
+
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return one order of a margin body, in units; its price counts at any tick. Raise `BadField`."""
+    if body.get("PlaceModifyCancel") != "P":
+        raise BadField("Invalid PlaceModifyCancel")
+    return NewOrder(
+        instrument_id=name.contract.instrument_id,
+        side=_side(body),
+        product=_product(body, name),
+        order_type=OrderType.MARKET,
+        validity=Validity.DAY,
+        quantity=_count(body, "Qty") * name.units,
+        price=_amount(body, "Price") or None,
     )
 
 
@@ -61,6 +75,18 @@ def changes(body: Mapping[str, object], order: SimOrder, name: Name) -> dict[str
     if body.get("DisQty"):
         wanted["disclosed_quantity"] = _count(body, "DisQty") * name.units
     return wanted
+
+
+def _side(body: Mapping[str, object]) -> Side:
+    side = _SIDES.get(str(body.get("OrderType")).strip().upper())
+    if side is None:
+        raise BadField("Invalid OrderType")
+    return side
+
+
+def _product(body: Mapping[str, object], name: Name) -> Product:
+    overnight = Product.CNC if name.is_cash else Product.NRML
+    return Product.MIS if _flag(body.get("IsIntraday")) else overnight
 
 
 def _flag(value: object) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta
+from decimal import Decimal
 
 import attrs
 
@@ -35,6 +36,7 @@ FEED = "/feeds/api/chat"
 HISTORICAL = "/V2/historical/"
 PAGE = "/WebVendorLogin/VLogin/Index"
 MOST_QUOTES = 50
+MOST_MARGINS = 50
 """Beyond it a snapshot comes back empty."""
 
 _SLASHES = re.compile("//+")
@@ -145,6 +147,7 @@ class FivepaisaDialect:
             Route("POST", "V4/NetPosition", self._positions),
             Route("POST", "V3/Holding", self._holdings),
             Route("POST", "V4/Margin", self._margin),
+            Route("POST", "MultiOrderMargin", self._order_margins),
             Route("POST", "(?:V1/)?MarketFeed", self._market_feed),
             Route("POST", "MarketSnapshot", self._snapshot),
             Route("POST", "V2/MarketDepth", self._depth),
@@ -205,6 +208,24 @@ class FivepaisaDialect:
         margin = answers.equity_margin(self._account.funds())
         client = self._account.client_id
         return success(request.path, {"ClientCode": client, "EquityMargin": [margin], "MFMargin": []}, "")
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        asked = message_of(request)[1].get("Orders")
+        if not isinstance(asked, list) or not all(isinstance(each, dict) for each in asked):
+            return no(request.path, BAD_INPUT, "Invalid Orders")
+        if len(asked) > MOST_MARGINS:
+            return no(request.path, NO, "One Time PreOrderMarginCalc Limit Exceed.")
+        needed = Decimal(0)
+        for each in asked:
+            name = self._names.find(each.get("Exch"), each.get("ExchType"), each.get("ScripCode"), each.get("ScripData"))
+            if name is None:
+                return no(request.path, BAD_INPUT, "Invalid ScripCode")
+            try:
+                needed += self._account.margin(forms.margin_order(each, name)).total
+            except SimRefusal as refusal:
+                return no(request.path, NO, refusal.message)
+        available = float(self._account.funds().available)
+        return success(request.path, {"AvailableMargin": available, "TotalMarginRequired": float(needed)})
 
     def _listed(self, request: DialectRequest, field: str, rows: list[answers.Row], nothing: str) -> WireResponse:
         if not rows:

@@ -1,0 +1,44 @@
+"""What one order needs at 5paisa: POST MultiOrderMargin, a list of orders, of which we send one.
+
+Sources: py5paisa 0.7.21.2 (path; it sends whatever body it is given); the official pages as public projects converted them
+(fields, words, both samples), not re-read by us. `CoverPositions` N leaves positions of the account out. Not sure: that quantities
+are counted as those of orders are (the sample's are units of an NSE contract), and what a price of zero means for a contract: an
+order without one is asked at the price it is expected to trade at. A trigger has no field.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.fivepaisa import values, wire
+from onebroker.brokers.fivepaisa.orders import script_code
+from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.vocabulary import Product, Side
+
+_NEW = "P"
+
+
+def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
+    try:
+        intraday = values.INTRADAY[Product(ticket.product)]
+    except (ValueError, KeyError) as error:
+        raise NotSendable(f"fivepaisa has no word for {error}") from error
+    exchange, kind, code = values.parts(ticket.listing.broker_token)
+    order = {
+        "Exch": exchange,
+        "ExchType": kind,
+        "ScripCode": script_code(code),
+        "ScripData": "",
+        "PlaceModifyCancel": _NEW,
+        "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # the side is called so
+        "Price": ticket.price or price,
+        "Qty": broker_quantity(ticket.quantity, ticket.listing),
+        "IsIntraday": intraday,
+    }
+    return wire.request(access, CallKind.READ, wire.ORDER_MARGIN, {"CoverPositions": "N", "Orders": [order]})
+
+
+def parse_margin(response: WireResponse) -> Decimal:
+    return fields.margin(wire.answer(response), "TotalMarginRequired")
