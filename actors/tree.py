@@ -39,6 +39,7 @@ from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.backfiller import Backfiller
 from onebroker.actors.history.collector import CandleCollector, CollectorMessage
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
+from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
 from onebroker.actors.history.folder import incoming_folder, refused_folder
 from onebroker.actors.history.gathering import GatherDoors
 from onebroker.actors.history.interface import HistoryStore
@@ -152,6 +153,10 @@ class Tree:
     history: HistoryStore
     history_actor: Address[HistoryMessage]
     last_load: Published[LastLoad | None]
+    room: Published[Room]
+    """Whether the disk has room for candles and ticks."""
+    dropped_ticks: Callable[[], int]
+    """How many ticks were to be recorded and were not."""
     collector: Address[CollectorMessage]
     collected: Published[CollectorView]
     """How far the daily loads of candles have come."""
@@ -205,6 +210,7 @@ class _Planting:
             resource: Published(None) for resource in RESOURCES
         }
         self._last_load: Published[LastLoad | None] = Published(None)
+        self._room = Published(Room(reserve=inputs.settings.history.disk_reserve_mb * MEGABYTE))
         self._collected = Published(CollectorView())
         self._backfill: Published[BackfillProgress | None] = Published(None)
         self._recorded = TickBuffer() if inputs.record_ticks else None
@@ -285,6 +291,8 @@ class _Planting:
             history=self._inputs.history,
             history_actor=self._history_box.address,
             last_load=self._last_load,
+            room=self._room,
+            dropped_ticks=lambda: 0 if self._recorded is None else self._recorded.dropped,
             collector=self._collector_box.address,
             collected=self._collected,
             backfill=self._backfill,
@@ -407,6 +415,7 @@ class _Planting:
             recorded=self._recorded,
             staging=incoming_folder(inputs.data_dir),
             last_load=self._last_load,
+            room=DiskRoom(folder=inputs.data_dir, published=self._room),
         )
 
     def _session(self, code: str) -> Child:
@@ -470,6 +479,7 @@ class _Planting:
             clock=inputs.clock,
             calendar=inputs.calendar,
             staging=incoming_folder(inputs.data_dir),
+            room=self._room,
         )
         choosing = Choosing(catalogue=self._catalogue, sessions=self._sessions, book=self._book, store=inputs.history)
         backfiller = Backfiller(

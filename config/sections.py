@@ -153,6 +153,8 @@ CONVERTER.register_structure_hook(RecordedInstruments, _recorded)
 class HistorySettings:
     memory_limit: str = attrs.field(default="1GB", validator=_memory)
     record: RecordedInstruments = RecordedInstruments(scope="held")
+    disk_reserve_mb: int = attrs.field(default=1000, validator=_positive)
+    """Megabytes that candles and ticks leave free on the disk of the data directory; with less nothing of them is written."""
 
 
 @attrs.frozen(kw_only=True)

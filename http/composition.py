@@ -23,6 +23,7 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
 from onebroker.http.collector import collector_metrics
 from onebroker.http.connections import Connections, connection_metrics
+from onebroker.http.disk_health import disk_health, disk_metrics
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
 from onebroker.http.streaming.assembly import live_services
@@ -57,6 +58,7 @@ def build_services(
         actors=tree.supervisor.states,
         crashes=tree.crashes.records,
         store_reachable=lambda: store.reachable,
+        disk_has_room=lambda: tree.room.value.enough,
         orders_at_risk=lambda: any(not one.is_ended for one in tree.troubles.rows),
         health_sources={
             "brokers": lambda: {code: broker_health(door) for code, door in tree.sessions.items()},
@@ -69,6 +71,7 @@ def build_services(
             "documents": lambda: _document_health(tree),
             "reference": lambda: _reference_health(tree),
             "history": lambda: history_health(tree.last_load.value, tree.collected.value, tree.backfill.value),
+            "disk": lambda: disk_health(tree.room.value),
             "streams": lambda: attrs.asdict(live.streams.figures()),
             "connections": lambda: attrs.asdict(connections.figures()),
         },
@@ -77,6 +80,7 @@ def build_services(
             lambda: order_metrics(tree.troubles.rows),
             lambda: _stream_metrics(live),
             lambda: connection_metrics(connections),
+            lambda: disk_metrics(tree.room.value, tree.dropped_ticks()),
             collector_metrics,
             lambda: _clock_metrics(tree.sessions, clock),
         ),

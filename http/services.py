@@ -104,6 +104,8 @@ class Services:
     store_reachable: Callable[[], bool]
     orders_at_risk: Callable[[], bool] = lambda: False
     """Whether an open parent has units open without a stop, or orders that nobody watches."""
+    disk_has_room: Callable[[], bool] = lambda: True
+    """Whether the disk of the data directory has as much room as history leaves free."""
     health_sources: Mapping[str, Callable[[], object]] = attrs.field(factory=dict)
     """Key of `/api/health` -> what to show there, a JSON value (brokers, ages, engine ...)."""
     metric_sources: tuple[MetricSource, ...] = ()

@@ -18,6 +18,7 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.history.adjust import adjust_candles, day_end, day_start, steps
 from onebroker.actors.history.cache import CandleCache, Entry, holds, range_to_read, widens
 from onebroker.actors.history.checking import check_store
+from onebroker.actors.history.disk_room import DiskRoom
 from onebroker.actors.history.encode import EncodedCandles, encode_candles
 from onebroker.actors.history.interface import CANDLE_VALUES, HistoryError, HistoryStore
 from onebroker.actors.history.making import with_made
@@ -55,6 +56,8 @@ from onebroker.config.refusal import Refusal
 
 RECORDED_FILE = "recorded.parquet"
 LAST_PUT_SECONDS = 5.0
+LOOK_SECONDS = 5.0
+"""How often the disk is looked at; before every write besides."""
 NOBODY = str(uuid.UUID(int=0))
 
 _log = logging.getLogger("onebroker.history")
@@ -75,8 +78,12 @@ class HistoryActor:
         recorded: TickBuffer | None = None,
         staging: Path | None = None,
         last_load: Published[LastLoad | None] | None = None,
+        room: DiskRoom | None = None,
     ) -> None:
-        """`recorded` ticks are staged in the folder `staging` and put every few seconds; nothing is recorded without both."""
+        """`recorded` ticks are staged in the folder `staging` and put every few seconds; nothing is recorded without both.
+
+        Nothing is written while `room` has too little of it; None = as long as the disk takes it.
+        """
         self._mailbox = mailbox
         self._store = store
         self._durable = durable
@@ -86,11 +93,15 @@ class HistoryActor:
         self._recorded = recorded
         self._staging = staging
         self._last_load = last_load
+        self._room = room
         self._cache = CandleCache()
         self._loads = 0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
+            if self._room is not None:
+                self._look()
+                nursery.start_soon(self._keep_looking)
             if self._recorded is not None and self._staging is not None:
                 nursery.start_soon(self._keep_recording, self._recorded, self._staging / RECORDED_FILE)
             nursery.start_soon(self._open)
@@ -159,7 +170,23 @@ class HistoryActor:
 
     # Writing
 
+    async def _keep_looking(self) -> None:
+        while True:
+            await trio.sleep(LOOK_SECONDS)
+            self._look()
+
+    def _look(self) -> str | None:
+        """Return why nothing may be written now; ticks are recorded, or not, from here on."""
+        refusal = None if self._room is None else self._room.look().refusal
+        if self._recorded is not None:
+            self._recorded.paused = refusal is not None
+        return refusal
+
     async def _take_file(self, message: TakeFile) -> None:
+        refusal = self._look()
+        if refusal is not None:
+            message.reply.refuse(HistoryError(refusal))
+            return
         put = self._store.put_candles if message.kind == "candles" else self._store.put_ticks
         try:
             merged = await put(message.file)
@@ -204,6 +231,7 @@ class HistoryActor:
 
     async def _put_recorded(self, recorded: TickBuffer, file: Path) -> None:
         """Put what waits; it is no load: no candle comes of it."""
+        self._look()
         entries = recorded.drain()
         if not entries:
             return

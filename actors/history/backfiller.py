@@ -86,6 +86,8 @@ class Backfiller:
             raise BackfillRefused(f"{order.broker} is not one of the brokers in service: {', '.join(sessions)}")
         if self.catalogue.value.latest is None:
             raise BackfillRefused("no instruments have been mapped yet; try again when the catalogue is built")
+        if (refusal := self.doors.room.value.refusal) is not None:
+            raise BackfillRefused(refusal)
         codes = tuple(sessions) if order.broker is None else (order.broker,)
         if not any(can_read(self.doors.sessions[code]) for code in codes):
             raise BackfillRefused(f"no broker can be asked for candles: no login at {', '.join(codes)}")

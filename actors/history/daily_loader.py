@@ -131,11 +131,13 @@ class DailyLoader:
         return daily.may_load(self._calendar, market, self._clock.now())
 
     def _ready(self, under: Underway) -> bool:
-        """Tell whether there is a mapping to name instruments by, and a broker to ask; neither counts as a failure."""
+        """Tell whether there is a mapping to name instruments by, a broker to ask, and room on the disk; none counts as a failure."""
         if self._catalogue.value.latest is None:
             under.trouble = "no instruments have been mapped yet"
         elif not any(can_read(session) for session in self._doors.sessions.values()):
             under.trouble = "no broker has a login"
+        elif (refusal := self._doors.room.value.refusal) is not None:
+            under.trouble = refusal
         else:
             return True
         return False

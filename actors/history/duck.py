@@ -20,6 +20,8 @@ import polars as pl
 import trio
 
 from onebroker.actors.history import merging
+from onebroker.actors.history.disk_room import spill_limit
+from onebroker.actors.history.folder import history_file
 from onebroker.actors.history.interface import (
     CANDLE_VALUES,
     INDIA_DAY,
@@ -32,9 +34,12 @@ from onebroker.actors.history.interface import (
 )
 from onebroker.actors.history.tables import CANDLES, SCHEMA, TICKS, Table
 from onebroker.actors.store.merged import Merged
+from onebroker.config.sections import HistorySettings
 
 T = TypeVar("T")
 
+SPILL_LIMIT = "500MB"
+"""DuckDB itself would take nine tenths of what is free."""
 READERS = 2
 """Worker threads that read at the same time."""
 FIRST_WINDOW = 60 * MICROSECONDS
@@ -49,10 +54,12 @@ _TICK_COLUMNS = ", ".join(TICK_VALUES)
 
 
 class DuckHistory:
-    """Implements `HistoryStore` over the file at `path`. `memory_limit` as DuckDB writes sizes, such as `1GB`."""
+    """Implements `HistoryStore` over the file at `path`."""
 
-    def __init__(self, path: Path, *, memory_limit: str) -> None:
+    def __init__(self, path: Path, *, memory_limit: str, spill_limit: str = SPILL_LIMIT) -> None:
+        """Sizes as DuckDB writes them, such as `1GB`; `spill_limit` is of what does not fit into memory and goes to the disk."""
         self._path = path
+        self._spill_limit = spill_limit
         self._memory_limit = memory_limit
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._invalid: list[duckdb.DuckDBPyConnection] = []
@@ -206,6 +213,7 @@ class DuckHistory:
                 "threads": 1,
                 "memory_limit": self._memory_limit,
                 "temp_directory": str(self._path.parent / "spill"),
+                "max_temp_directory_size": self._spill_limit,
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
             },
@@ -228,6 +236,13 @@ class DuckHistory:
         self._give_up()
         while self._invalid:
             self._invalid.pop().close()
+
+
+def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
+    """Return the store of a data directory as the settings have it; nothing is opened before the first call."""
+    return DuckHistory(
+        history_file(data_dir), memory_limit=settings.memory_limit, spill_limit=spill_limit(settings.disk_reserve_mb)
+    )
 
 
 def _window(

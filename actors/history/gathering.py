@@ -18,12 +18,14 @@ import trio
 from onebroker.actors.history.adjust import day_end, day_start
 from onebroker.actors.history.basis import JUDGED_DAYS, ex_dates
 from onebroker.actors.history.brokers_left import BrokersLeft, Line
+from onebroker.actors.history.disk_room import Room
 from onebroker.actors.history.gathered import Job, Outcome, Part
 from onebroker.actors.history.interface import CANDLE_VALUES, MICROSECONDS, HistoryError, HistoryStore
 from onebroker.actors.history.judging import Judged, Question, judge
 from onebroker.actors.history.messages import HistoryMessage, TakeFile
 from onebroker.actors.history.rules import Rules
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.watching import Session
 from onebroker.actors.sessions.messages import LoginNeeded, ReadCandles
 from onebroker.actors.store.durable import Durable, DurableError
@@ -71,6 +73,8 @@ class GatherDoors:
     clock: Clock
     calendar: Calendar
     staging: Path
+    room: Published[Room] = attrs.field(factory=lambda: Published(Room(reserve=0)))
+    """Nothing is read while nothing may be written."""
     in_worker: InWorker = trio.to_thread.run_sync
 
 

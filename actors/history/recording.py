@@ -37,9 +37,21 @@ class TickBuffer:
         self._waiting: list[Recorded] = []
         self._numbers = TickNumbers()
         self.dropped = 0
+        self._paused = False
+
+    @property
+    def paused(self) -> bool:
+        """Whether ticks are dropped as they come, because there is no room for them on the disk."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        if paused and not self._paused:
+            self.dropped += len(self.drain())
+        self._paused = paused
 
     def record(self, instrument_id: str, quote: Quote) -> None:
-        if len(self._waiting) < self._most:
+        if not self._paused and len(self._waiting) < self._most:
             sequence = self._numbers.next(instrument_id, quote.broker, quote.received_at)
             self._waiting.append(Recorded(instrument_id, sequence, quote))
         else:
@@ -52,6 +64,9 @@ class TickBuffer:
 
     def put_back(self, entries: list[Recorded]) -> None:
         """Keep for the next batch what could not be put now; the newest is dropped when there is no room."""
+        if self._paused:
+            self.dropped += len(entries)
+            return
         self._waiting = entries + self._waiting
         self.dropped += max(len(self._waiting) - self._most, 0)
         del self._waiting[self._most :]

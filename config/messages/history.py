@@ -24,6 +24,14 @@ def store_failed(error: str) -> str:
     return f"the history store could not be used: {error}"
 
 
+def disk_low(free: int | None, reserve: int) -> str:
+    """Megabytes; None = how much is free cannot be told."""
+    left = "how much is free on the disk of the data directory cannot be told" if free is None else (
+        f"{free} MB are free on the disk of the data directory"
+    )
+    return f"{left}, and history leaves {reserve} MB (history.disk_reserve_mb)"
+
+
 def instruments_unreadable(error: str) -> str:
     """The instruments that were entered with their history."""
     return f"the instrument history could not be read: {error}"

@@ -48,7 +48,7 @@ async def _load(parsed: argparse.Namespace) -> int:
     table = open_table(path)
     require(path, table, NEEDS)
     instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
-    async with open_taker(places.data_dir, places.memory_limit) as taker:
+    async with open_taker(places.data_dir, places.history) as taker:
         tell = loading_report.progress_line(path, shown=not parsed.json)
         load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
         loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))

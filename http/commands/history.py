@@ -59,7 +59,7 @@ def run_check(parsed: argparse.Namespace) -> int:
 
 async def _check_store(parsed: argparse.Namespace) -> int:
     places = places_of(parsed)
-    async with open_taker(places.data_dir, places.memory_limit) as taker:
+    async with open_taker(places.data_dir, places.history) as taker:
         checked = await taker.check()
     return loading_report.say_checked(checked, as_json=parsed.json)
 
@@ -75,7 +75,7 @@ async def _load(parsed: argparse.Namespace) -> int:
     durable = SqliteDurable(places.data_dir / DURABLE_FILE)
     instruments = Instruments(places.data_dir, durable, create=parsed.create)
     loaded: list[Loaded] = []
-    async with open_taker(places.data_dir, places.memory_limit) as taker:
+    async with open_taker(places.data_dir, places.history) as taker:
         rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
         for path, table, kind in tables:
             tell = loading_report.progress_line(path, shown=not parsed.json)

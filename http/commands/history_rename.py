@@ -49,7 +49,7 @@ async def _rename(parsed: argparse.Namespace) -> int:
     if (old.exchange, old.shape) != (new.exchange, new.shape):
         raise CommandFailed("OLD and NEW are not of one exchange and shape: they are two instruments", WRONG_USE)
     rename = Rename(old_id=old.instrument_id, new_id=new.instrument_id, from_day=from_day, source=SOURCE)
-    async with open_taker(places.data_dir, places.memory_limit) as taker:
+    async with open_taker(places.data_dir, places.history) as taker:
         changed = await taker.rename(rename, forget=parsed.forget)
     said = "forgotten" if parsed.forget else "kept"
     sys.stdout.write(f"{said}: {_text(old)} is {_text(new)} from {from_day} on\n" if changed else "nothing has changed\n")

@@ -11,14 +11,17 @@ import msgspec
 import trio
 
 from onebroker.actors.history.checking import check_store
-from onebroker.actors.history.duck import DuckHistory
-from onebroker.actors.history.folder import history_file, incoming_folder
+from onebroker.actors.history.disk_room import MEGABYTE, DiskRoom, Room
+from onebroker.actors.history.duck import DuckHistory, open_history
+from onebroker.actors.history.folder import incoming_folder
 from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.renamed import take_rename
+from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.data_directory import DataDirectory, DataDirectoryBusy
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.durable_history import Rename
 from onebroker.actors.store.merged import Merged
+from onebroker.config.sections import HistorySettings
 from onebroker.http.commands.exits import NOTHING_REACHABLE, WRONG_USE, CommandFailed
 from onebroker.http.commands.history_instruments import Identities
 from onebroker.http.commands.service import DURABLE_FILE
@@ -84,8 +87,11 @@ class OwnTaker:
     data_dir: Path
     history: DuckHistory
     durable: SqliteDurable
+    room: DiskRoom
 
     async def take(self, kind: Kind, file: Path) -> Merged:
+        if kind != "factors" and (refusal := self.room.look().refusal) is not None:
+            raise CommandFailed(f"it was not taken in: {refusal}", NOTHING_REACHABLE)
         try:
             if kind == "factors":
                 return await self.durable.put_factors(read_factors(file))
@@ -111,7 +117,7 @@ class OwnTaker:
 
 
 @asynccontextmanager
-async def open_taker(data_dir: Path, memory_limit: str) -> AsyncIterator[Taker]:
+async def open_taker(data_dir: Path, settings: HistorySettings) -> AsyncIterator[Taker]:
     """Yield who takes files in. Raises DataDirectoryBusy when something else than a service holds the data directory."""
     try:
         directory = DataDirectory(data_dir)
@@ -121,9 +127,10 @@ async def open_taker(data_dir: Path, memory_limit: str) -> AsyncIterator[Taker]:
         yield ServiceTaker(data_dir / SOCKET_NAME, incoming_folder(data_dir))
         return
     with directory:
-        history = DuckHistory(history_file(data_dir), memory_limit=memory_limit)
+        history = open_history(data_dir, settings)
+        room = DiskRoom(folder=data_dir, published=Published(Room(reserve=settings.disk_reserve_mb * MEGABYTE)))
         try:
-            yield OwnTaker(data_dir, history, SqliteDurable(data_dir / DURABLE_FILE))
+            yield OwnTaker(data_dir, history, SqliteDurable(data_dir / DURABLE_FILE), room)
         finally:
             with trio.CancelScope(shield=True):
                 await history.close()

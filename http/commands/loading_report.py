@@ -26,7 +26,7 @@ MOST_FINDINGS = 50
 @attrs.frozen
 class Places:
     data_dir: Path
-    memory_limit: str
+    history: HistorySettings
 
 
 @attrs.frozen(kw_only=True)
@@ -65,13 +65,13 @@ def places_of(parsed: argparse.Namespace) -> Places:
     """Return where to work; the settings are read only where they say it."""
     given: Path | None = parsed.data_dir
     if given is not None and parsed.config is None:
-        return Places(given.expanduser(), HistorySettings().memory_limit)
+        return Places(given.expanduser(), HistorySettings())
     registry = build_registry()
     settings = load_settings(
         parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
     )
     data_dir = settings.service.data_dir if given is None else given.expanduser()
-    return Places(data_dir, settings.history.memory_limit)
+    return Places(data_dir, settings.history)
 
 
 def progress_line(path: Path, *, shown: bool) -> Tell:

@@ -13,8 +13,7 @@ import trio
 
 from onebroker.actors.catalogue.actor import FOLDER as CATALOGUE_FOLDER
 from onebroker.actors.catalogue.builder import ProcessBuilder
-from onebroker.actors.history.duck import DuckHistory
-from onebroker.actors.history.folder import history_file
+from onebroker.actors.history.duck import open_history
 from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.store.address import read_address
@@ -163,7 +162,7 @@ async def _running_tree(options: ServiceOptions) -> AsyncIterator[tuple[Tree, Re
     documented = document_calendar(settings)
     if settings.redis.url is not None:
         await _check_server(store)
-    history = DuckHistory(history_file(data_dir), memory_limit=settings.history.memory_limit)
+    history = open_history(data_dir, settings.history)
     brokers = brokers_in_service(
         options.registry,
         settings.brokers,

@@ -20,7 +20,7 @@ async def liveness(request: Request, services: Services) -> Response:
 async def health(request: Request, services: Services) -> Response:
     actors = dict(services.actors())
     reachable = services.store_reachable()
-    sound = reachable and all(actors.values()) and not services.orders_at_risk()
+    sound = reachable and all(actors.values()) and services.disk_has_room() and not services.orders_at_risk()
     body: dict[str, object] = {
         "status": "ok" if sound else "degraded",
         "time": local_text(services.clock.now()),
@@ -85,7 +85,7 @@ ROUTES = (
         handler=health,
         tag="health",
         summary="Actors, crashes, store, brokers",
-        answers=(Answer(status=200, doc="`status` is `ok`, or `degraded` while an actor or the store is away, or an open parent stands in `order_problems`"),),
+        answers=(Answer(status=200, doc="`status` is `ok`, or `degraded` while an actor or the store is away, the disk has less than `disk.reserve_mb` left, or an open parent stands in `order_problems`"),),
     ),
     Route(
         method="GET",

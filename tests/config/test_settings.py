@@ -59,6 +59,7 @@ def test_nothing_given_means_the_documented_defaults() -> None:
     assert (service.place_list_maximum, service.calendar, service.fast_lane) == (500, "exchanges", True)
     assert (settings.redis.url, settings.redis.redis_server, settings.charges.file) == (None, None, None)
     assert settings.history.memory_limit == "1GB"
+    assert settings.history.disk_reserve_mb == 1000
     assert settings.history.record == RecordedInstruments(scope="held")
     assert settings.brokers == {}
 
@@ -152,6 +153,7 @@ def test_a_broker_without_addresses_uses_its_own() -> None:
         ({"service": {"data_dir": 5}}, "service.data_dir must be text"),
         ({"service": 5}, "service must be an object"),
         ({"history": {"memory_limit": "lots"}}, "history.memory_limit must be a size such as 1GB or 512MB"),
+        ({"history": {"disk_reserve_mb": 0}}, "history.disk_reserve_mb must be above zero"),
         ({"history": {"record": "some"}}, "history.record must be held, all, or a list of instrument ids"),
         ({"engine": {"exit_share": 1.0}}, "engine.exit_share must be a share from 0 to below 1"),
         ({"engine": {"hold_limit": True}}, "engine.hold_limit is not known; did you mean hold_limits?"),

@@ -262,6 +262,9 @@ async def test_the_full_health_tells_actors_store_and_what_others_add(house, tok
     body = await (await at_risk.get("/api/health", headers={"access-token": token})).get_json()
     assert (body["status"], body["store"]) == ("degraded", {"reachable": True})
 
+    full = build_app(attrs.evolve(services, disk_has_room=lambda: False)).test_client()
+    assert (await (await full.get("/api/health", headers={"access-token": token})).get_json())["status"] == "degraded"
+
     house.store.fail_with(StoreError("away"))
     body = await (await client.get("/api/health", headers={"access-token": token})).get_json()
     assert (body["status"], body["store"]) == ("degraded", {"reachable": False})

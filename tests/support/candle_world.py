@@ -20,6 +20,7 @@ from onebroker.actors.history.backfill import BackfillOrder
 from onebroker.actors.history.backfiller import Backfiller
 from onebroker.actors.history.collector import Backfill, CandleCollector
 from onebroker.actors.history.daily_loader import CollectorView, DailyLoader
+from onebroker.actors.history.disk_room import DiskRoom, Room
 from onebroker.actors.history.gathering import GatherDoors
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.actors.history.messages import LastLoad
@@ -129,6 +130,10 @@ class World:
         self.clock = Clock.following_trio(start)
         self.calendar = calendar
         self.folder = folder
+        self.free = 10**12
+        """Bytes that the disk has left."""
+        room = Published(Room(reserve=10**9))
+        self.room = DiskRoom(folder=folder, published=room, free_bytes=lambda _: self.free)
         self.instruments: list[Instrument] = []
         self.catalogue = Published(CatalogueState(latest=None, published_today=True, reason=""))
         self.store = MemoryHistory()
@@ -208,7 +213,7 @@ class World:
 
             doors = GatherDoors(
                 sessions=self.sessions, history=history.address, store=self.store, clock=self.clock,
-                calendar=self.calendar, staging=self.folder / "incoming", in_worker=at_once,
+                calendar=self.calendar, staging=self.folder / "incoming", in_worker=at_once, room=self.room.published,
             )  # fmt: skip
             choosing = Choosing(
                 catalogue=self.catalogue,
@@ -227,7 +232,7 @@ class World:
             def build_history() -> HistoryActor:
                 return HistoryActor(
                     mailbox=history, store=self.store, durable=self.durable, catalogue=self.catalogue, clock=self.clock,
-                    calendar=self.calendar, last_load=self.last_load,
+                    calendar=self.calendar, last_load=self.last_load, room=self.room,
                 )  # fmt: skip
 
             def build_collector() -> CandleCollector:
