@@ -487,6 +487,14 @@ def test_nobody_joins_or_hears_before_the_login(icici):
     assert len(socket.frames) == 1
 
 
+@pytest.mark.parametrize("positions", [None, [], ["one"], [{}], [{"stock_code": "NOBODY"}], [None]])
+@pytest.mark.parametrize("exchange", ["NFO", "NSE", "LSE"])
+def test_a_margin_calculation_of_nothing_is_refused(icici, positions, exchange):
+    body = {"list_of_positions": positions, "exchange_code": exchange}
+    answer = icici.send(wire.request(icici.access, orders.CallKind.READ, "POST", wire.MARGIN_CALCULATOR, body))
+    assert wire.refusal_of(answer) is not None
+
+
 FIELDS = st.sampled_from(
     ["exchange_code", "stock_code", "order_id", "quantity", "price", "order_type", "from_date", "to_date", "interval",
      "expiry_date", "strike_price", "right", "product", "action", "validity", "SessionToken", "AppKey", "stoploss", "list_of_positions"]

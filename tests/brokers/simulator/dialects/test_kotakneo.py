@@ -19,6 +19,7 @@ from onebroker.brokers.kotakneo import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -367,6 +368,18 @@ def test_holdings_and_funds_are_those_of_the_exchange(neo):
     assert funds.cash_balance == pytest.approx(float(held.opening_cash), abs=0.01)
     assert funds.unrealized == pytest.approx(float(held.unrealized), abs=0.01)
     assert funds.segments["derivatives"].span_margin == pytest.approx(float(held.span), abs=0.01)
+
+
+def test_the_margin_of_an_order_says_what_is_lacking(neo):
+    future = neo.listed("equity_index_futures")
+    lot, money = future.contract.lot_size, neo.account.funds()
+    for lots in (1, 1000):
+        ticket = neo.ticket(future, quantity=lots * lot, product="NRML")
+        answer = neo.send(margins.margin_request(neo.access, ticket, ticket.price, neo.now))
+        body, needed = msgspec.json.decode(answer.body), margins.parse_margin(answer)
+        assert float(body["totMrgnUsd"]) == pytest.approx(float(money.used + needed), abs=0.01)
+        assert float(body["insufFund"]) == pytest.approx(max(float(needed - money.available), 0.0), abs=0.01)
+        assert body["rmsVldtd"] == ("OK" if lots == 1 else "NOT_OK")
 
 
 # --- market data -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ready, Reply, SessionDead, Ticks, TradeUpdate
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind, StreamAddress, WireResponse
-from onebroker.brokers.shoonya import books, candles, feed, instruments, login, orders, portfolio, quotes
+from onebroker.brokers.shoonya import books, candles, feed, instruments, login, margins, orders, portfolio, quotes
 from onebroker.brokers.shoonya.broker import SHOONYA
 from onebroker.brokers.simulator.dialects.shoonya import build
 from onebroker.brokers.simulator.dialects.shoonya.naming import name_of
@@ -318,6 +318,27 @@ def test_positions_holdings_and_funds_are_the_exchanges_truth(shoonya):
     assert truth.span > 0
     assert funds.realized == pytest.approx(float(truth.realized), abs=0.01)
     assert funds.segments["derivatives"].exposure_margin == pytest.approx(float(truth.exposure), abs=0.01)
+
+
+def test_the_margin_of_an_order_says_what_is_lacking(shoonya):
+    future = shoonya.listed("equity_index_futures")
+    lot, money = future.contract.lot_size, shoonya.account.funds()
+    for lots in (1, 1000):
+        ticket = shoonya.ticket(future, quantity=lots * lot, product="NRML")
+        answer = shoonya.send(margins.margin_request(shoonya.access, ticket, ticket.price, shoonya.now))
+        body, needed = msgspec.json.decode(answer.body), margins.parse_margin(answer)
+        lacking = needed > money.available
+        assert lacking is (lots == 1000)
+        assert body["remarks"] == ("Insufficient Balance" if lacking else "")
+        used = needed - money.available if lacking else money.used + needed
+        assert float(body["marginused"]) == pytest.approx(float(used), abs=0.02)
+
+
+def test_a_margin_is_refused_as_an_order_is(shoonya):
+    fields = {"exch": "NFO", "qty": "1", "prc": "100", "prd": "M", "trantype": "S", "prctyp": "LMT"}
+    assert shoonya.call("GetOrderMargin", tsym="NOBODY", **fields)[1]["emsg"] == "Invalid Trading Symbol"
+    future = shoonya.listed("equity_index_futures")
+    assert shoonya.call("GetOrderMargin", tsym=future.tradingsymbol, **{**fields, "prd": "X"})[1]["emsg"] == "Invalid Input : prd"
 
 
 def test_an_empty_list_is_a_refusal_that_reads_as_none(shoonya):

@@ -15,7 +15,18 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
 from onebroker.brokers.simulator.dialects.upstox import build
 from onebroker.brokers.simulator.dialects.upstox.naming import name_of
-from onebroker.brokers.upstox import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
+from onebroker.brokers.upstox import (
+    books,
+    candles,
+    feed,
+    instruments,
+    login,
+    margins,
+    order_feed,
+    orders,
+    portfolio,
+    quotes,
+)
 from onebroker.brokers.upstox.broker import UPSTOX
 from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.brokers.upstox.wire import ENDPOINTS
@@ -336,6 +347,19 @@ def test_the_market_socket_says_the_state_of_the_markets_then_a_snapshot_then_ch
     session.received(feed.unsubscribe_messages(ACCESS, [upstox.listing(crude)])[0])
     session.markets_moved(frozenset({crude.contract.instrument_id}))
     assert len(wire.frames) == 3
+
+
+def test_a_margin_is_refused_in_the_codes_of_its_page(upstox):
+    future = upstox.listed("equity_index_futures")
+    request = margins.margin_request(upstox.access, upstox.ticket(future, quantity=1), Decimal(100), upstox.now)
+    with pytest.raises(BrokerRefusal, match="multiple of lot size") as refused:
+        margins.parse_margin(upstox.send(request))
+    assert refused.value.code == "UDAPI1104"
+    sent = msgspec.json.decode(request.body)["instruments"][0]
+    for count, code in ((0, "UDAPI100036"), (2, "UDAPI1103"), (21, "UDAPI1102")):
+        body = msgspec.json.encode({"instruments": [sent] * count})
+        answer = upstox.dialect.handle(upstox.request("POST", request.url, request.headers, body))
+        assert (answer.status, msgspec.json.decode(answer.body)["errors"][0]["errorCode"]) == (400, code)
 
 
 def test_text_requests_are_not_read_and_nonsense_is_answered_with_an_error(upstox):
