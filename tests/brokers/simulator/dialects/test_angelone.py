@@ -634,7 +634,7 @@ PATHS = [
         for path in (
             "order/v1/placeOrder", "order/v1/modifyOrder", "order/v1/cancelOrder", "order/v1/getLtpData",
             "order/v1/searchScrip", "market/v1/quote/", "historical/v1/getCandleData", "historical/v1/getOIData",
-            "user/v1/logout", "order/v1/details/x", "user/v1/getRMS",
+            "user/v1/logout", "margin/v1/batch", "order/v1/details/x", "user/v1/getRMS",
         )
     ),
     "/OpenAPI_File/files/OpenAPIScripMaster.json", "/",

@@ -529,7 +529,7 @@ def test_prices_leave_with_the_digits_of_the_tick(dhan):
 
 PATHS = (
     "/orders", "/orders/slicing", "/orders/1", "/orders/external/x", "/trades", "/marketfeed/quote", "/marketfeed/ltp",
-    "/charts/historical", "/charts/intraday", "/profile", "/RenewToken", "/positions",
+    "/charts/historical", "/charts/intraday", "/profile", "/RenewToken", "/positions", "/margincalculator",
 )  # fmt: skip
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),

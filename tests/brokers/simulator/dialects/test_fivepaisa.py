@@ -404,10 +404,11 @@ def test_no_message_ends_the_connection(broker, message):
 
 PATHS = [
     "TOTPLogin", "GetAccessToken", "V1/PlaceOrderRequest", "V1/ModifyOrderRequest", "V1/CancelOrderRequest", "V3/OrderBook",
-    "V3/OrderStatus", "V1/TradeBook", "V4/Margin", "MarketSnapshot", "V1/MarketFeed", "V2/MarketDepth", "MarketStatus", "None",
+    "V3/OrderStatus", "V1/TradeBook", "V4/Margin", "MarketSnapshot", "V1/MarketFeed", "V2/MarketDepth", "MarketStatus",
+    "MultiOrderMargin", "None",
 ]  # fmt: skip
 FIELDS = [
-    "ExchOrderID", "Exchange", "ExchangeType", "ScripCode", "ScripData", "Price", "Qty", "OrderType", "StopLossPrice", "Data",
+    "ExchOrderID", "Orders", "Exch", "ExchType", "Exchange", "ExchangeType", "ScripCode", "ScripData", "Price", "Qty", "OrderType", "StopLossPrice", "Data",
     "MarketFeedData", "OrdStatusReqList", "RequestToken", "EncryKey", "UserId", "TOTP", "PIN", "Email_ID", "iOrderValidity",
 ]  # fmt: skip
 VALUES = st.recursive(
