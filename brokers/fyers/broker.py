@@ -8,6 +8,7 @@ from onebroker.brokers.fyers import (
     feed,
     instruments,
     login,
+    margins,
     order_feed,
     orders,
     portfolio,
@@ -41,5 +42,6 @@ FYERS = Broker(
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
+    margins=margins,
     event_account_field=AccountField(name="client_id", own=logged_in_user),
 )

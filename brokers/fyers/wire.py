@@ -33,6 +33,7 @@ ORDERS = "/orders"
 ORDER_MESSAGES = "/orders/sync"
 """Place, modify and cancel, by method."""
 TRADES = "/tradebook"
+ORDER_MARGINS = "/multiorder/margin"
 QUOTES = "/quotes"
 HISTORY = "/history"
 

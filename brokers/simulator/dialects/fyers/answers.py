@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.vocabulary import OrderType, Product, Side
 
 Row = dict[str, object]
@@ -228,6 +229,15 @@ def funds(funds: SimFunds) -> list[Row]:
         {"id": number, "title": title, "equityAmount": rupees(amount), "commodityAmount": 0}
         for number, title, amount in lines
     ]
+
+
+def order_margins(needed: Blocked, funds: SimFunds) -> Row:
+    """Return what orders need together, by themselves and with what the account uses already."""
+    return {
+        "margin_avail": rupees(funds.available),
+        "margin_total": rupees(needed.total),
+        "margin_new_order": rupees(funds.used + needed.total),
+    }
 
 
 def quote_row(name: Name, market: Market) -> Row:

@@ -48,6 +48,19 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
     )
 
 
+def margin_bodies(body: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return the orders of a margin body; raise `BadField`."""
+    rows = body.get("data")
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise BadField("data is invalid")
+    return rows
+
+
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return one order of a margin body, in units: a place body without validity and tag; raise `BadField`."""
+    return new_order({**body, "validity": "DAY", "disclosedQty": 0, "offlineOrder": False, "orderTag": None}, name)
+
+
 def changes(body: Mapping[str, object], name: Name) -> dict[str, object]:
     """Return the new values of a modify body, quantities in units; what is left out stays; raise `BadField`."""
     wanted: dict[str, object] = {}

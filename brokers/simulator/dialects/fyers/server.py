@@ -34,6 +34,7 @@ from onebroker.brokers.simulator.dialects.fyers.order_socket import OrderSession
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.model import RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.risk import NOTHING
 from onebroker.config.clock import Clock
 
 DATA_SOCKET, ORDER_SOCKET = "/hsm/v1-5/prod", "/trade/v3"
@@ -162,6 +163,7 @@ class FyersDialect:
             Route("GET", f"{TRADING}/positions", self._positions),
             Route("GET", f"{TRADING}/orders", self._orders),
             Route("GET", f"{TRADING}/tradebook", self._trades),
+            Route("POST", f"{TRADING}/multiorder/margin", self._order_margins),
             Route("POST", f"{TRADING}/orders/sync", self._place),
             Route("PATCH", f"{TRADING}/orders/sync", self._modify),
             Route("DELETE", f"{TRADING}/orders/sync", self._cancel),
@@ -176,6 +178,11 @@ class FyersDialect:
 
     def _funds(self, request: DialectRequest) -> WireResponse:
         return success(fund_limit=answers.funds(self._account.funds()))
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        asked = forms.margin_bodies(body_of(request))
+        needed = sum((self._account.margin(forms.margin_order(each, self._tradable(each))) for each in asked), NOTHING)
+        return success(data=answers.order_margins(needed, self._account.funds()))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         names = self._names.by_id
@@ -222,13 +229,16 @@ class FyersDialect:
 
     def _place(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)
+        order = self._account.place(forms.new_order(body, self._tradable(body)))
+        message = f"Order submitted successfully. Your Order Ref. No.{order.order_id}"
+        return success(_PLACED, message, id=order.order_id)
+
+    def _tradable(self, body: Mapping[str, object]) -> Name:
         ticker = body.get("symbol")
         name = self._names.by_ticker.get(ticker) if isinstance(ticker, str) else None
         if name is None or not name.tradable:
             raise Refused(400, BAD_SYMBOL, "Please provide a valid symbol")
-        order = self._account.place(forms.new_order(body, name))
-        message = f"Order submitted successfully. Your Order Ref. No.{order.order_id}"
-        return success(_PLACED, message, id=order.order_id)
+        return name
 
     def _modify(self, request: DialectRequest) -> WireResponse:
         body = body_of(request)

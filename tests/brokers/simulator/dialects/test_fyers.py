@@ -650,7 +650,7 @@ def test_the_reference_bytes_of_the_official_client_are_understood(fyers):
 PATHS = [
     "/api/v3/generate-authcode", "/api/v3/validate-authcode", "/api/v3/validate-refresh-token", "/api/v3/orders/sync",
     "/api/v3/orders", "/api/v3/profile", "/data/quotes", "/data/depth", "/data/history",
-    "/data/symbol-token", "/sym_details/NSE_CM.csv", "/nothing",
+    "/api/v3/multiorder/margin", "/data/symbol-token", "/sym_details/NSE_CM.csv", "/nothing",
 ]  # fmt: skip
 VALUES = (
     st.none()
@@ -716,6 +716,31 @@ def test_a_cut_or_spoiled_frame_of_the_server_is_corrupt_or_read_and_never_raise
     spoiled[data.draw(st.integers(0, len(frame) - 1))] ^= data.draw(st.integers(1, 255))
     for event in decoder.receive(bytes(spoiled)):
         assert isinstance(event, (Ticks, Heartbeat, Ready, Reply, CorruptFrame, SessionDead, StreamRefused))
+
+
+def test_what_orders_need_is_told_by_themselves_and_with_what_is_used(fyers):
+    """The official SDK has no method for it."""
+    name = fyers.listed("commodity_futures", "mcx")
+    one = {
+        "symbol": name.ticker, "qty": 1, "side": -1, "type": 2, "productType": "MARGIN", "limitPrice": 0.0, "stopLoss": 0.0,
+        "stopPrice": 0.0, "takeProfit": 0.0,
+    }  # fmt: skip
+    status, answer = fyers.post("/api/v3/multiorder/margin", {"data": [one]})
+    told = answer["data"]
+    assert (status, answer["s"]) == (200, "ok")
+    funds = fyers.account.funds()
+    assert told["margin_new_order"] - told["margin_total"] == pytest.approx(float(funds.used))
+    _, two = fyers.post("/api/v3/multiorder/margin", {"data": [one, one]})
+    assert two["data"]["margin_total"] == pytest.approx(2 * told["margin_total"]) != 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [({}, -50), ({"data": []}, -50), ({"data": [1]}, -50), ({"data": [{"symbol": "NSE:NOBODY-EQ"}]}, -300)],
+)
+def test_a_margin_call_that_cannot_be_is_refused(fyers, body, code):
+    status, answer = fyers.post("/api/v3/multiorder/margin", body)
+    assert (status, answer["s"], answer["code"]) == (400, "error", code)
 
 
 async def test_files_cost_nothing_of_the_calls_a_second(fyers, autojump_clock):
