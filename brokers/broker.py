@@ -117,8 +117,9 @@ class LoginKind(StrEnum):
 
 
 class LoginCodec(Protocol):
-    def login_page(self, access: Access) -> str:
-        """Return the address a person opens (assisted), or "" (unattended)."""
+    def login_page(self, access: Access, state: str = "") -> str:
+        """Return the address a person opens (assisted), or "" (unattended). Where `Broker.login_repeats_state` the redirect
+        carries `state` in a parameter of that name."""
 
     def log_in(self, access: Access, redirect: str, now: datetime) -> LoginFlow:
         """Exchange the redirect address (assisted; ignored when unattended) for a login.
@@ -426,6 +427,8 @@ class Broker:
     name: str
     """Display name (architecture 11)."""
     login_kind: LoginKind
+    login_repeats_state: bool = False
+    """Whether the redirect of an assisted login carries the `state` of its page: only then is it told from another's."""
     credential_keys: frozenset[str]
     """Keys it needs in onebroker.toml, secrets among them."""
     other_credential_keys: tuple[frozenset[str], ...] = ()

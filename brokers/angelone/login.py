@@ -24,7 +24,7 @@ _LOGIN_FAULT = "AB1007"
 _CREDENTIAL = re.compile(r"\b(password|m?pin|api.?key|client.?code|credentials?)\b")
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return "": no person is needed."""
     return ""
 

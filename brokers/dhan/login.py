@@ -34,7 +34,7 @@ LOGIN_REFUSALS = (
 """What a refused login's message speaks of, first that fits."""
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return "": nobody has to open a page."""
     return ""
 

@@ -30,7 +30,7 @@ _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
 _CLEAR = frozenset({RefusalKind.REFUSED, RefusalKind.SESSION_DEAD, RefusalKind.BAD_CREDENTIALS})
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return "": nobody is needed."""
     return ""
 

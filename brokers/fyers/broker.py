@@ -21,6 +21,7 @@ FYERS = Broker(
     code="fyers",
     name="Fyers",
     login_kind=LoginKind.ASSISTED,
+    login_repeats_state=True,
     credential_keys=frozenset({"app_id", "secret", "redirect_url"}),
     optional_credential_keys=frozenset({"pin"}),
     endpoints=wire.ENDPOINTS,

@@ -20,17 +20,17 @@ from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)
 """When a token dies that does not say it itself (documentation: about 06:00 IST of the next day)."""
-STATE = "onebroker"
-"""Any text; the redirect repeats it."""
+NO_STATE = "onebroker"
+"""The page wants a `state` always; the redirect repeats it."""
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return the page a person opens; it redirects to the app's registered address with an auth_code."""
     query = {
         "client_id": access.credentials["app_id"],
         "redirect_uri": access.credentials["redirect_url"],
         "response_type": "code",
-        "state": STATE,
+        "state": state or NO_STATE,
     }
     return f"{access.endpoints.login_url}?{urlencode(query)}"
 

@@ -43,7 +43,7 @@ _STATUSES = {
 }
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return "": no person is needed (an API key is approved in Groww's console)."""
     return ""
 

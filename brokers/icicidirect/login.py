@@ -23,8 +23,8 @@ SECRETS = ("session_token",)
 """Not kept in the profile."""
 
 
-def login_page(access: Access) -> str:
-    """Return the page a person opens; it redirects to the app's registered address with an API_Session."""
+def login_page(access: Access, state: str = "") -> str:
+    """Return the page a person opens; it redirects to the app's registered address with an API_Session, and repeats no `state`."""
     return f"{access.endpoints.login_url}?api_key={quote(access.credentials['app_key'], safe='')}"
 
 

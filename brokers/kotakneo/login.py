@@ -47,7 +47,7 @@ _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
 """What a refused login names, first that fits: the documents give a sentence, no code of its own (unchecked)."""
 
 
-def login_page(access: Access) -> str:
+def login_page(access: Access, state: str = "") -> str:
     """Return "": nobody is needed."""
     return ""
 

@@ -19,8 +19,8 @@ EXPIRY = time(6, 0)
 _ENVELOPE = frozenset({"stat", "request_time"})
 
 
-def login_page(access: Access) -> str:
-    """Return the page a person opens; it redirects to the key's registered address with a code."""
+def login_page(access: Access, state: str = "") -> str:
+    """Return the page a person opens; it redirects to the key's registered address with a code, and repeats no `state`."""
     return f"{access.endpoints.login_url}?{urlencode({'client_id': access.credentials['client_id']})}"
 
 

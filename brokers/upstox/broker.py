@@ -21,6 +21,7 @@ UPSTOX = Broker(
     code="upstox",
     name="Upstox",
     login_kind=LoginKind.ASSISTED,
+    login_repeats_state=True,
     credential_keys=frozenset({"api_key", "api_secret", "redirect_url"}),
     endpoints=wire.ENDPOINTS,
     capabilities=CAPABILITIES,

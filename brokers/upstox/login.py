@@ -17,16 +17,15 @@ EXPIRY = time(3, 30)
 """Every access token dies at the next 03:30 IST, whenever it was made (general knowledge, unchecked)."""
 
 
-def login_page(access: Access) -> str:
-    """Return the page a person opens; it redirects to the app's registered address with a code."""
-    query = urlencode(
-        {
-            "response_type": "code",
-            "client_id": access.credentials["api_key"],
-            "redirect_uri": access.credentials["redirect_url"],
-        }
-    )
-    return f"{access.endpoints.login_url}?{query}"
+def login_page(access: Access, state: str = "") -> str:
+    """Return the page a person opens; it redirects to the app's registered address with a code, and with `state`."""
+    query = {
+        "response_type": "code",
+        "client_id": access.credentials["api_key"],
+        "redirect_uri": access.credentials["redirect_url"],
+        **({"state": state} if state else {}),
+    }
+    return f"{access.endpoints.login_url}?{urlencode(query)}"
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:

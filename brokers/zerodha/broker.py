@@ -8,6 +8,7 @@ ZERODHA = Broker(
     code="zerodha",
     name="Zerodha",
     login_kind=LoginKind.ASSISTED,
+    login_repeats_state=True,
     credential_keys=frozenset({"api_key", "api_secret"}),
     endpoints=wire.ENDPOINTS,
     capabilities=CAPABILITIES,

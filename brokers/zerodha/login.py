@@ -18,10 +18,13 @@ EXPIRY = time(6, 0)
 """Access tokens die about 06:00 IST of the next day, by regulation (documentation and general knowledge)."""
 
 
-def login_page(access: Access) -> str:
-    """Return the page a person opens; it redirects to the app's registered address with a request_token."""
-    query = urlencode({"v": wire.VERSION, "api_key": access.credentials["api_key"]})
-    return f"{access.endpoints.login_url}?{query}"
+def login_page(access: Access, state: str = "") -> str:
+    """Return the page a person opens; it redirects to the app's registered address with a request_token, and with what stands
+    in `redirect_params` (documentation, "User": login flow; not re-read by us)."""
+    query = {"v": wire.VERSION, "api_key": access.credentials["api_key"]}
+    if state:
+        query["redirect_params"] = urlencode({"state": state})
+    return f"{access.endpoints.login_url}?{urlencode(query)}"
 
 
 def log_in(access: Access, redirect: str, now: datetime) -> LoginFlow:

@@ -3,11 +3,13 @@ the running service; without one it writes the store itself. A broker that logs 
 
 import argparse
 import contextlib
+import hmac
 import os
+import secrets
 import sys
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import trio
@@ -32,6 +34,7 @@ from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService,
 from onebroker.http.printable import printable
 
 CALL_SECONDS = 30.0
+STATE_BYTES = 16
 _LOOPBACK = "127.0.0.1"
 _HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 _PAGE = b"HTTP/1.1 200 OK\r\n" + _HEADERS + b"onebroker has the login; this page can be closed.\n"
@@ -74,10 +77,10 @@ async def _login(parsed: argparse.Namespace, settings: Settings, service: InServ
     if service.broker.login_kind is LoginKind.UNATTENDED:
         redirect = ""  # it logs in by itself; this makes it do so now
     if redirect is None:
-        sys.stderr.write(
-            f"Open this address, log in, and come back:\n  {service.broker.login.login_page(service.access)}\n"
-        )
-        redirect = await (_caught(parsed.listen) if parsed.listen is not None else _typed())
+        state = secrets.token_urlsafe(STATE_BYTES) if service.broker.login_repeats_state else ""
+        page = service.broker.login.login_page(service.access, state)
+        sys.stderr.write(f"Open this address, log in, and come back:\n  {page}\n")
+        redirect = await (_caught(parsed.listen, state) if parsed.listen is not None else _typed(state))
     request = {"command": "login", "broker": service.broker.code, "redirect": redirect}
     if parsed.other_account:
         request["other_account"] = "yes"
@@ -89,24 +92,30 @@ async def _login(parsed: argparse.Namespace, settings: Settings, service: InServ
         return await _without_service(settings, service, redirect, other_account=parsed.other_account)
 
 
-async def _typed() -> str:
+async def _typed(state: str) -> str:
     sys.stderr.write("Paste the address you were sent back to: ")
     sys.stderr.flush()
     line: str = await trio.to_thread.run_sync(sys.stdin.readline)
     if not line:  # the end of the input, where an empty line still has its end
         raise CommandFailed("no address was given", WRONG_USE)
+    if not _carries(line.strip(), state):
+        raise CommandFailed("the address is not that of this login: open the page that was printed, and log in there", NOTHING_REACHABLE)
     return line.strip()
 
 
-async def _caught(port: int) -> str:
-    """Wait on a loopback port for the browser that the broker sends back, and return the address it asked for."""
+async def _caught(port: int, state: str) -> str:
+    """Wait on a loopback port for the browser that the broker sends back, and return the address it asked for.
+
+    Any page in a browser of this machine can ask for addresses of this port. One without `state` is not of this login and is not
+    taken; where the broker repeats none ("") the first with a query is.
+    """
     caught: list[str] = []
     async with trio.open_nursery() as nursery:
 
         async def handle(stream: trio.SocketStream) -> None:
             with contextlib.suppress(trio.BrokenResourceError):  # the browser has left; what it said counts
                 target = await _request_target(stream)
-                if found := _has_query(target):
+                if found := _carries(target, state):
                     caught.append(f"http://{_LOOPBACK}:{port}{target}")
                 await stream.send_all(_PAGE if found else _NO_PAGE)
             if caught:
@@ -116,11 +125,14 @@ async def _caught(port: int) -> str:
     return caught[0]
 
 
-def _has_query(target: str) -> bool:
+def _carries(target: str, state: str) -> bool:
+    """Whether an address has a query, and in it the state of this login where there is one."""
     try:
-        return bool(urlsplit(target).query)
+        query = urlsplit(target).query
     except ValueError:  # not an address
         return False
+    given = parse_qs(query).get("state", [""])
+    return bool(query) and (not state or (len(given) == 1 and hmac.compare_digest(given[0].encode(), state.encode())))
 
 
 async def _request_target(stream: trio.SocketStream) -> str:

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from held_port import held_port
@@ -130,6 +131,32 @@ def test_the_redirect_can_be_caught_on_a_loopback_port(config, service):
         out, _ = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 0
         assert "logged in as" in out
+
+
+def test_a_redirect_of_another_login_is_not_taken(config, service):
+    """As a page in the person's browser would bring it: with a code of its author's account."""
+    path, _ = config
+    with held_port() as port, caught(path, port) as process:
+        process.stderr.readline()
+        page = process.stderr.readline().strip()
+        assert len(parse_qs(parse_qs(urlsplit(page).query)["redirect_params"][0])["state"][0]) >= 20
+        own = redirect_of(page).partition("?")[2]
+        other = redirect_of(page.partition("&redirect_params=")[0]).partition("?")[2]
+        wait_for(lambda: listening(port), "the command listens")
+        for query in (other, f"{other}&state=", f"{other}&state=guessed", f"{own}&state=guessed"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/?{query}", timeout=PATIENCE_SECONDS)
+        assert process.poll() is None
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/?{own}", timeout=PATIENCE_SECONDS) as answer:
+            assert answer.status == 200
+        process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode == 0
+
+
+def test_a_pasted_address_of_another_login_is_refused_and_nothing_is_sent(config):
+    done = login(config[0], stdin="https://127.0.0.1/?status=success&request_token=another&state=another\n")
+    assert done.returncode == 4
+    assert done.stderr.endswith("the address is not that of this login: open the page that was printed, and log in there\n")
 
 
 def listening(port):

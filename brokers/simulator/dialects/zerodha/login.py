@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Mapping
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
@@ -38,6 +38,7 @@ class LoginDesk:
         target = request.first("redirect_url") or f"{request.base}/connect/finish"
         token = self._tokens.mint(Kind.ONE_TIME, ONE_TIME_SECONDS)
         query = {"action": "login", "type": "login", "status": "success", "request_token": token}
+        query |= dict(parse_qsl(request.first("redirect_params") or ""))
         joint = "&" if "?" in target else "?"
         return WireResponse(status=302, headers={"location": f"{target}{joint}{urlencode(query)}"})
 
