@@ -149,6 +149,11 @@ async def test_exits_whose_legs_the_store_has_forgotten_are_taken_up_and_kept_at
         await trio.sleep(30)
         parent = await only_parent(market)
         assert [leg["state"] for leg in parent["legs"]] == ["complete", "pending", "open"]
+        rows = market.sessions["zerodha"].view.value.orders | market.sessions["upstox"].view.value.orders
+        for leg in parent["legs"]:
+            shown = rows[leg["order_id"]]
+            assert (float(leg["price"] or 0), float(leg["trigger_price"] or 0)) == (shown.price, shown.trigger_price), leg["part"]
+        assert any(leg["trigger_price"] for leg in parent["legs"])
         assert len(trading.messages()) == 3
         await trading.move(4)
         await trading.until(answer, "completed")

@@ -98,6 +98,19 @@ def test_a_contract_of_an_unknown_size_has_no_units_and_no_lot(name, multiplier)
     assert (row["lot_size"], row["contract_units"], row["freeze_quantity"]) == (None, None, None)
 
 
+@pytest.mark.parametrize("expiry", ["1" * 18, "1e300", "-5", "0", "", "soon"])
+def test_an_expiry_that_is_no_time_costs_its_own_row_only(expiry):
+    lines = CSVS[instruments.FILES.index("NSE_FO")].decode().splitlines()
+    odd = lines[0].split(",")
+    odd[8] = expiry
+    good = {row["broker_token"]: row for row in read(*lines, name="NSE_FO")}
+    rows = {row["broker_token"]: row for row in read(",".join(odd), *lines[1:], name="NSE_FO")}
+    (changed,) = (token for token, row in rows.items() if row != good.get(token))
+    assert rows.pop(changed)["segment"] == "uncategorised"
+    good.pop(changed, None)
+    assert rows == good
+
+
 def test_a_commodity_may_be_quoted_in_single_units():
     line = CSVS[instruments.FILES.index("MCX_COM")].decode().strip()
     (row,) = read(line, name="MCX_COM", master=b'{"MCX:CRUDEOIL26SEPFUT":{"qtyMultiplier":1}}')
