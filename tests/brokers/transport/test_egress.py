@@ -131,6 +131,15 @@ async def test_the_local_address_of_a_connection_is_told_without_one(serving, or
     assert server.connections == 0
 
 
+async def test_a_connection_that_fails_names_what_the_settings_bind_it_to():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        async with open_transport(Clock(), name="zerodha", egress=Egress(family="ipv4")) as out:
+            with pytest.raises(NotSent) as refused:
+                await out.send(read(f"http://127.0.0.1:{taken.getsockname()[1]}/"), SECONDS)
+    assert str(refused.value) == "zerodha: no connection (by IPv4 only)"
+
+
 async def test_what_failed_is_said_of_the_broker_and_its_host_stands_in_the_log_once(caplog):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
