@@ -52,6 +52,7 @@ from onebroker.actors.engine.recovering import with_lost_legs
 from onebroker.actors.engine.rows import is_of, row_of
 from onebroker.actors.engine.sending import send_once
 from onebroker.actors.engine.stopping import Stopping
+from onebroker.actors.engine.times_ahead import leg_put_right
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_seen, leg_sent, simple_parent, turns_up
 from onebroker.actors.kernel.mailbox import Mailbox
@@ -124,10 +125,12 @@ class ParentActor:
         for leg in record.legs:
             self._doors.legs.note(record, leg)
         self._prepare(record)
+        self._put_times_right(restarted=True)
         self._note_troubles()
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._recorder.write_behind)
+                nursery.start_soon(self._hear_steps)
                 task_status.started()
                 self._begin_work(nursery, place)
                 if place is not None and lost:
@@ -163,6 +166,19 @@ class ParentActor:
         if record is not before:
             self._recorder.change(record)
         return record is not before
+
+    async def _hear_steps(self) -> None:
+        while True:
+            await self._clock.wait_step()
+            self._put_times_right(restarted=False)
+
+    def _put_times_right(self, *, restarted: bool) -> None:
+        """Put right what was noted while the wall clock ran ahead, where it did."""
+        now, today = self._clock.epoch(), session_day(self._clock)
+        for leg in self._record.legs:
+            right = leg_put_right(leg, now, today, restarted=restarted)
+            if right is not leg:
+                self._leg_changed(right)
 
     def _newest(self) -> ParentRecord:
         """Return the record with all that is known (for kinds that keep more than it holds)."""

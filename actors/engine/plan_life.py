@@ -38,7 +38,9 @@ from onebroker.actors.engine.plan_placing import SENDS, NotPlaced, Placed, Placi
 from onebroker.actors.engine.plan_steps import PlanSteps
 from onebroker.actors.engine.plan_waiting import WaitingExits
 from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS
+from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.times_ahead import parts_put_right
 from onebroker.actors.engine.transitions import LATE
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.quotes.followers import Follower
@@ -98,6 +100,7 @@ class PlanLife(PlanSteps, ABC):
     def _prepare(self, record: ParentRecord) -> None:
         assert record.plan is not None
         self._root: Part = decode_plan(record.plan)
+        self._news = trio.Event()
         self._parts = record.parts if self._begin is not None else not_fresh(record.parts)
         self._follow_contracts()
         self._waiting = WaitingExits(self._doors)
@@ -125,7 +128,6 @@ class PlanLife(PlanSteps, ABC):
         with self._doors.quotes.follow(()) as follower:
             self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)
-            nursery.start_soon(self._hear_steps)
             nursery.start_soon(self._hear_catalogue)
             while True:
                 self._news = trio.Event()
@@ -140,10 +142,13 @@ class PlanLife(PlanSteps, ABC):
                 with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
                     await self._news.wait()
 
-    async def _hear_steps(self) -> None:
-        """A time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
-        while True:
-            await self._clock.wait_step()
+    def _put_times_right(self, *, restarted: bool) -> None:
+        """Look again too: a time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
+        super()._put_times_right(restarted=restarted)
+        parts = parts_put_right(self._parts, session_day(self._clock))
+        if parts is not self._parts:
+            self._take_parts(parts)
+        if not restarted:
             self._news.set()
 
     def _follow_contracts(self) -> None:

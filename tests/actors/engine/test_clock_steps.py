@@ -3,12 +3,16 @@ missed (order-engine 2.7)."""
 
 from datetime import datetime, timedelta
 
+import attrs
 import pytest
 import trio
 
 from onebroker.actors.clock_watch import ClockWatch
+from onebroker.actors.engine.plan.state import PartRecord
+from onebroker.actors.engine.records import LegRecord
+from onebroker.actors.engine.times_ahead import leg_put_right, parts_put_right
 from onebroker.config.calendars import calendar_from_documents
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import IST, Clock, from_epoch
 from onebroker.config.exchange_documents import exchange_documents
 from tests.support.trading import Trading
 
@@ -158,3 +162,45 @@ async def test_an_order_for_the_opening_is_taken_by_a_broker_whose_clock_is_behi
             (order,) = [one for one in day.ledger()["orders"] if one["instrument_id"] == trading.share.instrument_id]
             assert order["status"] == "open", order
             assert len(trading.messages()) == 1
+
+
+async def test_an_order_sent_while_the_clock_ran_ahead_is_not_one_of_the_day_to_come(trading, autojump_clock):
+    await trading.move(0)
+    await trading.send(quantity=100, broker="zerodha", product="CNC")
+    settings = {"type": "daily_stop", "stop_price": trading.at(-4), "stop_limit_price": trading.at(-5)}
+    answer = await trading.send(
+        transaction_type="SELL", quantity=100, broker="zerodha", product="CNC", synthetic=settings
+    )
+    await trading.day.until(lambda: len(trading.messages()) == 2)
+    await trio.sleep(5)
+    trading.put(-86_400)
+    await trio.sleep(30)
+    (leg,) = (await trading.parent(answer))["legs"]
+    assert trading.day.clock.epoch() - 40 < leg["sent_at"] <= trading.day.clock.epoch()
+    (known,) = [leg for leg in trading.day.legs.unfinished if leg.leg_id.startswith(answer.body["parent_id"])]
+    assert known.session_day == trading.day.clock.today().isoformat()
+
+
+SENT = LegRecord(
+    leg_id="p.0", part="root", token="ob01", broker="zerodha", segment="nse_equities", instrument_token="1", tradingsymbol="A",
+    transaction_type="SELL", product="CNC", order_type="SL", validity="DAY", quantity=10, price=None, trigger_price=None, session_day="2026-11-26",
+)  # fmt: skip
+"""As a clock a day ahead had it: in truth it was the 25th."""
+MORNING = datetime(2026, 11, 26, 8, 0, tzinfo=IST).timestamp()
+
+
+@pytest.mark.parametrize("hours", [0.1, 1.3, 24, 400])
+def test_after_a_restart_an_order_of_the_future_counts_as_sent_the_evening_before(hours):
+    leg = attrs.evolve(SENT, sent_at=MORNING + hours * 3600, moved_at=MORNING + hours * 3600)
+    right = leg_put_right(leg, MORNING, "2026-11-26", restarted=True)
+    assert from_epoch(right.sent_at).isoformat() == "2026-11-25T23:59:59+05:30"
+    assert (right.session_day, right.moved_at) == ("2026-11-26", MORNING)
+    assert leg_put_right(right, MORNING, "2026-11-26", restarted=True) is right
+    assert leg_put_right(attrs.evolve(leg, sent_at=MORNING + 2), MORNING, "2026-11-26", restarted=True).sent_at == MORNING + 2
+
+
+def test_a_daily_order_noted_as_refused_on_a_day_to_come_was_refused_today():
+    parts = {"root": PartRecord(armed_day="2026-11-27"), "root.1": PartRecord(armed_day="2026-11-25")}
+    right = parts_put_right(parts, "2026-11-26")
+    assert [part.armed_day for part in right.values()] == ["2026-11-26", "2026-11-25"]
+    assert parts_put_right(right, "2026-11-26") is right
