@@ -1,7 +1,19 @@
 """Groww as one value: `GROWW`."""
 
 from onebroker.brokers.broker import Broker, LoginKind
-from onebroker.brokers.groww import books, by_token, candles, feed, instruments, login, orders, portfolio, quotes, wire
+from onebroker.brokers.groww import (
+    books,
+    by_token,
+    candles,
+    feed,
+    instruments,
+    login,
+    margins,
+    orders,
+    portfolio,
+    quotes,
+    wire,
+)
 from onebroker.brokers.groww.capabilities import CADENCE, CAPABILITIES, PROFILE_SECONDS
 
 GROWW = Broker(
@@ -30,4 +42,5 @@ GROWW = Broker(
     order_feed=None,
     feed_carries_orders=True,
     address_rule="takes orders only from a registered address",
+    margins=margins,
 )

@@ -171,6 +171,19 @@ def trade(api, chosen, quotes):
     step("unknown instrument", refused(place, api, {**share, "trading_symbol": "NOBODY"}, price=1.0))
 
 
+def margins(api, chosen):
+    """What a future would need, alone and twice over, and a share; two shares, and a contract that does not exist."""
+    future, share = (
+        {**named(row), "quantity": int(row["lot_size"]), "transaction_type": "SELL", "price": None, "order_type": "MARKET", "product": product}
+        for row, product in ((chosen["future"], "NRML"), (chosen["share"], "MIS"))
+    )  # fmt: skip
+    step("margin", api.get_order_margin_details("FNO", [future]))
+    step("margin of two", api.get_order_margin_details("FNO", [future, future]))
+    step("margin of a share", api.get_order_margin_details("CASH", [share]))
+    step("margin of two shares", refused(api.get_order_margin_details, "CASH", [share, share]))
+    step("margin of nothing", refused(api.get_order_margin_details, "FNO", [{**future, "trading_symbol": "NOBODY"}]))
+
+
 def wait_for(condition):
     deadline = time.monotonic() + WAIT_SECONDS
     while not condition() and time.monotonic() < deadline:
@@ -226,6 +239,7 @@ def main():
     chosen = instruments(line)
     step("chosen", chosen)
     trade(api, chosen, market_data(api, chosen))
+    margins(api, chosen)
     stream(api, chosen)
     dead = client(line, "dead")
     step("dead token", refused(dead.get_user_profile))

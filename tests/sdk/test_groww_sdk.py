@@ -71,6 +71,14 @@ def test_an_order_is_placed_modified_and_cancelled(steps):
     assert {len(steps["orders"][segment]["order_list"]) > 0 for segment in ("CASH", "FNO", "COMMODITY")} == {True}
 
 
+def test_what_orders_need_is_told(steps):
+    one, two, share = steps["margin"], steps["margin of two"], steps["margin of a share"]
+    assert one["total_requirement"] == pytest.approx(one["span_required"] + one["exposure_required"]) != 0
+    assert two["total_requirement"] == pytest.approx(2 * one["total_requirement"], rel=0.02)
+    assert share["total_requirement"] == share["cash_mis_margin_required"] > 0
+    assert steps["margin of two shares"]["code"] == steps["margin of nothing"]["code"] == "GA001"
+
+
 def test_a_trade_is_in_the_orders_trades_and_the_position(steps):
     order_id, future = steps["bought"], steps["chosen"]["future"]
     trades = steps["trades"]["trade_list"]

@@ -68,12 +68,12 @@ async def test_the_figure_is_what_the_exchange_would_block_for_a_unit(day, code,
         assert kinds
         await trio.sleep(30)  # what is read first at the start takes up the budget
         for one in kinds:
+            await trio.sleep(2)
             price = market_of(day, one).last_price
             asked = ticket(day, code, one, price=price)
             told = await figure(day, code, asked, price)
             assert told is not None, one.identity
             assert float(told) == pytest.approx(float(needed(day, code, one, asked)), rel=1e-3), one.identity
-            await trio.sleep(2)
         assert day.ledger()["messages"] == []
 
 

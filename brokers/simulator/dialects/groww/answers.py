@@ -15,6 +15,7 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
+from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.vocabulary import OrderType
 
 Row = dict[str, object]
@@ -139,6 +140,21 @@ def holding_row(holding: SimHolding, name: Name) -> Row:
         "corporate_action_additional_quantity": 0,
         "active_demat_transfer_quantity": 0,
         "tradable_exchanges": [name.exchange],
+    }
+
+
+def order_margins(needed: Blocked, segment: str) -> Row:
+    """Return what orders need together; charges are not worked out here. In the cash segment the parts have names of their own."""
+    cash = segment == "CASH"
+    return {
+        "exposure_required": 0.0 if cash else rupees(needed.exposure),
+        "span_required": 0.0 if cash else rupees(needed.span),
+        "option_buy_premium": rupees(needed.option_premium),
+        "brokerage_and_charges": 0.0,
+        "total_requirement": rupees(needed.total),
+        "cash_cnc_margin_required": rupees(needed.delivery) if cash else None,
+        "cash_mis_margin_required": rupees(needed.span + needed.exposure) if cash else None,
+        "physical_delivery_margin_requirement": 0.0,
     }
 
 

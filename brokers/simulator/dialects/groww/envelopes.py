@@ -37,3 +37,11 @@ def body_of(request: DialectRequest) -> dict[str, object]:
         return msgspec.json.decode(request.body, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(400, BAD_REQUEST, "Invalid request body.") from error
+
+
+def list_of(request: DialectRequest) -> list[dict[str, object]]:
+    """Return the JSON objects of a call that carries a list of them; raise `Refused`."""
+    try:
+        return msgspec.json.decode(request.body, type=list[dict[str, object]])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused(400, BAD_REQUEST, "Invalid request body.") from error

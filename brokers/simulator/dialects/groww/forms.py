@@ -10,7 +10,7 @@ from onebroker.brokers.simulator.dialects.groww.answers import ORDER_TYPES
 from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused
 from onebroker.brokers.simulator.dialects.groww.naming import Name
 from onebroker.brokers.simulator.model import NewOrder
-from onebroker.config.vocabulary import Product, Side, Validity
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _PRODUCTS = {word.value: word for word in (Product.CNC, Product.MIS, Product.NRML)}
 _SIDES = {word.value: word for word in Side}
@@ -35,6 +35,20 @@ def new_order(body: Mapping[str, object], name: Name) -> NewOrder:
         price=_price(body, "price") if order_type.takes_price else None,
         trigger_price=_price(body, "trigger_price") if order_type.takes_trigger else None,
         tag=_reference(body),
+    )
+
+
+def margin_order(body: Mapping[str, object], name: Name) -> NewOrder:
+    """Return one order of a margin body; it has no trigger, so a stop is what it becomes. Raise `Refused`."""
+    takes_price = _word(body, "order_type", _TYPES).takes_price
+    return NewOrder(
+        instrument_id=name.contract.instrument_id,
+        side=_word(body, "transaction_type", _SIDES),
+        product=_word(body, "product", _PRODUCTS),
+        order_type=OrderType.LIMIT if takes_price else OrderType.MARKET,
+        validity=Validity.DAY,
+        quantity=quantity_of(body),
+        price=_price(body, "price") if takes_price else None,
     )
 
 

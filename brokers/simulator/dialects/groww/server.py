@@ -17,6 +17,7 @@ from onebroker.brokers.simulator.dialects.groww.envelopes import (
     Refused,
     body_of,
     failure,
+    list_of,
     success,
 )
 from onebroker.brokers.simulator.dialects.groww.login import EXPIRY, LoginDesk
@@ -25,6 +26,7 @@ from onebroker.brokers.simulator.dialects.groww.stream import StreamDesk
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.model import RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.risk import NOTHING
 from onebroker.config.clock import Clock
 
 SEGMENTS = ("CASH", "FNO", "COMMODITY")
@@ -116,6 +118,7 @@ class GrowwDialect:
             Route("POST", "/v1/api/apex/v1/socket/token/create/?", self._stream.token),
             Route("GET", "/v1/user/detail", self._login.profile),
             Route("GET", "/v1/margins/detail/user", self._funds),
+            Route("POST", "/v1/margins/detail/orders", self._order_margins),
             Route("GET", "/v1/holdings/user", self._holdings),
             Route("GET", "/v1/positions/user", self._positions),
             Route("GET", "/v1/positions/trading-symbol", self._positions),
@@ -146,6 +149,15 @@ class GrowwDialect:
 
     def _funds(self, request: DialectRequest) -> WireResponse:
         return success(answers.funds(self._account.funds()))
+
+    def _order_margins(self, request: DialectRequest) -> WireResponse:
+        segment = _segment(request.first("segment"))
+        orders = list_of(request)
+        if len(orders) != 1 and segment == "CASH":
+            raise Refused(400, BAD_REQUEST, "Basket orders are not supported for this segment.")
+        bodies = [{**each, "segment": segment} for each in orders]
+        needed = sum((self._account.margin(forms.margin_order(each, self._tradable(each))) for each in bodies), NOTHING)
+        return success(answers.order_margins(needed, segment))
 
     def _holdings(self, request: DialectRequest) -> WireResponse:
         rows = [answers.holding_row(each, self._names.by_id[each.instrument_id]) for each in self._account.holdings()]

@@ -525,7 +525,7 @@ def shared():
 
 PATHS = [
     "/v1/token/api/access", "/v1/order/create", "/v1/order/modify", "/v1/order/cancel", "/v1/order/list", "/v1/order/detail/1",
-    "/v1/order/trades/1", "/v1/positions/user", "/v1/live-data/quote", "/v1/live-data/ltp", "/v1/live-data/ohlc",
+    "/v1/order/trades/1", "/v1/margins/detail/orders", "/v1/positions/user", "/v1/live-data/quote", "/v1/live-data/ltp", "/v1/live-data/ohlc",
     "/v1/historical/candles", "/v1/historical/candle/range", "/v1/historical/expiries", "/v1/historical/contracts",
     "/v1/api/apex/v1/socket/token/create/", "/v1/nothing", "/v1/order/status/reference/x",
 ]  # fmt: skip

@@ -1,0 +1,48 @@
+"""What one order needs at Groww: POST /margins/detail/orders, the segment in the address, a list of orders, of which we send one.
+
+Sources: growwapi 1.5.0 (path, fields); documentation, margin, as public projects copied it (the answer's names and sample, price for
+limit orders only), not re-read by us; a recorded answer for an option sold, whose total was the sum of span, exposure and charges. So
+`total_requirement` holds the charges. Not sure: whether positions of the account are left out (the documents name none), and
+what an order without a price is worked out at. A trigger has no field.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+
+from onebroker.brokers import fields
+from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.groww import wire
+from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, Name
+from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
+from onebroker.config.vocabulary import OrderType, Product, Side
+
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: datetime) -> WireRequest:
+    try:
+        order_type, product = ORDER_TYPE_TO_WIRE[OrderType(ticket.order_type)], PRODUCT_TO_WIRE[Product(ticket.product)]
+        name = Name.of_token(ticket.listing.broker_token)
+    except (ValueError, KeyError, BadAnswer) as error:
+        raise NotSendable(f"groww has no word for {error}") from error
+    if name.is_index:
+        raise NotSendable(f"{name.symbol} is an index")  # in a call it would be the share of that name
+    order: dict[str, object] = {
+        "trading_symbol": name.symbol,
+        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "quantity": broker_quantity(ticket.quantity, ticket.listing),
+        "order_type": order_type,
+        "product": product,
+        "exchange": name.exchange,
+    }
+    if ticket.price:
+        order["price"] = ticket.price
+    query = [("segment", name.wire_segment)]
+    return wire.request(access, CallKind.READ, "POST", wire.ORDER_MARGINS, query=query, body=_JSON.encode([order]))
+
+
+def parse_margin(response: WireResponse) -> Decimal:
+    return fields.margin(wire.payload(response), "total_requirement")
