@@ -1,10 +1,10 @@
 """What one order needs at Dhan: POST /margincalculator, one order in JSON.
 
-Sources: dhanhq 2.3.0 (path, fields); DhanHQ v2 documentation, "Funds & Margin", as public projects copied it (the answer's names and
-sample), not re-read by us; projects that asked live accounts: quantities are counted as those of orders (lots at MCX, the figure of
-100 is a hundred times that of 1), span and exposure may come as zero, the total is right. That positions of the account are left
-out follows from the call of baskets, which alone may count them in; nobody measured it. The charges stand beside the total. An
-order at market is asked at the price it is expected to trade at: no source says what a price of zero means here.
+Sources: dhanhq 2.3.0 (path, fields); DhanHQ v2 documentation, "Funds & Margin" (fields, the answer's sample; currency is not among its
+segments); two public projects that asked live accounts in 2026: quantities are counted as those of orders (lots at MCX, the figure of
+100 is a hundred times that of 1), span and exposure came as zero, the total was that of other brokers to the rupee. That positions
+of the account are left out follows from the call of baskets, which alone may count them in; nobody measured it. The charges stand
+beside the total. An order at market is asked at the price it is expected to trade at: no source says what a price of zero means here.
 """
 
 from datetime import datetime
@@ -27,8 +27,11 @@ def margin_request(access: Access, ticket: OrderTicket, price: Decimal, now: dat
     except (ValueError, KeyError) as error:
         raise NotSendable(f"dhan has no word for {error}") from error
     token = ticket.listing.broker_token
+    segment = values.segment(token)
+    if segment in values.CURRENCY_SEGMENTS:
+        raise NotSendable("dhan does not work out the margin of currency")
     order = {
-        "exchangeSegment": values.segment(token),
+        "exchangeSegment": segment,
         "transactionType": SIDE_TO_WIRE[Side(ticket.transaction_type)],
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "productType": product,

@@ -1,9 +1,9 @@
 """What one order needs at Fyers: POST /multiorder/margin, a list of orders, of which we send one.
 
 Sources: documentation "FYERS API v3", margin calculator, as public projects copied it (fields, the answer's sample), not re-read by us;
-fyers-apiv3 3.2.0 has no method of it. `margin_total` is of the orders sent, by itself: three projects that asked live accounts found
-it in proportion to the quantity, lots at MCX and units elsewhere as in orders; `margin_new_order` beside it counts the positions of the
-account in, other projects read it all the same.
+fyers-apiv3 3.2.0 has no method of it. `margin_total` is of the orders sent, by itself: projects that asked live accounts found it in
+proportion to the quantity (lots at MCX and units elsewhere, as in orders) and within a hundred rupees of other brokers' figures;
+`margin_new_order` beside it counts the positions of the account in, though some projects read it.
 """
 
 from datetime import datetime

@@ -1,9 +1,9 @@
 """What one order needs at Groww: POST /margins/detail/orders, the segment in the address, a list of orders, of which we send one.
 
 Sources: growwapi 1.5.0 (path, fields); documentation, margin, as public projects copied it (the answer's names and sample, price for
-limit orders only), not re-read by us; a recorded answer for an option sold, whose total was the sum of span, exposure and charges. So
-`total_requirement` holds the charges. Not sure: whether positions of the account are left out (the documents name none), and
-what an order without a price is worked out at. A trigger has no field.
+limit orders only), not re-read by us; a live account's answer for a future sold at a limit, whose total was the sum of span, exposure and charges, and a half
+percent above other brokers' figures for it. So `total_requirement` holds the charges. Not sure: whether positions of the account are
+left out (the documents name none), and what an order without a price is worked out at. A trigger has no field.
 """
 
 from datetime import datetime

@@ -109,7 +109,7 @@ def test_what_orders_need_is_told(steps):
     assert one["totalMargin"] == pytest.approx(one["spanMargin"] + one["exposureMargin"]) != 0
     assert two["totalMargin"] == pytest.approx(2 * one["totalMargin"], rel=0.02)
     assert data(steps["margin of options"])["totalMargin"] > 0
-    assert refusal(steps["margin of nothing"]) == "DH-905"
+    assert refusal(steps["margin of nothing"]) == refusal(steps["margin of currency"]) == "DH-905"
 
 
 def test_refusals_carry_dhans_codes_and_one_in_a_good_answer_is_told_by_its_status(steps, ledger):

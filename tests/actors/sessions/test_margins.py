@@ -24,9 +24,13 @@ SEGMENTS = (
 )  # fmt: skip
 
 
+UNTOLD = {"dhan": {"nse_currency_futures"}}
+"""Of what a broker takes orders, but works out no margin."""
+
+
 def wanted(day, code):
-    """One instrument of each kind that the broker takes orders of."""
-    taken = REGISTRY[code].capabilities.segments
+    """One instrument of each kind that the broker takes orders of and tells the margin of."""
+    taken = REGISTRY[code].capabilities.segments - UNTOLD.get(code, set())
     for segment in SEGMENTS:
         one = next((one for one in day.listed(segment) if one.listings[code].contract_units), None)
         if segment in taken and one is not None:

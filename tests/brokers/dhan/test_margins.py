@@ -1,4 +1,5 @@
-"""What goes out to ask what an order needs, and what of the answer counts. Dhan's documentation shows the answer below."""
+"""What goes out to ask what an order needs, and what of the answer counts: Dhan's documentation shows the first answer below, a live
+account was given the second for a lot of NIFTY futures sold."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -19,6 +20,12 @@ CRUDE = Listing(
 ANSWER = {
     "totalMargin": 2800.00, "spanMargin": 1200.00, "exposureMargin": 1000.00, "availableBalance": 10500.00,
     "variableMargin": 1000.00, "insufficientBalance": 0.00, "brokerage": 20.00, "leverage": "4.00",
+}  # fmt: skip
+
+
+LIVE = {
+    "totalMargin": 167109.4, "spanMargin": 0.0, "exposureMargin": 0.0, "availableBalance": 9891.75, "variableMargin": 0.0,
+    "insufficientBalance": 157217.66, "brokerage": 0.0, "leverage": "8.88X",
 }  # fmt: skip
 
 
@@ -52,9 +59,16 @@ def test_a_quantity_that_is_no_whole_number_of_lots_is_not_asked(access):
         margins.margin_request(access, sold(quantity=150), Decimal(5300), NOW)
 
 
+def test_currency_is_not_asked_about(access):
+    listing = Listing(broker_token="NSE_CURRENCY:1", tradingsymbol="USDINR", exchange="NSE_CURRENCY", contract_units=1000)
+    ticket = limit_order(listing, segment="nse_currency_futures", product="NRML", quantity=1000, price=Decimal("83.25"))
+    with pytest.raises(NotSendable):
+        margins.margin_request(access, ticket, Decimal("83.25"), NOW)
+
+
 def test_the_total_counts():
     assert margins.parse_margin(answer(ANSWER)) == 2800
-    assert margins.parse_margin(answer({**ANSWER, "spanMargin": 0, "exposureMargin": 0})) == 2800
+    assert margins.parse_margin(answer(LIVE)) == Decimal("167109.4")
 
 
 @pytest.mark.parametrize("body", [{}, [ANSWER], None, {**ANSWER, "totalMargin": 0.0}, {**ANSWER, "totalMargin": None}])

@@ -1,4 +1,5 @@
-"""What goes out to ask what an order needs, and what of the answer counts. Fyers' documentation shows the answer below."""
+"""What goes out to ask what an order needs, and what of the answer counts: Fyers' documentation shows the first answer below, a live
+account without positions was given the second for a lot of NIFTY futures sold."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -15,6 +16,9 @@ from order_ticket import limit_order
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 CRUDE = Listing(broker_token="mcx_fo|565899", tradingsymbol="MCX:CRUDEOIL26SEPFUT", exchange="MCX", contract_units=100)
 DATA = {"margin_avail": 1999.9, "margin_total": 147738.05, "margin_new_order": 247738.05}
+
+
+LIVE = {"margin_avail": 9916.1, "margin_total": 167171.41, "margin_new_order": 167171.41, "prevMargin": 0}
 
 
 def sold(**changes):
@@ -55,6 +59,7 @@ def test_a_quantity_that_is_no_whole_number_of_lots_is_not_asked(access):
 
 def test_the_total_of_the_order_counts_and_not_that_with_the_accounts_positions():
     assert margins.parse_margin(answer(DATA)) == Decimal("147738.05")
+    assert margins.parse_margin(answer(LIVE)) == Decimal("167171.41")
 
 
 @pytest.mark.parametrize(

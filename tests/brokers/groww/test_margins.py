@@ -1,4 +1,5 @@
-"""What goes out to ask what an order needs, and what of the answer counts. Groww's documentation shows the answer below."""
+"""What goes out to ask what an order needs, and what of the answer counts: Groww's documentation shows the first answer below, a live
+account was given the second for a lot of NIFTY futures sold."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -18,6 +19,13 @@ PAYLOAD = {
     "exposure_required": 1000, "span_required": 1000, "option_buy_premium": 140, "brokerage_and_charges": 15,
     "total_requirement": 2115, "cash_cnc_margin_required": 310, "cash_mis_margin_required": 800,
     "physical_delivery_margin_requirement": 100,
+}  # fmt: skip
+
+
+LIVE = {
+    "exposure_required": 29679.13, "span_required": 137426.0, "option_buy_premium": 0.0, "brokerage_and_charges": 1058.91,
+    "total_requirement": 168164.04, "cash_cnc_margin_required": None, "cash_mis_margin_required": None,
+    "physical_delivery_margin_requirement": 0.0,
 }  # fmt: skip
 
 
@@ -64,6 +72,7 @@ def test_what_has_no_quantity_or_no_name_is_not_asked_about(access, listing):
 
 def test_the_total_counts():
     assert margins.parse_margin(answer(PAYLOAD)) == 2115
+    assert margins.parse_margin(answer(LIVE)) == Decimal("168164.04")
 
 
 @pytest.mark.parametrize("payload", [{}, [PAYLOAD], None, {**PAYLOAD, "total_requirement": 0}, {**PAYLOAD, "total_requirement": None}])

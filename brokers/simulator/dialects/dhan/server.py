@@ -30,6 +30,7 @@ from onebroker.brokers.simulator.model import Market, RefusalReason, SimFill, Si
 from onebroker.config.clock import Clock
 
 MOST_QUOTES = 1000
+MARGIN_SEGMENTS = ("NSE_EQ", "NSE_FNO", "BSE_EQ", "BSE_FNO", "MCX_COMM")
 MARKET_SOCKET, ORDER_SOCKET = "/market-feed", "/order-update"
 MOST_SOCKETS = 5
 TOO_MANY_SOCKETS, TOKEN_EXPIRED = 805, 807
@@ -182,6 +183,8 @@ class DhanDialect:
 
     def _order_margin(self, request: DialectRequest) -> WireResponse:
         body = self._own_body(request)
+        if body.get("exchangeSegment") not in MARGIN_SEGMENTS:
+            raise bad_input("exchangeSegment is invalid")
         blocked = self._account.margin(forms.margin_order(body, self._tradable(body)))
         return as_json(200, answers.order_margin(blocked, self._account.funds()))
 
