@@ -24,6 +24,7 @@ from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
+from onebroker.actors.engine.day_results import DayResults
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import DeskMessage
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
@@ -448,8 +449,11 @@ class _Planting:
         return intent_id in self._engine_doors.in_hand or self._engine_box.holds(is_it)
 
     def _build_loss_watch(self, limit: Decimal) -> Actor:
+        doors = self._engine_doors
+        results = DayResults(sessions=doors.sessions, catalogue=doors.catalogue, quotes=doors.quotes, clock=doors.clock)
         return LossWatch(
             limit=limit,
+            positions=results.of,
             funds=self._documents["funds"],
             published=self._loss,
             store=self._inputs.store,

@@ -1,8 +1,10 @@
-"""The daily loss lockout: the day's profit and loss as the funds document tells it, and when new orders are refused for it
-(order-engine 4.7). Pure; `loss_watch.py` feeds it.
+"""The daily loss lockout: the day's profit and loss at all brokers, and when new orders are refused for it (order-engine 4.7). Pure;
+`loss_watch.py` feeds it.
 
-A figure is a broker's `realized + unrealized`. Three rules keep the sum honest:
+A figure is `realized + unrealized` of a broker's funds; where these do not tell both, what its positions come to (`day_results.py`).
+Four rules keep the sum honest:
 
+- one that answers and tells neither is not counted as zero: while it has given no figure today the day's loss is not known;
 - a broker that has given one today and now gives none counts with its last, so that a loss cannot vanish;
 - one received before 07:00 is yesterday's and never counts; one that after 07:00 still says the same counts from the day's first
   opening on, because until then it is yesterday's said again;
@@ -10,7 +12,7 @@ A figure is a broker's `realized + unrealized`. Three rules keep the sum honest:
   be read has been read again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -66,7 +68,9 @@ def _refused(status: int, sentence: str) -> EngineAnswer:
 
 
 @attrs.frozen
-class _Figure:
+class Figure:
+    """Profit or loss of the day at one broker."""
+
     paise: int
     received_at: float
     """Epoch seconds."""
@@ -80,11 +84,13 @@ class LossFold:
         self._day: date | None = None
         self._yesterdays: dict[str, int] = {}
         """Broker -> the figure it had before 07:00 and still has."""
-        self._figures: dict[str, _Figure] = {}
+        self._figures: dict[str, Figure] = {}
         """Broker -> its last figure of the day."""
         self._past: dict[str, float] | None = None
         """Broker -> receipt of its loss in the first sum past the limit of a row of them."""
         self.locked: Locked | None = None
+        self.untold: frozenset[str] = frozenset()
+        """Codes of brokers that answer and have told no figure today."""
 
     def begin_day(self, day: date, locked: Locked | None) -> None:
         """Begin a broking day, locked when the store says that it was."""
@@ -93,14 +99,19 @@ class LossFold:
         self._day, self.locked = day, locked
         self._figures, self._past = {}, None
 
-    def fold(self, reads: Sequence[BrokerRead], now: datetime, *, opened: bool) -> Decimal | None:
-        """Take up what is read of every broker and return the day's loss in rupees; None when no broker tells one.
+    def fold(
+        self, reads: Sequence[BrokerRead], now: datetime, *, opened: bool, positions: Callable[[str], Figure | None]
+    ) -> Decimal | None:
+        """Take up what is read of every broker and return the day's loss in rupees; None when no broker tells one, or one that
+        answers does not (`untold`).
 
-        `opened`: whether any market has opened today. Sets `locked` when the limit is passed for the second time in a row.
+        `opened`: whether any market has opened today. `positions`: what a broker's come to, by its code. Sets `locked` when the limit is passed for the second time in a row.
         """
         boundary = latest_boundary(now).timestamp()
         for read in reads:
-            self._take(read, boundary)
+            self._take(read.broker, figure_of_funds(read) or (positions(read.broker) if read.usable else None), boundary)
+        told = self._figures.keys() | self._yesterdays.keys()
+        self.untold = frozenset(read.broker for read in reads if read.usable and read.broker not in told)
         if not self._figures and not self._yesterdays:
             return None
         counted = {
@@ -109,19 +120,20 @@ class LossFold:
             if opened or self._yesterdays.get(code) != figure.paise
         }
         loss = Decimal(-sum(figure.paise for figure in counted.values())).scaleb(-2)
+        if self.untold:
+            return None
         self._judge(loss, {code: one.received_at for code, one in counted.items() if one.paise < 0}, reads)
         return loss
 
-    def _take(self, read: BrokerRead, boundary: float) -> None:
-        figure = _figure_of(read)
+    def _take(self, code: str, figure: Figure | None, boundary: float) -> None:
         if figure is None:
             return
         if figure.received_at < boundary:
-            self._yesterdays[read.broker] = figure.paise
+            self._yesterdays[code] = figure.paise
             return
-        if self._yesterdays.get(read.broker) not in (None, figure.paise):
-            del self._yesterdays[read.broker]
-        self._figures[read.broker] = figure
+        if self._yesterdays.get(code) not in (None, figure.paise):
+            del self._yesterdays[code]
+        self._figures[code] = figure
 
     def _judge(self, loss: Decimal, losers: dict[str, float], reads: Sequence[BrokerRead]) -> None:
         if loss <= self._limit:
@@ -134,8 +146,9 @@ class LossFold:
                 self.locked = Locked(loss=loss, limit=self._limit)
 
 
-def _figure_of(read: BrokerRead) -> _Figure | None:
+def figure_of_funds(read: BrokerRead) -> Figure | None:
+    """Return what a broker's funds tell; None when they leave out either half of it."""
     row = read.slice.rows if read.usable and read.slice is not None else None
-    if read.slice is None or not isinstance(row, FundsRow) or (row.realized is None and row.unrealized is None):
+    if read.slice is None or not isinstance(row, FundsRow) or row.realized is None or row.unrealized is None:
         return None
-    return _Figure(paise(row.realized or 0.0) + paise(row.unrealized or 0.0), read.slice.received_at)
+    return Figure(paise(row.realized) + paise(row.unrealized), read.slice.received_at)

@@ -1,13 +1,15 @@
-"""Watches the day's loss: follows the funds document, keeps the day's lock in the store, publishes what new orders are refused by
+"""Watches the day's loss: follows the funds document, beside it the positions of brokers whose funds tell no result, keeps the day's lock in the store, publishes what new orders are refused by
 (order-engine 4.7). The rules are in `lockout.py`."""
 
+import logging
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 
 import msgspec
 import trio
 
-from onebroker.actors.engine.lockout import DayLoss, Locked, LossFold
+from onebroker.actors.engine.lockout import DayLoss, Figure, Locked, LossFold
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.store import keys
@@ -15,6 +17,8 @@ from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
 from onebroker.config.instruments import TRADING_EXCHANGES
+
+_log = logging.getLogger("onebroker.engine")
 
 LOCK_KEPT_SECONDS = 2 * 86_400
 RETRY_SECONDS = 1.0
@@ -32,6 +36,7 @@ class LossWatch:
         store: Store,
         clock: Clock,
         calendar: Calendar,
+        positions: Callable[[str], Figure | None],
     ) -> None:
         self._limit = limit
         self._funds = funds
@@ -39,6 +44,8 @@ class LossWatch:
         self._store = store
         self._clock = clock
         self._calendar = calendar
+        self._positions = positions
+        self._untold: frozenset[str] = frozenset()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         self._published.set(DayLoss(limit=self._limit))
@@ -60,13 +67,23 @@ class LossWatch:
     async def _follow(self, fold: LossFold, document: DocumentState, moment: datetime) -> None:
         """Fold one document and publish; the lock is refused by at once, and on its way to disk before the next document."""
         was_locked = fold.locked is not None
-        loss = fold.fold(document.reads, moment, opened=self._opened(moment))
+        loss = fold.fold(document.reads, moment, opened=self._opened(moment), positions=self._positions)
+        self._say_untold(fold.untold)
         known = loss if document.usable_brokers else None
         self._published.set(
             DayLoss(limit=self._limit, loss=known, figure_at=document.published_monotonic, locked=fold.locked)
         )
         if fold.locked is not None and not was_locked:
             await self._store_lock(latest_boundary(moment).date(), fold.locked)
+
+    def _say_untold(self, untold: frozenset[str]) -> None:
+        """Log which brokers keep the day's loss from being known, when they change."""
+        if untold != self._untold:
+            self._untold = untold
+            if untold:
+                _log.warning("no profit or loss of the day is told at %s: new orders are refused", ", ".join(sorted(untold)))
+            else:
+                _log.info("the day's profit and loss is known again")
 
     def _opened(self, moment: datetime) -> bool:
         """Tell whether any market has opened on the broking day of `moment`."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.lockout import DayLoss, Locked, LossFold
+from onebroker.actors.engine.lockout import DayLoss, Figure, Locked, LossFold
 from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.brokers.records import FundsRow
@@ -37,6 +37,8 @@ class Days:
         self.now = at
         self.day = None
         self.locked = locked
+        self.positions = {}
+        """Broker -> what its positions come to."""
 
     def see(self, *reads, after=5, opened=True):
         """Fold what is read `after` seconds after the document before; figures given as numbers are fresh."""
@@ -48,7 +50,7 @@ class Days:
         made = [
             one if isinstance(one, BrokerRead) else read(f"broker {n}", one, self.now) for n, one in enumerate(reads)
         ]
-        return self.fold.fold(made, self.now, opened=opened)
+        return self.fold.fold(made, self.now, opened=opened, positions=self.positions.get)
 
     @property
     def is_locked(self):
@@ -67,6 +69,8 @@ def test_a_profit_is_a_negative_loss():
 def test_without_any_brokers_figure_there_is_none():
     days = Days()
     assert days.see(None, None) is None
+    assert days.see(None, -1.0) is None, "zero is not what a broker that tells nothing has lost"
+    days.positions["broker 0"] = Figure(0, days.now.timestamp())
     assert days.see(None, -1.0) == 1
 
 
@@ -226,3 +230,24 @@ def refusal(now=100.0, **state):
 )
 def test_a_new_order_is_refused_for_a_loss_past_the_limit_and_for_a_figure_that_is_not_there(state, answer):
     assert refusal(**state) == answer
+
+
+def test_a_broker_whose_funds_tell_no_result_counts_with_its_positions_and_keeps_the_sum_unknown_until_these_are():
+    days = Days()
+    silent = lambda: read("b", None, days.now)  # noqa: E731
+    assert days.see(read("a", -100.0, TEN), silent()) is None
+    assert (days.fold.untold, days.is_locked) == ({"b"}, False)
+    days.positions["b"] = Figure(-500_000, (TEN + timedelta(seconds=9)).timestamp())
+    assert days.see(read("a", -100.0, TEN), silent()) == 5100
+    assert not days.fold.untold
+    del days.positions["b"]
+    assert days.see(read("a", -100.0, TEN), silent()) == 5100  # its last counts: a loss cannot vanish
+
+
+def test_half_a_result_is_none():
+    days = Days()
+    half = Slice(broker="b", resource="funds", rows=FundsRow(realized=-10.0), received_at=TEN.timestamp())
+    half = BrokerRead(broker="b", status=ReadStatus.OK, slice=half)
+    assert days.see(half) is None
+    days.positions["b"] = Figure(-700_000, TEN.timestamp())
+    assert days.see(half) == 7000

@@ -45,6 +45,7 @@ class Watched:
                     published=self.loss,
                     store=self.store,
                     clock=self.clock,
+                    positions=lambda code: None,
                     calendar=calendar_from_documents(exchange_documents()),
                 ).run
             )

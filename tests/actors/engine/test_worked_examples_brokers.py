@@ -140,7 +140,8 @@ async def test_6_13_entries_that_come_due_on_a_locked_day_are_refused_and_a_posi
         async with day.market(), day.service(quotes=True, funds=True), trio.open_nursery() as nursery:
             loss = day.engine_doors.loss
             watch = LossWatch(
-                limit=LIMIT, funds=day.funds, published=loss, store=day.store, clock=day.clock, calendar=day.calendar
+                limit=LIMIT, funds=day.funds, published=loss, store=day.store, clock=day.clock, calendar=day.calendar,
+                positions=lambda code: None,
             )
             await nursery.start(watch.run)
             await day.until(lambda: loss.value.loss == 0)
