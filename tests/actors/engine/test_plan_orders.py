@@ -3,6 +3,7 @@
 from decimal import Decimal as D
 
 import attrs
+import msgspec
 import pytest
 import trio
 
@@ -11,6 +12,7 @@ from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rul
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
 from onebroker.actors.engine.plan_placing import next_number
 from onebroker.actors.engine.reading import open_parents
+from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
@@ -230,6 +232,12 @@ async def test_a_held_entry_is_changed_and_its_second_part_cancelled_before_anyt
     changed = await trading.day.modify_held(parent_id, price=trading.at(-1))
     assert changed.status == 200, changed.body
     assert (changed.body["part"], changed.body["state"]) == ("root.first", "held")
+    again = await trading.day.modify_held(parent_id, part="root.first", price=trading.at(-1.2))
+    assert again.status == 200, again.body
+    journal = [fields for _, fields in await trading.day.store.stream_last(keys.INTENTS, 10) if fields["kind"] == b"modify"]
+    assert [{**msgspec.json.decode(fields["body"]), "price": None} for fields in journal] == [
+        {"parent_id": parent_id, "price": None}, {"parent_id": parent_id, "part": "root.first", "price": None},
+    ]  # fmt: skip
     stopped = await trading.day.stop(parent_id, part="root.then")
     assert (stopped.status, stopped.body["state"], stopped.body["orders"]) == (200, "cancelled", []), stopped.body
     again = await trading.day.stop(parent_id, part="root.then")
