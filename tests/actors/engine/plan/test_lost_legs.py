@@ -210,3 +210,14 @@ def test_a_part_whose_order_ended_with_an_earlier_day_says_what_is_not_known():
     )
     root = run.parts["root"]
     assert (root.state, root.status_message) == (PartState.EXPIRED, "what filled after x is not known")
+
+
+@pytest.mark.parametrize(("filled", "said"), [(40, "60 units are unhedged"), (100, None)])
+def test_of_a_hedge_that_failed_what_it_did_not_cover_is_said_and_nothing_where_it_covered_all(filled, said):
+    hedge = order("root.each_fill", "SELL", FromFill(), Fixed(D(110)), uncovered="unhedged")
+    run = Runner(order(quantity=100, price=Fixed(D(100)), each_fill=hedge))
+    run.quote(101, bid=100.95, offer=101.05)
+    become(run, "A1", filled=100, average=D(100), state=LegState.COMPLETE)
+    become(run, "A2", state=LegState.UNKNOWN, given_up=True, filled=filled, status_message="more than one")
+    assert run.parts["root.each_fill"].state is PartState.FAILED
+    assert run.parts["root"].status_message == said
