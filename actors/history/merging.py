@@ -47,7 +47,7 @@ def _merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merge
 def _stage(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> tuple[int, int]:
     """Make `incoming`, the last row of each key; return how many rows the file has, and how many different ones."""
     columns, key = ", ".join((*table.key[1:], *table.values)), ", ".join(table.key)
-    rows = f"SELECT instrument_id::UUID AS instrument, {columns} FROM read_parquet({_text(str(file))}"
+    rows = f"SELECT instrument_id::UUID AS instrument, {columns} FROM read_parquet({sql_text(str(file))}"
     given = _count(cursor, f"SELECT count(*) FROM ({rows}))")
     if given == _count(cursor, f"SELECT count(*) FROM (SELECT DISTINCT {key} FROM ({rows})))"):
         cursor.execute(f"CREATE TEMP TABLE incoming AS {rows})")
@@ -81,6 +81,6 @@ def _count(cursor: duckdb.DuckDBPyConnection, query: str) -> int:
     return int(row[0])
 
 
-def _text(value: str) -> str:
+def sql_text(value: str) -> str:
     """Return a text as SQL."""
     return "'" + value.replace("'", "''") + "'"

@@ -12,7 +12,7 @@ import trio
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from onebroker.actors.history.duck import DuckHistory
+from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
 from onebroker.actors.history.interface import (
     CANDLE_KEY,
     CANDLE_SCHEMA,
@@ -22,6 +22,7 @@ from onebroker.actors.history.interface import (
     HistoryError,
 )
 from onebroker.actors.history.memory import MemoryHistory, merge
+from onebroker.actors.history.tables import SCHEMA
 from onebroker.actors.store.merged import Merged
 from tests.support.further import searched
 
@@ -389,3 +390,41 @@ def test_a_kill_in_the_middle_leaves_whole_files_and_the_rest_can_be_put_again(t
         await store.close()
 
     trio.run(put_again)
+
+
+async def test_nothing_of_a_staged_file_is_kept_in_memory(duck, staged):
+    """Neither for the memory, nor to be read in place of what another file of that name holds."""
+    await duck.put_ticks(staged.tick_times(pl.Series("time", range(50_000))))
+    kept = "SELECT count(*) FROM duckdb_external_file_cache()"
+    assert await duck._call(lambda cursor: cursor.execute(kept).fetchone()) == (0,)
+    await duck.close()
+
+
+def row_groups(path):
+    """Return how many rows stand in each group of the ticks' table."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        told = "SELECT max(count) FROM pragma_storage_info('ticks') WHERE segment_type <> 'VALIDITY' AND column_name = 'time' GROUP BY row_group_id"
+        return [count for (count,) in connection.execute(told).fetchall()]
+
+
+async def test_row_groups_are_small_so_that_the_last_one_is_rewritten_in_little_memory(duck, staged, tmp_path):
+    await duck.put_ticks(staged.tick_times(pl.Series("time", range(2 * ROW_GROUP_ROWS + 5))))
+    await duck.close()
+    groups = row_groups(tmp_path / "history" / "history.duckdb")
+    assert (max(groups), sum(groups)) == (ROW_GROUP_ROWS, 2 * ROW_GROUP_ROWS + 5)
+
+
+async def test_a_file_with_large_row_groups_is_read_and_written_on(staged, rows, tmp_path):
+    path, many = tmp_path / "large.duckdb", 150_000
+    with duckdb.connect(str(path)) as connection:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        connection.execute(
+            f"INSERT INTO ticks (instrument, time, broker, last_price) SELECT '{rows.SHARE}'::UUID, i, 'zerodha', 1.5 FROM range({many}) t(i)"
+        )
+    store = DuckHistory(path, memory_limit="256MB")
+    more = pl.Series("time", range(many, many + 2 * ROW_GROUP_ROWS))
+    assert (await store.put_ticks(staged.tick_times(more))).added == 2 * ROW_GROUP_ROWS
+    assert (await all_ticks(store, rows.SHARE, *ALL)).height == many + 2 * ROW_GROUP_ROWS
+    await store.close()
+    assert max(row_groups(path)) > ROW_GROUP_ROWS
