@@ -1,4 +1,5 @@
-"""hypercorn's WebSocket, with what it leaves open: pings that are missed, a close that reaches the client, no compression.
+"""hypercorn's WebSocket, with what it leaves open: pings that are missed, a close that reaches the client, no compression, and the
+close codes for what a client may not send: 1002 for frames that are none, 1007 for text that is no UTF-8, 1009 for too much.
 
 - A client that answers no ping for `SILENT_SECONDS` is gone, and its connection ends.
 - After a close of ours the client has `LINGER_SECONDS` to take it; what it still sends is thrown away meanwhile.
@@ -9,15 +10,16 @@ the names move.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import trio
 from hypercorn.protocol import h11 as hypercorn_h11
 from hypercorn.protocol.events import Body, Data, Event, Request, StreamClosed
-from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
+from hypercorn.protocol.ws_stream import FrameTooLargeError, WSStream
 from hypercorn.typing import ASGISendEvent, WebsocketAcceptEvent
 from wsproto.connection import ConnectionState
-from wsproto.events import CloseConnection, Ping
+from wsproto.events import CloseConnection, Message, Ping
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import ProtocolError
 
@@ -40,19 +42,23 @@ class WebSocket(WSStream):
         """Set when the client has taken our close, or its connection is over."""
         self._deaf = False
         """Whether the application is over: nobody takes messages any more."""
-        self._told = False
+        self._failed = False
+        """Whether the connection was closed for what the client sent."""
+        self._unreadable = False
+        """Whether frames can no longer be told apart."""
         self._putting: set[trio.CancelScope] = set()
 
     async def handle(self, event: Event) -> None:
         self._heard_at = trio.current_time()
         if isinstance(event, StreamClosed):
             self._gone.set()
-        if self._deaf and isinstance(event, Body | Data):
-            self._look_for_close(event.data)
+        if isinstance(event, Body | Data) and (self._deaf or self._failed):
+            if not self._unreadable:
+                self._look_for_close(event.data)
             return
         try:
             await super().handle(event)
-        except ProtocolError:  # frames that are none
+        except ProtocolError:  # bytes behind the client's own close
             await self.send(StreamClosed(stream_id=self.stream_id))
         if isinstance(event, Request) and self.app_put is not None:
             self.app_put = self._put_until_over(self.app_put)
@@ -90,16 +96,39 @@ class WebSocket(WSStream):
         await super().app_send(message)
 
     async def _handle_events(self) -> None:
-        await super()._handle_events()
-        closing = self.connection.state is ConnectionState.LOCAL_CLOSING
-        if closing and self.state is ASGIWebsocketState.CONNECTED and not self._told:
-            # Closed by the protocol itself (a message too long): the application hears of it now, not when the client leaves.
-            self._told = True
-            self.task_group.spawn(self._end_application)
+        """As hypercorn's, but for frames that RFC 6455 forbids, which wsproto tells as a close that nobody sent: it cuts the
+        connection then."""
+        for event in self.connection.events():
+            match event:
+                case Message():
+                    try:
+                        self.buffer.extend(event)
+                    except FrameTooLargeError:
+                        await self._fail(CloseReason.MESSAGE_TOO_BIG)
+                        return
+                    if event.message_finished and self.app_put is not None:
+                        await self.app_put(self.buffer.to_message())
+                        self.buffer.clear()
+                case Ping():
+                    await self._send_wsproto_event(event.response())
+                case CloseConnection() if self.connection.state is ConnectionState.OPEN:
+                    self._unreadable = True
+                    await self._fail(event.code)
+                    return
+                case CloseConnection():
+                    if self.connection.state is ConnectionState.REMOTE_CLOSING:
+                        await self._send_wsproto_event(event.response())
+                    await self.send(StreamClosed(stream_id=self.stream_id))
 
-    async def _end_application(self) -> None:
+    async def _fail(self, code: int) -> None:
+        """Close because of what the client sent: the application hears of it now, not when the client leaves."""
+        await self._send_wsproto_event(CloseConnection(code=code))
+        self._failed = True
+        self.task_group.spawn(partial(self._end_application, int(code)))
+
+    async def _end_application(self, code: int) -> None:
         if self.app_put is not None:
-            await self.app_put({"type": "websocket.disconnect", "code": CloseReason.MESSAGE_TOO_BIG.value})
+            await self.app_put({"type": "websocket.disconnect", "code": code})
 
     async def _accept(self, message: WebsocketAcceptEvent) -> None:
         self.handshake.extensions = None

@@ -142,6 +142,40 @@ async def test_a_message_too_long_is_closed_with_1009_and_the_stream_is_let_go(l
         await until(lambda: live.services.live.streams.figures().connections == 0)
 
 
+FIRST, TEXT, PING, CLOSE = 0x80, 1, 9, 8
+
+
+def bare_frame(opcode, payload, *, masked=True, reserved=0, final=True) -> bytes:
+    """A client's frame as RFC 6455 section 5.2 has it, masked with zeros, or one that it forbids."""
+    head = bytes([(FIRST if final else 0) | reserved | opcode, (0x80 if masked else 0) | len(payload)])
+    return head + (bytes(4) if masked else b"") + payload
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (bare_frame(TEXT, b"{}", masked=False), 1002),
+        (bare_frame(TEXT, b"{}", reserved=0x40), 1002),
+        (bare_frame(3, b""), 1002),
+        (bare_frame(PING, b"", final=False), 1002),
+        (bare_frame(0, b"goes on with nothing"), 1002),
+        (bare_frame(CLOSE, b"x"), 1002),
+        (bare_frame(TEXT, b"\xff\xfe"), 1007),
+        (bare_frame(TEXT, b"\xe2\x82", final=False) + bare_frame(0, b"x"), 1007),
+    ],
+)  # fmt: skip
+async def test_a_violation_of_the_protocol_is_closed_with_its_code(live, sent, code, quiet_clock):
+    async with serving(live) as served, raw(served, live) as stream:
+        await stream.send_all(sent + bytes(100_000))  # whatever follows is not looked at
+        heard = b""
+        with trio.fail_after(SOON):
+            while received := await stream.receive_some(4096):
+                heard += received
+        assert heard[:1] == b"\x88"
+        assert int.from_bytes(heard[2:4]) == code
+        await until(lambda: live.services.live.streams.figures().connections == 0)
+
+
 async def test_compression_is_never_agreed_to(live):
     async with serving(live) as served:
         offered = [("sec-websocket-extensions", PerMessageDeflate().name)]
