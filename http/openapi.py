@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import attrs
 
-from onebroker.config.messages import session
+from onebroker.config.messages import session, shared
 from onebroker.http.route import Answer, Parameter, Route, TokenRule
 
 _SECURITY: dict[TokenRule, list[dict[str, list[str]]]] = {
@@ -23,6 +23,9 @@ _TOKEN_REFUSED = Answer(
     status=401,
     doc=f"{session.ACCESS_TOKEN_REQUIRED} / {session.INVALID_ACCESS_TOKEN} / {session.ACCESS_TOKEN_EXPIRED}",
 )
+
+_OTHER_NAME = Answer(status=421, doc=shared.host_not_served("HOST"))
+"""On every path, before anything else is looked at (hosts.py)."""
 
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, object]:
@@ -104,7 +107,8 @@ def _schema(row: Parameter) -> dict[str, object]:
 
 
 def _responses(route: Route) -> dict[str, object]:
-    answers = route.answers if route.token is TokenRule.OPEN else (*route.answers, _TOKEN_REFUSED)
+    token = () if route.token is TokenRule.OPEN else (_TOKEN_REFUSED,)
+    answers = (*route.answers, *token, _OTHER_NAME)
     responses: dict[str, object] = {}
     for status in sorted({answer.status for answer in answers}):
         same = [answer for answer in answers if answer.status == status]

@@ -31,6 +31,7 @@ async def test_every_operation_tells_its_token_parameters_and_answers(client):
         assert bool(operation["security"]) == (row.token is not TokenRule.OPEN)
         assert all(name in schemes for rule in operation["security"] for name in rule)
         assert ("401" in operation["responses"]) >= (row.token is not TokenRule.OPEN)
+        assert "service.host_names" in operation["responses"]["421"]["description"]
         assert {str(answer.status) for answer in row.answers} <= set(operation["responses"])
         assert [entry["name"] for entry in operation["parameters"]] == [
             parameter.name for parameter in row.parameters if parameter.place != "body"
@@ -100,7 +101,7 @@ async def test_a_parameter_of_the_body_becomes_a_property_and_bounds_are_told():
         },
     }
     assert operation["responses"]["400"]["description"] == "this / or that"
-    assert set(operation["responses"]) == {"200", "400", "401"}
+    assert set(operation["responses"]) == {"200", "400", "401", "421"}
 
 
 async def test_the_page_lists_every_route_and_runs_nothing(client):
