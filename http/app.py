@@ -55,7 +55,7 @@ def _view(route: Route, services: Services) -> Callable[..., Awaitable[Response]
     async def view(**_: object) -> Response:
         """Variables of the path come here too; handlers read them from `request.view_args`."""
         current: Request = request
-        auth.check_rule(route.token, current, services)
+        await auth.check_rule(route.token, current, services)
         return await route.handler(current, services)
 
     return view

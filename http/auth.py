@@ -20,9 +20,9 @@ TOKEN_HEADER = "access-token"
 _BEARER = "bearer "
 
 
-def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
+async def check_rule(rule: TokenRule, request: Request, services: Services) -> None:
     """Raise Refusal when `rule` does not let the request in."""
-    if rule is TokenRule.OPEN or (rule is TokenRule.METRICS and _has_metrics_token(request, services.settings)):
+    if rule is TokenRule.OPEN or (rule is TokenRule.METRICS and await _may_read_metrics(request, services)):
         return
     check_token(request, services)
 
@@ -68,6 +68,17 @@ def header_bytes(request: Request | Websocket, name: str) -> bytes | None:
     if not given:
         return None
     return given[0].encode("latin-1", "replace") if len(given) == 1 else b""
+
+
+async def _may_read_metrics(request: Request, services: Services) -> bool:
+    """Whether the metrics token came; each one waits the longer the more wrong ones came in the last minute."""
+    if header_bytes(request, "authorization") is None:
+        return False
+    await services.metrics_readers.wait()
+    if _has_metrics_token(request, services.settings):
+        return True
+    services.metrics_readers.refused(request.remote_addr or "")
+    return False
 
 
 def _has_metrics_token(request: Request, settings: ServiceSettings) -> bool:

@@ -32,7 +32,7 @@ from onebroker.actors.token.state import HeldToken
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
-from onebroker.http.connect_guard import ConnectGuard
+from onebroker.http.connect_guard import ConnectGuard, metrics_guard
 from onebroker.http.metrics import MetricSource
 from onebroker.http.streaming.registry import Streams
 
@@ -97,6 +97,8 @@ class Services:
     token_actor: Address[TokenMessage]
     connects: ConnectGuard = attrs.field(factory=ConnectGuard)
     """Slows and counts connects with wrong credentials."""
+    metrics_readers: ConnectGuard = attrs.field(factory=metrics_guard)
+    """The same for readings of the metrics with a wrong metrics token."""
 
     actors: Callable[[], Mapping[str, bool]]
     """Every supervised child -> whether it is up."""

@@ -141,7 +141,7 @@ async def run_service(options: ServiceOptions) -> None:
             listening.set()
             settle_collector()
             serving.start_soon(end_streams)
-            serving.start_soon(partial(flush_each_minute, *connections.logs, services.connects.log))
+            serving.start_soon(partial(flush_each_minute, *connections.logs, services.connects.log, services.metrics_readers.log))
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
 

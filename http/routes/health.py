@@ -42,7 +42,7 @@ async def health(request: Request, services: Services) -> Response:
 
 
 async def figures(request: Request, services: Services) -> Response:
-    rows = [*_own_metrics(services), *services.connects.metrics()]
+    rows = [*_own_metrics(services), *services.connects.metrics(), *services.metrics_readers.metrics()]
     for source in services.metric_sources:
         rows += source()
     return render.text_answer(metrics.text(rows), metrics.CONTENT_TYPE)

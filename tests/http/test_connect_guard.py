@@ -29,6 +29,26 @@ async def test_each_wrong_connect_makes_the_next_one_wait_longer_and_a_right_one
     assert await connect(client, RIGHT) == (200, 0)
 
 
+async def scrape(client, metrics_token) -> tuple[int, float]:
+    began = trio.current_time()
+    response = await client.get("/metrics", headers={"authorization": f"Bearer {metrics_token}"})
+    return response.status_code, pytest.approx(trio.current_time() - began, abs=1e-6)
+
+
+async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_up_no_connect(client, token, autojump_clock, caplog):
+    assert await scrape(client, "metrics-1") == (200, 0)
+    for number in range(5):
+        assert await scrape(client, "wrong") == (401, number * STEP_SECONDS)
+    assert await scrape(client, "metrics-1") == (200, 5 * STEP_SECONDS)
+    assert await connect(client, RIGHT) == (200, 0)
+    assert caplog.messages[0].startswith("readings of the metrics with a wrong token were refused")
+    figures = await (await client.get("/metrics", headers={"access-token": token})).get_data(as_text=True)
+    assert "onebroker_metrics_refused_total 5\n" in figures
+    assert "onebroker_connects_refused_total 0\n" in figures
+    await trio.sleep(FORGOTTEN_SECONDS)
+    assert await scrape(client, "metrics-1") == (200, 0)
+
+
 async def test_wrong_connects_are_a_line_a_minute_and_a_figure(client, token, autojump_clock, caplog):
     async with trio.open_nursery() as guessers:
         for _ in range(50):
