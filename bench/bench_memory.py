@@ -1,0 +1,250 @@
+"""Whether memory comes back: what the service holds at rest, during a mixed load, and afterwards.
+
+The demo as it is, in real time. It rests, then clients read documents, candles, quotes and the catalogue, place and cancel orders, open and leave
+`/stream` sockets and break connections off in mid-body; then it rests again. *Resident* is the median of the service's process over the last
+30 s of each part, *peak* the most between two looks (Linux notes it). Promised: at the end at most 15 % more than before the load. The load
+is preceded by a tenth of it as warming, so that what is made once (pages of programs, pools, caches up to their bounds) stands in both.
+
+    python -m bench.bench_memory [--minutes 18] [--rest-seconds 150]
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import random
+import signal
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from onebroker.config.clock import IST, Clock
+from tests.demo.conftest import LOST, Demo
+
+PROMISED_SHARE = 1.15
+LOOK_SECONDS = 1.0
+MEDIAN_OF = 30
+"""Looks."""
+WARMING_SHARE = 0.1
+PAUSES = {"reads": 0.05, "orders": 1.5, "candles": 0.7, "masters": 4.0, "sockets": 0.8, "odd": 0.03}
+"""Seconds between two actions of each client."""
+MB = 1024
+
+
+@attrs.frozen
+class _Look:
+    at: float
+    resident: int
+    """KB."""
+    peak: int
+    """KB since the look before."""
+
+
+@attrs.define
+class _Watcher:
+    pid: int
+    looks: list[_Look] = attrs.field(factory=list)
+
+    def watch(self, stop: threading.Event) -> None:
+        while not stop.wait(LOOK_SECONDS):
+            with contextlib.suppress(OSError):  # the process has just ended
+                self.looks.append(self._look())
+
+    def _look(self) -> _Look:
+        process = Path(f"/proc/{self.pid}")
+        rows = dict(row.split(":", 1) for row in (process / "status").read_text().splitlines())
+        (process / "clear_refs").write_text("5")
+        return _Look(time.monotonic(), int(rows["VmRSS"].split()[0]), int(rows["VmHWM"].split()[0]))
+
+    def part(self, began: float) -> dict[str, float]:
+        looks = [look for look in self.looks if look.at >= began]
+        return {
+            "resident_mb": round(statistics.median(look.resident for look in looks[-MEDIAN_OF:]) / MB, 1),
+            "peak_mb": round(max(look.peak for look in looks) / MB, 1),
+        }
+
+
+# The clients
+
+
+@attrs.define
+class _Load:
+    demo: Demo
+    shares: Sequence[Mapping[str, Any]]
+    count: Counter[str] = attrs.field(factory=Counter)
+    """Actions, and what went wrong: answers other than 200, lost connections of the clients that behave."""
+
+    def run(self, seconds: float) -> None:
+        stop = threading.Event()
+        threads = [threading.Thread(target=self._keep, args=(name, stop)) for name in PAUSES]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+    def _keep(self, name: str, stop: threading.Event) -> None:
+        dice = random.Random(name)
+        act: Callable[[random.Random], None] = getattr(self, f"_{name}")
+        while not stop.wait(PAUSES[name]):
+            try:
+                act(dice)
+            except LOST:
+                if name != "odd":
+                    self.count["lost"] += 1
+            self.count[name] += 1
+
+    def _get(self, path: str, **query: object) -> None:
+        self._note(self.demo.ask("GET", path, **query).status)
+
+    def _note(self, status: int) -> None:
+        if status != 200:
+            self.count[f"status {status}"] += 1
+
+    def _reads(self, dice: random.Random) -> None:
+        path = dice.choice(
+            (
+                "/api/orders/details",
+                "/api/orders/trades",
+                "/api/portfolio/positions",
+                "/api/portfolio/holdings",
+                "/api/portfolio/funds",
+                "/api/health",
+                "/metrics",
+                "/api/instruments/quote",
+                "/api/instruments/ltp",
+            )
+        )
+        one = dice.choice(self.shares)
+        self._get(path, **({"instrument_id": one["instrument_id"]} if "instruments" in path else {}))
+
+    def _orders(self, dice: random.Random) -> None:
+        answer = self.demo.place(**self.demo.limit_buy(dice.choice(self.shares), -3.0))
+        self._note(answer.status)
+        if answer.status == 200 and dice.random() < 0.9:
+            time.sleep(0.5)
+            self.demo.cancel(answer.json["order_id"])
+
+    def _candles(self, dice: random.Random) -> None:
+        one = dice.choice(self.shares)["instrument_id"]
+        self._get(
+            "/api/instruments/prices",
+            instrument_id=one,
+            interval=dice.choice(("day", "1minute", "15minute")),
+            days=dice.randint(1, 30),
+        )
+
+    def _masters(self, dice: random.Random) -> None:
+        self._get("/api/instruments/master", exchange=dice.choice(("nse", "bse", "mcx")))
+
+    def _sockets(self, dice: random.Random) -> None:
+        """Open a stream and leave: now and then without a word."""
+        with socket.create_connection(("127.0.0.1", self.demo.port), timeout=10) as client:
+            client.sendall(
+                b"GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAccess-Token: "
+                + self.demo.token.encode()
+                + b"\r\n\r\n"
+            )
+            client.recv(4096)
+            time.sleep(dice.uniform(0, 0.5))
+
+    def _odd(self, dice: random.Random) -> None:
+        said = dice.choice(
+            (
+                b"POST /api/orders/place HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\nabc",
+                b"GET / HTTP/1.1\r\n",
+                b"\x00\x01\x02\r\n\r\n",
+                b"GET /api/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            )
+        )
+        with socket.create_connection(("127.0.0.1", self.demo.port), timeout=10) as client:
+            client.sendall(said)
+
+
+# The run
+
+
+def _measure(options: argparse.Namespace) -> dict[str, Any]:
+    morning = Clock().now().astimezone(IST).replace(hour=11, minute=0, second=0, microsecond=0)
+    with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as folder:
+        past = options.past
+        demo = Demo(Path(folder) / "data", "--now", morning.isoformat(), "--instruments", "2000", past=past)
+        try:
+            demo.start()
+            demo.until_ready()
+            return _whole(demo, options)
+        except BaseException:
+            sys.stderr.write(demo.log.read_text())
+            raise
+        finally:
+            demo.clean_up()
+
+
+def _whole(demo: Demo, options: argparse.Namespace) -> dict[str, Any]:
+    stop, watcher = threading.Event(), _Watcher(demo.pid)
+    thread = threading.Thread(target=watcher.watch, args=(stop,))
+    thread.start()
+    load, parts, loads = _Load(demo, demo.shares()[:60]), {}, [os.getloadavg()[0]]
+    seconds = options.minutes * 60
+    try:
+        load.run(seconds * WARMING_SHARE)
+        for name, work in (
+            ("before", lambda: time.sleep(options.rest_seconds)),
+            ("load", lambda: load.run(seconds)),
+            ("after", lambda: time.sleep(options.rest_seconds)),
+        ):
+            began = time.monotonic()
+            work()
+            parts[name] = watcher.part(began)
+            sys.stderr.write(f"{name}: {parts[name]}\n")
+    finally:
+        stop.set()
+        thread.join()
+    grown = parts["after"]["resident_mb"] / parts["before"]["resident_mb"]
+    return {
+        "minutes": options.minutes,
+        "parts": parts,
+        "after_to_before": round(grown, 3),
+        "actions": dict(load.count),
+        "load": [*loads, os.getloadavg()[0]],
+        "kept": grown <= PROMISED_SHARE,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=18.0, help="of load")
+    parser.add_argument(
+        "--rest-seconds",
+        type=float,
+        default=150.0,
+        help="before and after it: a checkpoint of the history store and more",
+    )
+    parser.add_argument("--past", action="store_true", help="with the demo's two years of candles")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the demo is ended, too
+    row = _measure(parser.parse_args())
+    for name, part in row["parts"].items():
+        print(f"{name:>10}  resident {part['resident_mb']:7.1f} MB  peak {part['peak_mb']:7.1f} MB")
+    for name, value in row.items():
+        if name != "parts":
+            print(f"{name:>16} {value}")
+    machine = {"python": sys.version.split()[0], "system": platform.platform(), "cores": os.cpu_count()}
+    print(json.dumps({"benchmark": "memory", "machine": machine, **row}))
+    if not row["kept"]:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
