@@ -28,7 +28,8 @@ from onebroker.brokers.simulator.market import MarketBoard
 from onebroker.brokers.simulator.model import Contract, Market, NewOrder, SimFill, SimOrder, SimRefusal
 from onebroker.brokers.simulator.past import past_of
 from onebroker.brokers.simulator.seeding import seed_account
-from onebroker.brokers.simulator.trading import ACCOUNT_FILL, ORDER, STATE, Trading, World
+from onebroker.brokers.simulator.settlement import ACCOUNT_FILL, ORDER, STATE
+from onebroker.brokers.simulator.trading import Trading, World
 from onebroker.brokers.simulator.universe import build_universe
 from onebroker.brokers.simulator.walks import Hold, Prices
 from onebroker.config.calendars import Calendar, JoinedCalendar

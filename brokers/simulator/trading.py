@@ -5,39 +5,33 @@ Everything here runs inside a transaction that `exchange.py` opened.
 """
 
 import heapq
-from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 import attrs
-import msgspec
 
 from onebroker.brokers.simulator.accounts import Account, OrderEntry
 from onebroker.brokers.simulator.changes import Changes
 from onebroker.brokers.simulator.faults import FaultKind, Faults
 from onebroker.brokers.simulator.hours import Phase
-from onebroker.brokers.simulator.journal import Row
-from onebroker.brokers.simulator.ledger import Ledger, LedgerFill
+from onebroker.brokers.simulator.ledger import Ledger
 from onebroker.brokers.simulator.market import MarketBoard
 from onebroker.brokers.simulator.matching import Book, Match, OrderRef, Resting
 from onebroker.brokers.simulator.model import (
     Contract,
     NewOrder,
     RefusalReason,
-    SimFill,
     SimOrder,
     SimRefusal,
     SimStatus,
 )
 from onebroker.brokers.simulator.risk import refuse, refuse_terms, rejection, shortfall
+from onebroker.brokers.simulator.settlement import MARKET, Settlement
 from onebroker.brokers.simulator.universe import Universe
 from onebroker.brokers.simulator.walks import Prices, step_of
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
-ORDER, STATE, ACCOUNT_FILL = "order", "state", "account_fill"
-"""Kinds of journal rows."""
 MODIFIABLE = frozenset({"quantity", "price", "trigger_price", "order_type", "validity", "disclosed_quantity"})
-_MARKET = "market"
 
 
 @attrs.define
@@ -62,7 +56,8 @@ class Trading:
         self._stops: dict[str, list[OrderRef]] = {}
         self._queue: set[OrderRef] = set()
         self._expiries: list[tuple[float, OrderRef]] = []
-        self.listeners: dict[str, list[Callable[[SimOrder, SimFill | None], None]]] = {}
+        self._settlement = Settlement(accounts, clock, changes, ledger)
+        self.listeners = self._settlement.listeners
 
     # messages of accounts ---------------------------------------------------------------------------------------------
 
@@ -83,15 +78,15 @@ class Trading:
         entry = self._new_entry(account, contract, new, epoch)
         no = self._objection(account, contract, entry.order, already=Decimal(0))
         if no is not None:
-            self._put(account, entry, status=SimStatus.REJECTED, message=no.message)
+            self._settlement.put(account, entry, status=SimStatus.REJECTED, message=no.message)
         elif phase is Phase.CLOSED:
-            self._put(account, entry, status=SimStatus.AFTER_MARKET)
+            self._settlement.put(account, entry, status=SimStatus.AFTER_MARKET)
             self._queue.add((account.code, entry.order.order_id))
         elif phase is Phase.PRE_OPEN:
-            self._put(account, entry, status=SimStatus.OPEN)
+            self._settlement.put(account, entry, status=SimStatus.OPEN)
             self._queue.add((account.code, entry.order.order_id))
         else:
-            self._put(account, entry, status=_working_status(entry))
+            self._settlement.put(account, entry, status=_working_status(entry))
             self._work(account, contract, entry)
         heapq.heappush(self._expiries, (entry.expires_at, (account.code, entry.order.order_id)))
         return entry.order
@@ -119,12 +114,12 @@ class Trading:
         self._refuse_change(account, contract, before, after)
         self._leave(account, order_id, contract)
         if not _keeps_priority(before, after):
-            entry.priority = self._next_priority()
+            entry.priority = self._settlement.next_priority()
         entry.order = attrs.evolve(after, modifications=before.modifications + 1)
         entry.triggered = entry.triggered and after.order_type.takes_trigger
         entry.resting_price = None
         queued = (account.code, order_id) in self._queue
-        self._put(account, entry, status=before.status if queued else _working_status(entry))
+        self._settlement.put(account, entry, status=before.status if queued else _working_status(entry))
         if not queued:
             self._work(account, contract, entry)
         return entry.order
@@ -138,7 +133,7 @@ class Trading:
         entry, contract = self._working(account, order_id)
         self._leave(account, order_id, contract)
         self._queue.discard((account.code, order_id))
-        self._put(account, entry, status=SimStatus.CANCELLED)
+        self._settlement.put(account, entry, status=SimStatus.CANCELLED)
         return entry.order
 
     # the market's time ------------------------------------------------------------------------------------------------
@@ -149,7 +144,7 @@ class Trading:
         match = None if known is None else self._met(account, known.order, quantity)
         if known is None or match is None:
             raise ValueError("no such order rests in the book with that quantity left")
-        self._settle_all(self._world.universe.by_id[known.order.new.instrument_id], [match])
+        self._settlement.settle_all(self._world.universe.by_id[known.order.new.instrument_id], [match])
         if known.order.status.finished:
             self._queue.discard((account.code, order_id))
 
@@ -193,11 +188,11 @@ class Trading:
         if self._refreshed.get(instrument_id) == step:
             return book
         self._refreshed[instrument_id] = step
-        book.quote(*board.maker_quotes(contract, epoch, self._next_priority()))
+        book.quote(*board.maker_quotes(contract, epoch, self._settlement.next_priority()))
         if book.has_orders:
             last = board.last_ticks(contract, epoch)
-            self._settle_all(contract, book.meet_maker())
-            self._settle_all(contract, book.flow(last, board.flow_units(contract, epoch)))
+            self._settlement.settle_all(contract, book.meet_maker())
+            self._settlement.settle_all(contract, book.flow(last, board.flow_units(contract, epoch)))
         self._trigger(contract, epoch)
         return book
 
@@ -232,8 +227,8 @@ class Trading:
             validity=Validity.DAY, quantity=quantity,
         )  # fmt: skip
         entry = self._new_entry(account, contract, new, self._clock.epoch())
-        self._put(account, entry, status=SimStatus.OPEN, message=why)
-        self._settle(account, entry, quantity, price, self._next_trade(), _MARKET)
+        self._settlement.put(account, entry, status=SimStatus.OPEN, message=why)
+        self._settlement.settle(account, entry, quantity, price, self._settlement.next_trade(), MARKET)
 
     def cancel_all(self, account: Account, instrument_id: str, why: str) -> None:
         """Expire the working orders of an account in a contract."""
@@ -274,7 +269,7 @@ class Trading:
         return OrderEntry(
             order=order,
             day=account.state.day,
-            priority=self._next_priority(),
+            priority=self._settlement.next_priority(),
             live_from=live_from,
             expires_at=expires_at,
         )
@@ -326,16 +321,16 @@ class Trading:
         limit = None if order.price is None else int(order.price / contract.tick_size)
         last_price = None
         for match in book.take(order.new.side, limit, order.quantity - order.filled_quantity):
-            self._exchange(account, contract, entry, match)
+            self._settlement.exchange(account, contract, entry, match)
             last_price = match.ticks * contract.tick_size
         if entry.order.status.finished:
             return
         if entry.order.validity is Validity.IOC:
-            self._put(account, entry, status=SimStatus.CANCELLED, message="the unmatched part of an IOC order")
+            self._settlement.put(account, entry, status=SimStatus.CANCELLED, message="the unmatched part of an IOC order")
             return
         if order.price is None:  # what a market order finds no counterparty for waits as a limit order
             entry.resting_price = last_price or self._world.board.last_price(contract, self._clock.epoch())
-            self._keep(account, entry)
+            self._settlement.keep(account, entry)
         self._rest(contract, account, entry)
 
     def _rest(self, contract: Contract, account: Account, entry: OrderEntry) -> None:
@@ -366,7 +361,7 @@ class Trading:
                 continue
             refs.remove(ref)
             entry.triggered = True
-            self._put(account, entry, status=SimStatus.OPEN)
+            self._settlement.put(account, entry, status=SimStatus.OPEN)
             self._match(account, contract, entry, self._books[contract.instrument_id])
 
     def _leave(self, account: Account, order_id: str, contract: Contract) -> None:
@@ -381,7 +376,7 @@ class Trading:
     def _end(self, account: Account, contract: Contract, entry: OrderEntry, status: SimStatus, why: str | None) -> None:
         self._leave(account, entry.order.order_id, contract)
         self._queue.discard((account.code, entry.order.order_id))
-        self._put(account, entry, status=status, message=why)
+        self._settlement.put(account, entry, status=status, message=why)
 
     def expire(self) -> None:
         """End the orders whose last session is over."""
@@ -413,7 +408,7 @@ class Trading:
         for entry in entries:
             account = self._accounts[entry.order.broker]
             self._queue.discard((account.code, entry.order.order_id))
-            self._put(account, entry, status=_working_status(entry))
+            self._settlement.put(account, entry, status=_working_status(entry))
         price = self._world.board.last_price(contract, epoch)
         ready = {side: [each for each in entries if _meets(each.order, side, price)] for side in Side}
         self._cross(ready[Side.BUY], ready[Side.SELL], price)
@@ -422,7 +417,7 @@ class Trading:
             for entry in ready[side]:
                 units = min(left, entry.order.pending_quantity)
                 if units > 0:
-                    self._settle(self._accounts[entry.order.broker], entry, units, price, self._next_trade(), _MARKET)
+                    self._settlement.settle(self._accounts[entry.order.broker], entry, units, price, self._settlement.next_trade(), MARKET)
                     left -= units
         for entry in entries:
             if not entry.order.status.finished:
@@ -433,102 +428,7 @@ class Trading:
             for sell in sells:
                 units = min(buy.order.pending_quantity, sell.order.pending_quantity)
                 if units > 0:
-                    self._both(buy, sell, units, price)
-
-    # trades -----------------------------------------------------------------------------------------------------------
-
-    def _settle_all(self, contract: Contract, matches: Iterable[Match]) -> None:
-        for match in matches:
-            if match.resting is not None:
-                account = self._accounts[match.resting[0]]
-                entry = account.entry(match.resting[1])
-                price = match.ticks * contract.tick_size
-                self._settle(account, entry, match.quantity, price, self._next_trade(), _MARKET)
-
-    def _exchange(self, account: Account, contract: Contract, entry: OrderEntry, match: Match) -> None:
-        price = match.ticks * contract.tick_size
-        if match.resting is None:
-            self._settle(account, entry, match.quantity, price, self._next_trade(), _MARKET)
-        else:
-            other = self._accounts[match.resting[0]].entry(match.resting[1])
-            self._both(other, entry, match.quantity, price)
-
-    def _both(self, one: OrderEntry, other: OrderEntry, quantity: int, price: Decimal) -> None:
-        trade_id = self._next_trade()
-        for mine, theirs in ((one, other), (other, one)):
-            name = f"{theirs.order.broker}:{theirs.order.order_id}"
-            self._settle(self._accounts[mine.order.broker], mine, quantity, price, trade_id, name)
-
-    def _settle(
-        self, account: Account, entry: OrderEntry, quantity: int, price: Decimal, trade_id: str, counterparty: str
-    ) -> None:
-        order = entry.order
-        now = self._clock.now()
-        fill = SimFill(
-            trade_id=trade_id, order_id=order.order_id, exchange_order_id=str(order.exchange_order_id),
-            broker=account.code, instrument_id=order.new.instrument_id, side=order.new.side, product=order.new.product,
-            quantity=quantity, price=price, at=now,
-        )  # fmt: skip
-        filled = order.filled_quantity + quantity
-        entry.order = attrs.evolve(order, filled_quantity=filled, filled_value=order.filled_value + price * quantity)
-        account.book_fill(fill)
-        self._ledger_fill(fill, counterparty)
-        status = SimStatus.COMPLETE if filled == order.quantity else SimStatus.OPEN
-        self._put(account, entry, status=status, message=order.status_message, fill=fill)
-
-    def _ledger_fill(self, fill: SimFill, counterparty: str) -> None:
-        row = LedgerFill(
-            trade_id=fill.trade_id, broker=fill.broker, order_id=fill.order_id, instrument_id=fill.instrument_id,
-            side=fill.side, product=fill.product, quantity=fill.quantity, price=fill.price, at=fill.at.isoformat(),
-            counterparty=counterparty,
-        )  # fmt: skip
-        self._changes.keep(self._ledger.add_fill(row))
-        key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
-        self._changes.keep(Row(ACCOUNT_FILL, key, msgspec.json.encode(fill)))
-
-    # keeping ----------------------------------------------------------------------------------------------------------
-
-    def _put(
-        self,
-        account: Account,
-        entry: OrderEntry,
-        *,
-        status: SimStatus,
-        message: str | None = None,
-        fill: SimFill | None = None,
-    ) -> None:
-        now = self._clock.now()
-        order = attrs.evolve(entry.order, status=status, status_message=message, updated_at=now)
-        if status in (SimStatus.OPEN, SimStatus.TRIGGER_PENDING) and order.exchange_order_id is None:
-            order = attrs.evolve(order, exchange_order_id=self._next_exchange_order(), exchange_at=now)
-        elif order.exchange_order_id is not None:
-            order = attrs.evolve(order, exchange_at=now)
-        entry.order = order
-        number = account.put(entry)
-        self._keep(account, entry)
-        state = Row(STATE, f"{account.code}|{order.order_id}|{number}", msgspec.json.encode(order))
-        self._changes.keep(state)
-        self._changes.announce(lambda: self._tell(account.code, order, fill))
-
-    def _keep(self, account: Account, entry: OrderEntry) -> None:
-        self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
-        self._changes.keep_account(account)
-
-    def _tell(self, code: str, order: SimOrder, fill: SimFill | None) -> None:
-        for listener in tuple(self.listeners.get(code, ())):
-            listener(order, fill)
-
-    def _next_priority(self) -> int:
-        self._changes.counters.priority += 1
-        return self._changes.counters.priority
-
-    def _next_trade(self) -> str:
-        self._changes.counters.trade += 1
-        return str(10_000_000 + self._changes.counters.trade)
-
-    def _next_exchange_order(self) -> str:
-        self._changes.counters.exchange_order += 1
-        return f"11{self._changes.counters.exchange_order:014d}"
+                    self._settlement.both(buy, sell, units, price)
 
 
 def _working_status(entry: OrderEntry) -> SimStatus:

@@ -248,15 +248,7 @@ class Script:
 
 def trade(day, order, units):
     """Let the market's own flow trade so many units with a resting order, at its price."""
-    exchange = day.exchange
-    trading, account = exchange._trading, exchange.account(order.broker)
-    entry, ref = account.entry(order.order_id), (order.broker, order.order_id)
-    contract = exchange.contract(order.new.instrument_id)
-    book = trading._books[contract.instrument_id]
-    with exchange._changes.transaction():
-        resting = book._by_ref[ref]
-        book._reduce(resting.side, resting, units)
-        trading._settle(account, entry, units, resting.ticks * contract.tick_size, trading._next_trade(), "market")
+    day.exchange.fill(order.broker, order.order_id, units)
 
 
 async def play(day, lives):

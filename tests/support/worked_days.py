@@ -13,6 +13,7 @@ from plan_judge import histories
 from onebroker.brokers.requests import CallKind, OutcomeUnknown
 from onebroker.brokers.simulator.matching import Book
 from onebroker.brokers.simulator.model import NewOrder, RefusalReason, SimRefusal
+from onebroker.brokers.simulator.settlement import MARKET
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.support.trading import Trading
 
@@ -124,7 +125,8 @@ class Worked(Trading):
         price = entry.order.price if price is None else D(str(price))
         with exchange._changes.transaction():
             exchange._trading._books[entry.order.new.instrument_id].reduce((broker, order_id), units)
-            exchange._trading._settle(account, entry, units, price, exchange._trading._next_trade(), "market")
+            settlement = exchange._trading._settlement
+            settlement.settle(account, entry, units, price, settlement.next_trade(), MARKET)
 
     async def hold(self, units, *, product="MIS", broker=ALPHA, price=None):
         """The account has bought so many units (sold, when below zero) elsewhere, at the last price unless it is said; wait until its broker
