@@ -31,7 +31,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ import attrs
 import msgspec
 import trio
 
+from bench.beat_clients import MIX, TOKEN, load
 from bench.bench_documents import MAKE, StocksSnapshot
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.legs import LegOwner
@@ -61,7 +61,7 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken, connected, hold
 from onebroker.brokers.records import OrderRow, PositionRow, Tick
-from onebroker.config.clock import IST, Clock
+from onebroker.config.clock import Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.collector import settle_collector
@@ -71,20 +71,12 @@ from onebroker.http.services import Services
 CODES = tuple(f"broker{number}" for number in range(10))
 CHANGES_PER_SECOND = 50
 WATCHED: tuple[Resource, ...] = tuple(name for name in RESOURCES if BEAT_SECONDS[name] < 1)
-TOKEN = "bench-token"
-CLIENTS = 32
 PROMISED_GAP, PROMISED_AGE = 0.75, 2.0
 LONG_STEP_SECONDS = 0.01
-GRACE_SECONDS = 5.0
 _STEAL = 8
 """Column of /proc/stat."""
-MIX = (
-    *["/api/portfolio/funds"] * 6, *["/api/portfolio/positions"] * 6, *["/api/portfolio/holdings"] * 3,
-    *["/api/orders/details?status=open&limit=100"] * 2, *["/api/orders/trades?limit=100"] * 2, "/api/orders/details",
-)  # fmt: skip
-"""Twenty GETs, asked again and again; the last is the whole order book (3.6 MB)."""
 PACKAGES = ("trio", "quart", "quart-trio", "hypercorn", "h11", "msgspec")
-_AS_OF = re.compile(rb'"as_of":"([0-9T:-]+)"(?:,"page":\{[^}]*\})?\}$')
+
 
 
 # The server
@@ -315,93 +307,6 @@ async def _watch(published: Published[DocumentState | None], gaps: list[tuple[fl
         before, lost_before = state.published_monotonic, lost
 
 
-# The clients
-
-
-@attrs.define
-class _Read:
-    latencies: list[float] = attrs.field(factory=list)
-    ages: dict[str, float] = attrs.field(factory=dict)
-    """Path -> greatest age of an `as_of`, seconds."""
-    statuses: Counter[str] = attrs.field(factory=Counter)
-    late: int = 0
-    """Requests that left more than a second after their time."""
-    given_up: int = 0
-    """Requests that had not left when GRACE_SECONDS had passed after the last one's time."""
-    seconds: float = 0.0
-    """From the first request's time to the last answer."""
-
-
-async def _load(port: int, seconds: float, rate: float) -> _Read:
-    read = _Read()
-    sender, receiver = trio.open_memory_channel[tuple[str, float]](int(rate * seconds) + 1)
-    async with trio.open_nursery() as nursery:
-        for _ in range(CLIENTS):
-            nursery.start_soon(_client, port, receiver.clone(), read, trio.current_time() + seconds + GRACE_SECONDS)
-        receiver.close()
-        began = trio.current_time()
-        async with sender:
-            for number in range(int(seconds * rate)):
-                due = began + number / rate
-                await trio.sleep_until(due)
-                sender.send_nowait((MIX[number % len(MIX)], due))
-    read.seconds = trio.current_time() - began
-    return read
-
-
-async def _client(
-    port: int, receiver: "trio.MemoryReceiveChannel[tuple[str, float]]", read: _Read, until: float
-) -> None:
-    stream: trio.SocketStream | None = None
-    async with receiver:
-        async for path, due in receiver:
-            if trio.current_time() > until:
-                read.given_up += 1
-                continue
-            if stream is None:
-                stream = await trio.open_tcp_stream("127.0.0.1", port)
-            read.late += trio.current_time() - due > 1
-            request = f"GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\naccess-token: {TOKEN}\r\n\r\n"
-            await stream.send_all(request.encode())
-            head, tail = await _answer(stream)
-            read.latencies.append(trio.current_time() - due)
-            _judge(head, tail, path, read)
-            if b"\r\nconnection: close" in head.lower():
-                await stream.aclose()
-                stream = None
-    if stream is not None:
-        await stream.aclose()
-
-
-async def _answer(stream: trio.SocketStream) -> tuple[bytes, bytes]:
-    """Read one whole answer; return its head and the end of its body."""
-    data = b""
-    while (end := data.find(b"\r\n\r\n")) < 0:
-        data += await _some(stream)
-    length = int(data[:end].lower().split(b"\r\ncontent-length:", 1)[1].split(b"\r\n", 1)[0])
-    missing, tail = length - (len(data) - end - 4), data[-300:]
-    while missing > 0:
-        part = await _some(stream)
-        missing, tail = missing - len(part), (tail + part[-300:])[-300:]
-    return data[: end + 2], tail
-
-
-async def _some(stream: trio.SocketStream) -> bytes:
-    data = await stream.receive_some(1_048_576)
-    if not data:
-        raise SystemExit("the server closed the connection")
-    return bytes(data)
-
-
-def _judge(head: bytes, tail: bytes, path: str, read: _Read) -> None:
-    read.statuses[head[9:12].decode()] += 1
-    found = _AS_OF.search(tail)
-    if found is None or "holdings" in path:
-        return
-    as_of = datetime.fromisoformat(found[1].decode()).replace(tzinfo=IST).timestamp()
-    read.ages[path] = max(read.ages.get(path, 0.0), time.time() - as_of)
-
-
 # The figures
 
 
@@ -416,7 +321,7 @@ def _measure(seconds: float, rate: float) -> dict[str, Any]:
         assert port is not None
         process.stdin.write(b"1")
         process.stdin.flush()
-        read = trio.run(_load, port, seconds, rate, strict_exception_groups=True)
+        read = trio.run(load, port, seconds, rate, strict_exception_groups=True)
         process.stdin.write(b"2")
         process.stdin.flush()
         told = json.loads(process.stdout.readline())
