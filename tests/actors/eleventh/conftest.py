@@ -115,7 +115,7 @@ def rows(response, make):
 
 CODECS = {
     "login": SimpleNamespace(
-        login_page=lambda access: "", log_in=log_in, renew=lambda access, now: None,
+        login_page=lambda access, state="": "", log_in=log_in, renew=lambda access, now: None,
         profile_request=lambda access: call(access, CallKind.READ, "GET", "/me"),
         parse_profile=lambda response, login: read(response),
     ),
