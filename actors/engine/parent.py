@@ -52,7 +52,7 @@ from onebroker.actors.engine.recovering import with_lost_legs
 from onebroker.actors.engine.rows import is_of, row_of
 from onebroker.actors.engine.sending import send_once
 from onebroker.actors.engine.stopping import Stopping
-from onebroker.actors.engine.times_ahead import leg_put_right
+from onebroker.actors.engine.times_ahead import ClockPut, leg_put_right
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_seen, leg_sent, simple_parent, turns_up
 from onebroker.actors.kernel.mailbox import Mailbox
@@ -125,7 +125,8 @@ class ParentActor:
         for leg in record.legs:
             self._doors.legs.note(record, leg)
         self._prepare(record)
-        self._put_times_right(restarted=True)
+        self._ahead = self._epoch_ahead()
+        self._put_times_right(self._clock_put(record.updated_at - self._clock.epoch(), restarted=True))
         self._note_troubles()
         try:
             async with trio.open_nursery() as nursery:
@@ -170,13 +171,22 @@ class ParentActor:
     async def _hear_steps(self) -> None:
         while True:
             await self._clock.wait_step()
-            self._put_times_right(restarted=False)
+            before, self._ahead = self._ahead, self._epoch_ahead()
+            self._put_times_right(self._clock_put(before - self._ahead, restarted=False))
 
-    def _put_times_right(self, *, restarted: bool) -> None:
+    def _epoch_ahead(self) -> float:
+        return self._clock.epoch() - self._clock.monotonic()
+
+    def _clock_put(self, back_seconds: float, *, restarted: bool) -> ClockPut:
+        """Return how the wall clock stands after it was put back by so much; forward is nothing."""
+        put = min(0.0, -back_seconds)
+        return ClockPut(now=self._clock.epoch(), today=session_day(self._clock), put_seconds=put, restarted=restarted)
+
+    def _put_times_right(self, clock: ClockPut) -> None:
         """Put right what was noted while the wall clock ran ahead, where it did."""
-        now, today = self._clock.epoch(), session_day(self._clock)
+        self._stood_at = {one: min(at, clock.now) for one, at in self._stood_at.items()}
         for leg in self._record.legs:
-            right = leg_put_right(leg, now, today, restarted=restarted)
+            right = leg_put_right(leg, clock)
             if right is not leg:
                 self._leg_changed(right)
 

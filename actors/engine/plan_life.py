@@ -38,9 +38,8 @@ from onebroker.actors.engine.plan_placing import SENDS, NotPlaced, Placed, Placi
 from onebroker.actors.engine.plan_steps import PlanSteps
 from onebroker.actors.engine.plan_waiting import WaitingExits
 from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS
-from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState
-from onebroker.actors.engine.times_ahead import parts_put_right
+from onebroker.actors.engine.times_ahead import ClockPut, parts_put_right, refusals_put_right
 from onebroker.actors.engine.transitions import LATE
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.quotes.followers import Follower
@@ -142,13 +141,14 @@ class PlanLife(PlanSteps, ABC):
                 with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
                     await self._news.wait()
 
-    def _put_times_right(self, *, restarted: bool) -> None:
+    def _put_times_right(self, clock: ClockPut) -> None:
         """Look again too: a time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
-        super()._put_times_right(restarted=restarted)
-        parts = parts_put_right(self._parts, session_day(self._clock))
+        super()._put_times_right(clock)
+        self._refusals = refusals_put_right(self._refusals, clock)
+        parts = parts_put_right(self._parts, clock)
         if parts is not self._parts:
             self._take_parts(parts)
-        if not restarted:
+        if not clock.restarted:
             self._news.set()
 
     def _follow_contracts(self) -> None:
