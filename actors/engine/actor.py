@@ -46,7 +46,14 @@ from onebroker.actors.engine.plan_dry_run import plan_dry_run
 from onebroker.actors.engine.plan_parent import PlanParentActor
 from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
-from onebroker.actors.engine.starting import await_books, await_settled_books, know, know_all
+from onebroker.actors.engine.starting import (
+    await_books,
+    await_settled_books,
+    begin_day,
+    know,
+    know_all,
+    take_up_troubles,
+)
 from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -159,7 +166,7 @@ class EngineActor:
     async def _open_records(self) -> list[ParentRecord]:
         """Load every open parent, oldest first, and index its legs before any book row is looked at."""
         records = []
-        self._doors.legs.begin_day(session_day(self._clock))
+        await take_up_troubles(self._doors)
         for parent_id in await self._doors.store.members(keys.OPEN_PARENTS):
             body = await self._doors.store.get(keys.parent(parent_id))
             if body is None:
@@ -462,7 +469,7 @@ class EngineActor:
 
     async def _fail(self, parent_id: str, fault: str) -> None:
         """Give up a parent that kept crashing (row 40). One with orders that may live stays open, so that the next start takes it up
-        again; until then nobody watches them, and it says so. Any other has failed."""
+        again; until then nobody watches them, and it says so. Any other has failed; nobody guards what it filled, which is said too."""
         while True:
             with contextlib.suppress(StoreError):
                 await self._write_failed(parent_id, fault)
@@ -482,7 +489,11 @@ class EngineActor:
             left = attrs.evolve(record, troubles=(*record.troubles, sentence), updated_at=now)
             ops: tuple[Op, ...] = (Set(keys.parent(parent_id), encode_parent(left)),)
         else:
-            left = attrs.evolve(record, state=ParentState.FAILED, status_message=sentence, updated_at=now)
+            unwatched = (sentence,) if any(leg.filled_quantity for leg in record.legs) else ()
+            troubles = (*record.troubles, *unwatched)
+            left = attrs.evolve(
+                record, state=ParentState.FAILED, status_message=sentence, troubles=troubles, updated_at=now
+            )
             ops = final_ops(left)
         try:
             await self._doors.store.commit(*ops, fence=self._lock.fence)
@@ -507,8 +518,7 @@ class EngineActor:
                 await door.view.wait_newer(version)
             version = door.view.version
             view = door.view.value
-            self._doors.legs.begin_day(session_day(self._clock))
-            self._doors.troubles.begin_day(session_day(self._clock))
+            begin_day(self._doors, session_day(self._clock))
             if view.orders is not seen:
                 for order_id, row in view.orders.items():
                     if seen.get(order_id) is not row:

@@ -444,8 +444,12 @@ class PlanLife(PlanSteps, ABC):
         return {} if self._looked is None else self._looked.unprotected
 
     def _note_troubles(self) -> None:
-        if self._looked is not None or self._record.state not in SENDS:
+        record = self._record
+        if self._looked is not None or record.state in _ENDED_BY_OTHERS:
             super()._note_troubles()
+        elif record.state not in SENDS:  # it ended before a restart, and nothing looks at it any more
+            found = [(record.instrument_id, sentence) for sentence in record.troubles]
+            self._doors.troubles.note(self._parent_id, found, self._clock.epoch(), is_ended=True)
 
     def _note_over_filled(self) -> None:
         """Of a plan that was stopped nothing is looked at any more, but what fills too much in it is still shown."""

@@ -11,7 +11,7 @@ from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.records import LegState, ParentRecord, decode_parent, encode_entry, encode_parent, entry_of
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import FencedOut, Op, Set, SetAdd, SetRemove, Store, StoreError
-from onebroker.config.clock import Clock, latest_boundary
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
 
 KEPT_SECONDS = 8 * 86_400
 """How long finished parents and the index entries of legs are kept (order-engine 2.4)."""
@@ -31,7 +31,12 @@ async def load_parent(store: Store, parent_id: str) -> ParentRecord | None:
 
 def session_day(clock: Clock) -> str:
     """Return the broking day that is running, YYYY-MM-DD."""
-    return latest_boundary(clock.now()).date().isoformat()
+    return broking_day(clock.epoch())
+
+
+def broking_day(moment: float) -> str:
+    """Return the broking day of a moment (epoch seconds), YYYY-MM-DD."""
+    return latest_boundary(from_epoch(moment)).date().isoformat()
 
 
 def is_over(record: ParentRecord, today: str) -> bool:
@@ -42,10 +47,12 @@ def is_over(record: ParentRecord, today: str) -> bool:
 
 
 def final_ops(record: ParentRecord) -> tuple[Op, ...]:
-    """Return the writes that end a parent."""
+    """Return the writes that end a parent; what it leaves wrong is found again after a restart."""
+    parent_id = record.parent_order_id
     return (
-        Set(keys.parent(record.parent_order_id), encode_parent(record), KEPT_SECONDS),
-        SetRemove(keys.OPEN_PARENTS, record.parent_order_id),
+        Set(keys.parent(parent_id), encode_parent(record), KEPT_SECONDS),
+        SetRemove(keys.OPEN_PARENTS, parent_id),
+        (SetAdd if record.troubles else SetRemove)(keys.TROUBLED_PARENTS, parent_id),
     )
 
 

@@ -8,12 +8,13 @@ import trio
 
 from onebroker.actors.engine.desk.reads import orders_read_after
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.recording import RETRY_SECONDS
+from onebroker.actors.engine.reading import Unreadable, stored_record
+from onebroker.actors.engine.recording import RETRY_SECONDS, broking_day, session_day
 from onebroker.actors.engine.tokens import looks_like_token
 from onebroker.actors.sessions.messages import ReadSoon
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import SetAdd
+from onebroker.actors.store.interface import SetAdd, SetRemove
 from onebroker.brokers.records import OrderRow
 
 RECONCILE_SECONDS = 30.0
@@ -62,6 +63,30 @@ async def _await_book(door: SessionDoor, began: float, seconds: float, unless_lo
             if unless_logged_out and view.value.login is LoginState.NEEDED:
                 return
             await view.wait_newer(view.version)
+
+
+async def take_up_troubles(doors: EngineDoors) -> None:
+    """Say again what parents that ended on this broking day have left wrong. Raises StoreError."""
+    today = session_day(doors.clock)
+    begin_day(doors, today)
+    open_ids = await doors.store.members(keys.OPEN_PARENTS)
+    for parent_id in await doors.store.members(keys.TROUBLED_PARENTS):
+        try:
+            record = await stored_record(doors.store, parent_id)
+        except Unreadable:
+            continue  # named by GET parents
+        if record is None or broking_day(record.updated_at) < today:
+            doors.store.post(SetRemove(keys.TROUBLED_PARENTS, parent_id))
+        elif parent_id not in open_ids and record.state.final:
+            found = [(record.instrument_id, sentence) for sentence in record.troubles]
+            doors.troubles.note(parent_id, found, record.updated_at, is_ended=True)
+
+
+def begin_day(doors: EngineDoors, day: str) -> None:
+    """Let what is known of earlier broking days go; `day` is YYYY-MM-DD."""
+    doors.legs.begin_day(day)
+    for parent_id in doors.troubles.begin_day(day):
+        doors.store.post(SetRemove(keys.TROUBLED_PARENTS, parent_id))
 
 
 async def know_all(doors: EngineDoors) -> None:

@@ -1,8 +1,8 @@
 """What an owner of the orders has to know now: units that are open without a stop, orders that nobody watches.
 
 Each open parent says its own (`ParentActor`), in its `status_message`; the same words stand here for `/api/health` and go to the log,
-when they begin, when they change and when they are over. Those of a parent that has ended stay until the next broking day:
-the engine does nothing about them any more, and it cannot tell when somebody else has.
+when they begin, when they change and when they are over. Those of a parent that has ended stay until the next broking day, over
+restarts too: the engine does nothing about them any more, and it cannot tell when somebody else has.
 """
 
 import logging
@@ -59,8 +59,11 @@ class Troubles:
         else:
             self._by_parent.pop(parent_id, None)
 
-    def begin_day(self, day: str) -> None:
-        """Forget parents that ended on another broking day; `day` is YYYY-MM-DD."""
-        if day != self._day:
-            self._day = day
-            self._by_parent = {name: rows for name, rows in self._by_parent.items() if not rows[0].is_ended}
+    def begin_day(self, day: str) -> frozenset[str]:
+        """Forget parents that ended on another broking day, and return their ids; `day` is YYYY-MM-DD."""
+        if day == self._day:
+            return frozenset()
+        self._day = day
+        ended = frozenset(name for name, rows in self._by_parent.items() if rows[0].is_ended)
+        self._by_parent = {name: rows for name, rows in self._by_parent.items() if name not in ended}
+        return ended

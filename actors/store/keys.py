@@ -18,6 +18,7 @@
 | orders:started:<intent_id> | intake | parent id | 2 days |
 | orders:parent:<id> | parent actor | JSON parent document | 8 days after its end |
 | orders:parents:open | parent actor | set of parent ids | |
+| orders:parents:troubled | parent actor | set of the ids of ended parents that left something wrong | until the next broking day |
 | orders:leg:<broker>:<day>:<order_id> | parent actor | JSON {parent_id, leg_id, path, tag, …} | 8 days |
 | orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
 | orders:tagging | engine | set of the codes of brokers whose books have shown a leg token | |
@@ -36,6 +37,7 @@ ENGINE_LOCK = "orders:engine:lock"
 ENGINE_WRITES = "orders:engine:writes"
 INTENTS = "orders:intents"
 OPEN_PARENTS = "orders:parents:open"
+TROUBLED_PARENTS = "orders:parents:troubled"
 TAGGING = "orders:tagging"
 QUOTES_LIVE = "quotes:live"
 QUOTES_FETCHED = "quotes:fetched"

@@ -3,9 +3,11 @@ the exchange's ledger."""
 
 from contextlib import asynccontextmanager
 
+import attrs
 import pytest
 import trio
 
+from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.reading import stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.faults import FaultKind
@@ -97,6 +99,28 @@ async def test_an_order_of_unknown_outcome_waits_for_its_broker(market, autojump
         parent = await trading.until(answer, "completed")
         assert parent["status_message"] is None
         assert len(trading.messages()) == 1
+
+
+async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart(market, autojump_clock, monkeypatch):
+    """Nothing of it rests any more, but nobody guards what it bought either."""
+    from onebroker.actors.engine.plan_life import PlanLife
+
+    async with traded(market) as trading:
+        answer = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(-1))))
+        await trio.sleep(5)
+        with monkeypatch.context() as broken:
+
+            def fault(*_):
+                raise ZeroDivisionError
+
+            broken.setattr(PlanLife, "_look", fault)
+            trading.moved(-2)
+            parent = await trading.until(answer, "failed")
+            assert parent["status_message"].startswith("the order engine gave this order up")
+            before = [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_doors.troubles.rows]
+            assert before == [(answer.body["parent_id"], parent["status_message"], True)]
+    async with traded(market):
+        assert [(one.parent_id, one.sentence, one.is_ended) for one in market.engine_doors.troubles.rows] == before
 
 
 async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_start_takes_it_up(

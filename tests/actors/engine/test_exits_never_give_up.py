@@ -9,10 +9,13 @@ import pytest
 import trio
 
 from onebroker.actors.engine.plan.prices import Fixed
+from onebroker.actors.engine.records import ParentState, decode_parent, encode_parent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.http.composition import order_metrics, order_problems
 from tests.actors.engine.test_plan_orders import Trading
-from tests.actors.engine.test_unknown_orders import AFTER_ALL, STOP, bracket, rewritten
+from tests.actors.engine.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 
 NAKED = "100 units are open without a stop"
 TARGET = "root.each_fill.children.1"
@@ -206,6 +209,46 @@ async def test_a_stop_that_another_hand_cancelled_is_said_as_a_refused_one(marke
             assert parent["status_message"] == NAKED
             (row,) = order_problems(market.engine_doors.troubles.rows)
             assert (row["message"], row["ended"]) == (NAKED, True)
+
+
+async def restarted_problems(market):
+    async with traded(market, log_in=False):
+        return order_problems(market.engine_doors.troubles.rows)
+
+
+async def test_what_an_ended_parent_left_open_is_said_after_a_restart_until_the_next_broking_day(
+    market, autojump_clock
+):
+    async with traded(market) as trading:
+        answer = await trading.place(bracket(trading))
+        await trading.until_messages(3)
+        await trio.sleep(5)
+        for order_type in ("SL", "LIMIT"):
+            market.exchange.cancel(*at_exchange(trading, order_type))
+        await trading.until(answer, "failed")
+        (before,) = order_problems(market.engine_doors.troubles.rows)
+    (after,) = await restarted_problems(market)
+    assert {**after, "since": None} == {**before, "since": None}
+    key = keys.parent(answer.body["parent_id"])
+    record = decode_parent(await market.store.get(key))
+    older = attrs.evolve(record, updated_at=record.updated_at - 86_400)
+    await market.store.commit(Set(key, encode_parent(older)))
+    assert await restarted_problems(market) == []
+    await trio.sleep(1)
+    assert await market.store.members(keys.TROUBLED_PARENTS) == frozenset()
+
+
+async def test_an_ended_parent_of_which_an_order_may_still_turn_up_says_after_a_restart_what_it_left_open(
+    market, autojump_clock
+):
+    async with traded(market) as trading:
+        answer = await trading.place(attrs.evolve(bracket(trading), each_fill=None))
+        await trading.until(answer, "completed")
+    ended = {"state": ParentState.FAILED, "troubles": (NAKED,)}
+    await rewritten(market, answer, lambda record: attrs.evolve(lost(record, 0), **ended))
+    market.simulator.fault("all", FaultKind.LATE_BOOK, seconds=60, delay_seconds=55.0)
+    (row,) = await restarted_problems(market)
+    assert (row["message"], row["ended"]) == (NAKED, True)
 
 
 async def test_a_stop_on_a_held_position_that_another_hand_cancelled_is_said(market, autojump_clock):
