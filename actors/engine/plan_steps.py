@@ -60,6 +60,13 @@ class PlanSteps(ParentActor, ABC):
         door = self._doors.sessions.get(leg.broker)
         return None if door is None else row_of(leg, door.view.value.orders, session_day(self._clock))
 
+    def _standing(self, leg_id: str) -> tuple[LegRecord, OrderRow] | None:
+        """Return a leg and its order as the broker shows it; None when it has ended, or is not shown."""
+        leg = self._record.leg(leg_id)
+        assert leg is not None
+        row = self._row(leg)
+        return None if row is None or leg.state.final else (leg, row)
+
     def _begin_cancel(self, leg_id: str) -> None:
         """Leave the leg alone until its cancel has been answered."""
         self._left_alone[leg_id] = math.inf
@@ -69,11 +76,10 @@ class PlanSteps(ParentActor, ABC):
     async def _change_leg(self, action: ChangeLeg) -> None:
         leg_id = action.leg_id
         try:
-            leg = self._record.leg(leg_id)
-            assert leg is not None
-            row = self._row(leg)
-            if row is None or leg.state.final:
+            found = self._standing(leg_id)
+            if found is None:
                 return
+            leg, row = found
             change = LegChange(
                 quantity=action.quantity if action.quantity != leg.quantity else None,
                 price=action.price if action.price != leg.price else None,
@@ -111,11 +117,10 @@ class PlanSteps(ParentActor, ABC):
     async def _end_leg(self, action: EndLeg) -> None:
         leg_id = action.leg_id
         try:
-            leg = self._record.leg(leg_id)
-            assert leg is not None
-            row = self._row(leg)
-            if row is None or leg.state.final:
+            found = self._standing(leg_id)
+            if found is None:
                 return
+            leg, row = found
             deadline = self._clock.monotonic() + ROOM_SECONDS
             sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
             if not sent.reached:
@@ -126,8 +131,8 @@ class PlanSteps(ParentActor, ABC):
                     before, cancels=before.cancels + 1, cancelled_at=self._clock.epoch(), unsent=None
                 )
         except NOT_SENT as error:
-            leg = self._record.leg(leg_id)
-            self._cancel_unsent(leg_id, why_not_sent(error, "" if leg is None else leg.broker))
+            known = self._record.leg(leg_id)
+            self._cancel_unsent(leg_id, why_not_sent(error, "" if known is None else known.broker))
         finally:
             if self._left_alone.get(leg_id) == math.inf:
                 del self._left_alone[leg_id]

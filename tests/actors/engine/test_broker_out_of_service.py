@@ -4,7 +4,6 @@ the exchange's ledger."""
 from contextlib import asynccontextmanager
 
 import attrs
-import pytest
 import trio
 
 from onebroker.actors.engine.plan.prices import Fixed
@@ -15,13 +14,6 @@ from tests.actors.engine.test_plan_orders import Trading
 from tests.actors.engine.test_unknown_orders import bracket
 
 BOTH = ("zerodha", "upstox")
-
-
-@pytest.fixture
-async def market(day, autojump_clock):
-    with trio.fail_after(86_400):
-        async with day.market():
-            yield day
 
 
 @asynccontextmanager

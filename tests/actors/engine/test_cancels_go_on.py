@@ -1,21 +1,12 @@
 """A cancel that a kill cut in two goes on at the next start: the caller's connection died with the service, so nobody asks again."""
 
-from contextlib import asynccontextmanager
 
 import trio
 from mortal import mortal
 
 from onebroker.brokers.simulator.faults import FaultKind
-from tests.actors.engine.test_plan_orders import Trading
+from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import bracket
-
-
-@asynccontextmanager
-async def traded(day, **more):
-    async with day.service(quotes=True, **more):
-        trading = Trading(day)
-        await trading.move(0)
-        yield trading
 
 
 async def killed_while_a_bracket_is_cancelled(day):

@@ -2,7 +2,6 @@
 and log say how many units are open without a stop. Judged on the exchange's ledger."""
 
 import logging
-from contextlib import asynccontextmanager
 
 import attrs
 import pytest
@@ -14,26 +13,11 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.http.composition import order_metrics, order_problems
-from tests.actors.engine.test_plan_orders import Trading
+from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 
 NAKED = "100 units are open without a stop"
 TARGET = "root.each_fill.children.1"
-
-
-@pytest.fixture
-async def market(day, autojump_clock):
-    with trio.fail_after(86_400):
-        async with day.market():
-            yield day
-
-
-@asynccontextmanager
-async def traded(day, **more):
-    async with day.service(quotes=True, **more):
-        trading = Trading(day)
-        await trading.move(0)
-        yield trading
 
 
 def resting_bracket(trading):

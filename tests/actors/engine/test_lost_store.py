@@ -2,7 +2,6 @@
 have, taken up, and never sent again. Judged on the exchange's ledger."""
 
 import copy
-from contextlib import asynccontextmanager
 from decimal import Decimal as D
 
 import pytest
@@ -16,7 +15,7 @@ from onebroker.actors.store.interface import StreamAdd
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.http.composition import unknown_orders
 from tests.actors.engine.plan.trees import order
-from tests.actors.engine.test_plan_orders import Trading
+from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import bracket, ticket_price
 
 
@@ -32,21 +31,6 @@ class Memory:
     def put_back(self):
         logins = {key: held for key, held in self._store._entries.items() if key.startswith(self._stays)}
         self._store._entries = copy.deepcopy(self._held) | logins
-
-
-@pytest.fixture
-async def market(day, autojump_clock):
-    with trio.fail_after(86_400):
-        async with day.market():
-            yield day
-
-
-@asynccontextmanager
-async def traded(day, **more):
-    async with day.service(quotes=True, **more):
-        trading = Trading(day)
-        await trading.move(0)
-        yield trading
 
 
 async def only_parent(day):

@@ -1,5 +1,6 @@
 """Plans over the whole way: engine, sessions, brokers and exchange, judged on the exchange's ledger (order-engine 6)."""
 
+from contextlib import asynccontextmanager
 from decimal import Decimal as D
 
 import attrs
@@ -50,6 +51,15 @@ class Trading(Priced):
     async def place(self, root, *, intent_id="p-1", **more):
         body = self.day.body(self.share, product="MIS", price=self.at(0), plan=self.on_share(root), **more)
         return await self.day.place(body, intent_id=intent_id)
+
+
+@asynccontextmanager
+async def traded(day, **more):
+    """The service with quotes, when the engine sees the share's price."""
+    async with day.service(quotes=True, **more):
+        trading = Trading(day)
+        await trading.move(0)
+        yield trading
 
 
 def stop(trading, trigger, limit):

@@ -1,7 +1,6 @@
 """Orders of unknown outcome over the whole way (order-engine 2.2 rows 12 to 13c, 2.4 fingerprint, 2.5 K14, K15), judged on the
 exchange's ledger."""
 
-from contextlib import asynccontextmanager
 from decimal import Decimal as D
 
 import attrs
@@ -19,7 +18,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
-from tests.actors.engine.test_plan_orders import Trading, stop
+from tests.actors.engine.test_plan_orders import stop, traded
 
 STOP = "root.each_fill.children.0"
 AFTER_ALL = "an order taken as not sent appeared at zerodha after all"
@@ -32,14 +31,6 @@ async def zerodha(day, autojump_clock):
         day.__init__(brokers=("zerodha",))
         async with day.market():
             yield day
-
-
-@asynccontextmanager
-async def traded(day):
-    async with day.service(quotes=True):
-        trading = Trading(day)
-        await trading.move(0)
-        yield trading
 
 
 async def parent_of(day, answer):
