@@ -2,6 +2,7 @@
 something was learnt (order-engine 2.4)."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import attrs
 import trio
@@ -36,7 +37,13 @@ def session_day(clock: Clock) -> str:
 
 def broking_day(moment: float) -> str:
     """Return the broking day of a moment (epoch seconds), YYYY-MM-DD."""
-    return latest_boundary(from_epoch(moment)).date().isoformat()
+    return _day_of_second(int(moment))
+
+
+@lru_cache(maxsize=16)
+def _day_of_second(second: int) -> str:
+    """Days turn at a whole second, and every open parent asks at each of its steps."""
+    return latest_boundary(from_epoch(second)).date().isoformat()
 
 
 def is_over(record: ParentRecord, today: str) -> bool:

@@ -70,12 +70,13 @@ def choose(order: LegOrder, doors: EngineDoors) -> Choice:
     if (refusal := _size_refusal(order, size)) is not None:
         return Choice(order=order, refusal=refusal)
     able, skipped = [], []
-    for candidate in candidates:
-        failure = _locked_out(candidate, locked) or first_failure(_with_money(candidate, facts, doors))
+    for candidate in (_with_money(one, facts, doors) for one in candidates):
+        failure = _locked_out(candidate, locked) or first_failure(candidate)
         if failure is not None:
             skipped.append(failure)
         if failure is None or failure.why is Why.CAP:
-            able.append(attrs.evolve(candidate, cost=_cost(candidate, facts, doors)))
+            known = candidate.cost is not None  # it is asked for already where money is looked at
+            able.append(candidate if known else attrs.evolve(candidate, cost=_cost(candidate, facts, doors)))
     in_order, capped = ranked(able), {failure.broker for failure in skipped}
     return Choice(
         order=order,
@@ -184,12 +185,12 @@ def looks_at_money(candidate: Candidate, doors: EngineDoors) -> bool:
 def _with_money(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Candidate:
     if not looks_at_money(candidate, doors):
         return candidate
-    needed = funds.needed(facts.order, facts.price, _cost(candidate, facts, doors))
+    cost = _cost(candidate, facts, doors)
+    needed = funds.needed(facts.order, facts.price, cost)
     if needed is None:
         needed = funds.told_margin(candidate, doors.catalogue.value.latest, doors.clock.monotonic())
-    return attrs.evolve(
-        candidate, available=funds.available(facts.order, candidate.broker.code, doors.funds.value), needed=needed
-    )
+    available = funds.available(facts.order, candidate.broker.code, doors.funds.value)
+    return attrs.evolve(candidate, available=available, needed=needed, cost=cost)
 
 
 def _cost(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Cost | None:
