@@ -153,7 +153,7 @@ def told(path):
 def test_the_openapi_document_tells_every_status_and_an_example_that_fits(collection):
     responses, parameters = told(PATHS[collection])
     assert parameters == []
-    assert set(responses) == {"200", "401", "404", "503"}
+    assert set(responses) == {"200", "401", "404", "421", "503"}
     assert responses["404"]["description"] == NOT_FOUND[collection]
     content = responses["200"]["content"]["application/json"]
     fits(content["schema"], content["example"])

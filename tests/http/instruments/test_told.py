@@ -70,7 +70,7 @@ def test_every_parameter_and_status_is_told(path):
         "master": [*where, ("date", False)],
         "search": [*where, ("query", True), ("limit", False), ("date", False)],
     }.get(path, names)
-    statuses = {"200", "401", "503"} if path == "segments" else {"200", "400", "401", "404", "503", "504"}
+    statuses = {"200", "401", "421", "503"} if path == "segments" else {"200", "400", "401", "404", "421", "503", "504"}
     assert set(operation["responses"]) == statuses
 
 
