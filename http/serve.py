@@ -41,6 +41,7 @@ FIRST_HEAD_SECONDS = 10.0
 """How long a new connection may take for its TLS handshake, and then for the head of its first request."""
 WRITE_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
+READ_BYTES = 64 * 1024
 WRITE_PIECE_BYTES = 64 * 1024
 MOST_PIECE_BYTES = 512 * 1024
 """A piece may grow to this while the client takes each within QUICK_SECONDS: every piece waits for its turn of the loop, and a long
@@ -49,6 +50,8 @@ QUICK_SECONDS = 1.0
 ACCEPT_PAUSE_SECONDS = 0.1
 """Before the next try when the system has no file or memory for a connection."""
 
+_GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError)
+"""A stream whose client has left, or that another task closes."""
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _log = logging.getLogger("onebroker.http.server")
 
@@ -189,6 +192,15 @@ class _Server:
             plain.socket.close()  # also where a shutdown cancels its orderly end
 
 
+def _let_go(error: Exception) -> None:
+    """Part the system's error behind a stream's error from its frames.
+
+    On Python 3.13 they hold each other, and with them the whole connection, until the collector comes.
+    """
+    if error.__context__ is not None:
+        error.__context__.__traceback__ = None
+
+
 def _plain(stream: Stream) -> trio.SocketStream:
     return stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
 
@@ -243,10 +255,22 @@ class Connection(TCPServer):
             await self._initiate_server_close()
 
     async def _read_data(self) -> None:
-        await super()._read_data()
+        while (data := await self._received()) is not None:
+            await self.protocol.handle(RawData(data))
+            if not data:
+                break
+        await self.protocol.handle(Closed())
         # The idle timer would hold a connection whose client has left, and its file, until it runs out.
         self._ended = True
         await self.idle_task.stop()
+
+    async def _received(self) -> bytes | None:
+        """Return what the client has sent, nothing at its end; None when it is gone."""
+        try:
+            return bytes(await self.stream.receive_some(READ_BYTES))
+        except _GONE as error:
+            _let_go(error)
+            return None
 
     async def protocol_send(self, event: Event) -> None:
         if isinstance(event, RawData):
@@ -267,8 +291,9 @@ class Connection(TCPServer):
         async with self.send_lock:
             try:
                 await self._write_pieces(memoryview(data))
-            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError):
+            except _GONE as error:
                 # Busy: the connection is being closed, because the other half of the protocol has refused what came.
+                _let_go(error)
                 await self.protocol.handle(Closed())
             except trio.TooSlowError:
                 _log.info("a client took no bytes for %g s and was cut off", WRITE_SECONDS)
@@ -284,6 +309,14 @@ class Connection(TCPServer):
             quick = scope.deadline - trio.current_time() > WRITE_SECONDS - QUICK_SECONDS
             data = data[most:]
             most = min(2 * most, MOST_PIECE_BYTES) if quick else WRITE_PIECE_BYTES
+
+    async def _close(self) -> None:
+        if isinstance(self.stream, trio.SocketStream):  # TLS has a farewell of its own
+            try:
+                await self.stream.send_eof()
+            except _GONE as error:
+                _let_go(error)
+        await self.stream.aclose()
 
     def cut(self) -> None:
         """Close the socket now; whoever waits for it finds it closed."""

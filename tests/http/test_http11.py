@@ -2,6 +2,8 @@
 
 import gc
 import logging
+import socket
+import struct
 from contextlib import suppress
 
 import h11
@@ -118,6 +120,8 @@ async def test_an_ended_connection_leaves_nothing_for_the_collector(app):
                     await stream.receive_some(1024)
                 async with await served.open():
                     pass
+                async with await served.open() as stream:
+                    stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leaves by a reset
             while served.connections.open:
                 await trio.testing.wait_all_tasks_blocked(0.01)
             assert alive() - before <= 1
