@@ -79,7 +79,7 @@ from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
-from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.sessions.view import SessionView, logged_in
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
@@ -375,7 +375,7 @@ class _Planting:
     def _build_catalogue(self) -> Actor:
         inputs = self._inputs
         sources = {
-            code: Source(broker=service.broker, access=service.access, view=self._sessions[code].view)
+            code: Source(broker=service.broker, access=service.access, logged_in=partial(logged_in, self._sessions[code].view))
             for code, service in inputs.brokers.items()
         }
         return CatalogueActor(

@@ -48,7 +48,6 @@ from onebroker.actors.catalogue.report import BuildReport, UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.broker import Access, Broker, Registry
 from onebroker.brokers.registry import build_registry
@@ -213,7 +212,7 @@ async def _built(
         mailbox=mailbox, published=published,
         progress=Published(BuildProgress()),
         sources={
-            code: Source(broker=broker, access=_access(broker), view=Published(SessionView(broker=code)))
+            code: Source(broker=broker, access=_access(broker), logged_in=trio.sleep_forever)
             for code, broker in registry.items()
         },
         transports=dict.fromkeys(registry, transport), durable=MemoryDurable(), builder=builder, clock=clock, calendar=always_open(), folder=data,

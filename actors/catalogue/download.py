@@ -12,8 +12,6 @@ import trio
 from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, Fetched
 from onebroker.actors.catalogue.incoming import Incoming, Kept
 from onebroker.actors.catalogue.progress import ProgressKeeper
-from onebroker.actors.kernel.published import Published
-from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Access, Broker, ReadFlow
 from onebroker.brokers.instrument_files import MISSING, is_missing
 from onebroker.brokers.requests import BrokerError, CallKind, WireRequest, WireResponse
@@ -43,7 +41,8 @@ class Source:
     broker: Broker
     access: Access
     """Without a login: enough for the brokers whose files are open."""
-    view: Published[SessionView]
+    logged_in: Callable[[], Awaitable[Access]]
+    """Waits until the broker has a login, and returns what it gives access to."""
 
 
 class NotAnswered(BrokerError):
@@ -153,7 +152,7 @@ class _BrokerDownload:
             pass  # the builder asked for a token: this broker's file needs a login
         access = None
         with trio.move_on_after(LOGIN_SECONDS):
-            access = await _login(self._source.view)
+            access = await self._source.logged_in()
         if access is None:
             raise BrokerError("its file needs a login, and there is none")
         return await self._all(access)
@@ -224,12 +223,6 @@ class _BrokerDownload:
         response = await self._transport.send(leaving, seconds)
         await arriving.take(response.body)
         return response
-
-
-async def _login(view: Published[SessionView]) -> Access:
-    while (access := view.value.access) is None:
-        await view.wait_newer(view.version)
-    return access
 
 
 def _name(request: WireRequest, known: list[str]) -> str:

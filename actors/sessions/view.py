@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import attrs
 
+from onebroker.actors.kernel.published import Published
 from onebroker.brokers.broker import Access
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.brokers.transport.budget import BudgetRoom
@@ -112,3 +113,10 @@ class SessionView:
     @property
     def live(self) -> bool:
         return self.login is LoginState.LIVE
+
+
+async def logged_in(view: Published[SessionView]) -> Access:
+    """Wait until the broker has a login, and return what it gives access to."""
+    while (access := view.value.access) is None:
+        await view.wait_newer(view.version)
+    return access

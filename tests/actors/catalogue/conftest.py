@@ -23,7 +23,6 @@ from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
 from onebroker.actors.sessions.in_service import brokers_in_service
-from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.broker import Access
 from onebroker.brokers.listings import listing_frame
@@ -79,7 +78,7 @@ def sources(registry) -> dict[str, Source]:
         code: Source(
             broker=broker,
             access=Access(endpoints=broker.endpoints, credentials={}, login=None),
-            view=Published(SessionView(broker=code)),
+            logged_in=trio.sleep_forever,
         )
         for code, broker in registry.items()
     }
@@ -232,7 +231,7 @@ async def _record():
                     bodies[_place_of(request.url)] = answer.body
                     request = flow.send(answer)
     sources = {
-        code: Source(broker=service.broker, access=service.access, view=Published(SessionView(broker=code)))
+        code: Source(broker=service.broker, access=service.access, logged_in=trio.sleep_forever)
         for code, service in services.items()
     }
     return Recorded(registry=registry, sources=sources, bodies=bodies)
