@@ -43,9 +43,9 @@ from onebroker.config.clock import Clock
 from onebroker.config.instruments import security
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
+from onebroker.http.composition import live_services
 from onebroker.http.serve import serve
 from onebroker.http.services import InstrumentServices, Services
-from onebroker.http.streaming.assembly import live_services
 from onebroker.http.streaming.feeds import FeedSources
 
 TOKEN = "bench-token"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import attrs
+import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
@@ -14,6 +15,7 @@ from onebroker.actors.engine.troubles import Trouble
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
+from onebroker.actors.kernel.supervisor import FOREVER, Child
 from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
@@ -26,8 +28,11 @@ from onebroker.http.connections import Connections, connection_metrics
 from onebroker.http.disk_health import disk_health, disk_metrics
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
-from onebroker.http.streaming.assembly import live_services
-from onebroker.http.streaming.feeds import FeedSources
+from onebroker.http.streaming.boards import DocumentBoard, EventBoard
+from onebroker.http.streaming.client_stream import Boards
+from onebroker.http.streaming.feeds import FeedSources, ReaderSource, StreamFeeds
+from onebroker.http.streaming.quote_board import QuoteBoard
+from onebroker.http.streaming.registry import Streams
 
 
 async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
@@ -44,6 +49,19 @@ async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:
     )
     await tree.supervisor.start(feeds)
     return live
+
+
+def live_services(sources: FeedSources) -> tuple[LiveServices, Child]:
+    """Return what `/stream` needs, and the actor that feeds it, to be supervised."""
+    boards = Boards(
+        quotes=QuoteBoard(ReaderSource(sources.quotes, sources.clock)),
+        orders=EventBoard("orders"),
+        parents=EventBoard("parents"),
+        documents=DocumentBoard(),
+    )
+    streams = Streams(boards)
+    feeds = Child(name="streams", build=lambda: StreamFeeds(streams, sources), policy=FOREVER)
+    return LiveServices(streams=streams, stopping=trio.Event()), feeds
 
 
 def build_services(

@@ -34,8 +34,8 @@ from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.instruments import security
 from onebroker.http.app import build_app
+from onebroker.http.composition import live_services
 from onebroker.http.services import InstrumentServices, Services
-from onebroker.http.streaming.assembly import live_services
 from onebroker.http.streaming.endpoint import Close, converse
 from onebroker.http.streaming.feeds import FeedSources
 
