@@ -1,29 +1,15 @@
 """Between a plan's machine and what is stored and sent: legs as the machine sees them, orders as a broker is sought for. Pure."""
 
 from collections.abc import Mapping
-from decimal import Decimal
-
-import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg
 from onebroker.actors.engine.plan.state import PartState
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
-
-
-@attrs.frozen(kw_only=True)
-class Refusals:
-    """What brokers have refused of one leg, since this actor began."""
-
-    change: tuple[int, Decimal | None, Decimal | None] | None = None
-    """(quantity, price, trigger) of the change refused last."""
-    cancels: int = 0
-    cancelled_at: float = 0.0
-    unsent: str | None = None
-    """Why its last cancel did not leave; it is sent as soon as it can be."""
 
 
 def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:

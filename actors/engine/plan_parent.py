@@ -7,6 +7,7 @@ import trio
 
 from onebroker.actors.engine import answers
 from onebroker.actors.engine.intents import taken_up
+from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.messages import (
     CancelLeg,
     CancelPart,
@@ -31,7 +32,7 @@ from onebroker.actors.engine.plan.parts import OrderPart, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
 from onebroker.actors.engine.plan_answers import armed, combined, ended, unpriced
 from onebroker.actors.engine.plan_holdings import PlanHoldings
-from onebroker.actors.engine.plan_legs import Refusals, leg_of
+from onebroker.actors.engine.plan_legs import leg_of
 from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.plan_placing import SENDS
 from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord, ParentState

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from onebroker.actors.catalogue.interface import Snapshot
-from onebroker.actors.engine.desk.closes import closing_product
+from onebroker.actors.engine.closing_products import closing_product
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.machine.clearing import Closing
 from onebroker.actors.engine.plan.machine.exposure import counted

@@ -11,12 +11,12 @@ import trio
 from onebroker.actors.engine.cancelling import NOT_SENT
 from onebroker.actors.engine.changing import priority_of_step
 from onebroker.actors.engine.doors import EngineDoors
+from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import ParentMessage, Place
 from onebroker.actors.engine.parent import ParentActor
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
-from onebroker.actors.engine.plan_legs import Refusals
 from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.rows import row_of

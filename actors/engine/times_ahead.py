@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import attrs
 
+from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.plan.state import Bars, Memory, PartRecord
-from onebroker.actors.engine.plan_legs import Refusals
 from onebroker.actors.engine.records import LegRecord
 from onebroker.config.clock import from_epoch
 

@@ -13,6 +13,7 @@ import trio
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.choice.freeze import most_per_order
+from onebroker.actors.engine.closing_products import closing_product
 from onebroker.actors.engine.desk.room import DeskRoom
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
@@ -28,13 +29,6 @@ from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Outcome, P
 
 CLOSE_SECONDS = 25.0
 """How long the engine's answers to the closes are waited for."""
-_ORDER_PRODUCTS = {Product.CNC.value: Product.CNC, Product.MIS.value: Product.MIS}
-"""A position's product -> that of the order which closes it; NRML for all others."""
-
-
-def closing_product(product: str) -> Product:
-    """Return the product of the order that closes a position of this product."""
-    return _ORDER_PRODUCTS.get(product, Product.NRML)
 
 
 @attrs.frozen(kw_only=True)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.clock_watch import ClockWatch
+from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.plan.state import Bar, Bars, Memory, PartRecord
-from onebroker.actors.engine.plan_legs import Refusals
 from onebroker.actors.engine.records import LegRecord
 from onebroker.actors.engine.times_ahead import ClockPut, leg_put_right, parts_put_right, refusals_put_right
 from onebroker.config.calendars import calendar_from_documents

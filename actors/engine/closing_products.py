@@ -1,0 +1,11 @@
+"""Which product an order has that closes a position. Pure."""
+
+from onebroker.config.vocabulary import Product
+
+_ORDER_PRODUCTS = {Product.CNC.value: Product.CNC, Product.MIS.value: Product.MIS}
+"""A position's product -> that of the order which closes it; NRML for all others."""
+
+
+def closing_product(product: str) -> Product:
+    """Return the product of the order that closes a position of this product."""
+    return _ORDER_PRODUCTS.get(product, Product.NRML)
