@@ -243,9 +243,8 @@ def test_a_waiting_order_is_armed_and_cancelled_without_leaving_anything(demo):
     body = {**demo.limit_buy(share, -3), "synthetic": synthetic}
     answer = until(demo, lambda: (said := demo.place(**body)).status == 202 and said, "it to be armed")
     assert answer.json["outcome"] == "armed"
-    ended = lambda: demo.ask(  # noqa: E731
-        "DELETE", "/api/orders/parents", {"parent_id": answer.json["parent_id"]}
-    ).status in (200, 409)
+    stop = {"parent_id": answer.json["parent_id"]}
+    ended = lambda: demo.ask("DELETE", "/api/orders/parents", stop).status in (200, 409)  # noqa: E731
     until(demo, ended, "the cancel to be taken")
     parent_in(demo, answer.json["parent_id"], "cancelled")
     assert demo.placed(since) == []
