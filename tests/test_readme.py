@@ -21,7 +21,7 @@ from onebroker.brokers.registry import build_registry
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-SESSION_SECONDS = 2 * PATIENCE_SECONDS
+SESSION_SECONDS = 8 * PATIENCE_SECONDS
 SESSIONS = 5
 """How often the session is begun, with a demo of its own, when the machine stood still in it: the service says within five seconds that
 it does not know what became of an order, and the session goes on with its id. Without a stop the first failure counts."""
