@@ -2,7 +2,7 @@
 
 Each broker runs as it does in service: its codecs under the real session actor, over its dialect, judged on the exchange. A
 behaviour is proved by a block of `with at.proves("…")`; one that a broker does not offer is said with `at.not_offered`. The
-table of ARCHITECTURE.md is what the run has proved.
+table of docs/contract.md is what the run has proved.
 """
 
 import contextlib

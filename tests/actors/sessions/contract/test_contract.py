@@ -1,6 +1,6 @@
 """The contract of every broker. Read `conftest.py` first.
 
-The last test compares the table of ARCHITECTURE.md, broker by behaviour, with what this very run has proved;
+The last test compares the table of docs/contract.md, broker by behaviour, with what this very run has proved;
 `ONEBROKER_WRITE_CONTRACT=1 pytest tests/actors/sessions/contract` writes it. A run of part of the suite proves nothing about it.
 """
 
@@ -29,7 +29,7 @@ from onebroker.config.sections import CadenceOverrides
 
 pytestmark = pytest.mark.timeout(120)
 
-ARCHITECTURE = Path(__file__).resolve().parents[4] / "ARCHITECTURE.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "contract.md"
 BEGIN, END = "<!-- contract: begin -->\n", "<!-- contract: end -->\n"
 
 
@@ -663,17 +663,17 @@ def parameter_sets(test):
     return math.prod(len(mark.args[1]) for mark in marks if mark.name == "parametrize")
 
 
-def test_the_table_of_the_architecture_is_what_this_run_has_proved(request, proofs):
+def test_the_table_of_the_page_is_what_this_run_has_proved(request, proofs):
     if not whole(request, proofs):
         pytest.skip("only a part of the contract suite has run")
     assert proofs.unproved() == []
     assert len({behaviour for behaviour, _ in proofs.cells}) >= 40
-    text = ARCHITECTURE.read_text()
+    text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     written, _, after = rest.partition(END)
-    assert rest, "the table's place is not in ARCHITECTURE.md"
+    assert rest, "the table's place is not in docs/contract.md"
     now = table(proofs.cells, tuple(build_registry()))
     if os.environ.get("ONEBROKER_WRITE_CONTRACT"):
-        ARCHITECTURE.write_text(f"{before}{BEGIN}{now}{END}{after}")
+        PAGE.write_text(f"{before}{BEGIN}{now}{END}{after}")
     else:
         assert written == now
