@@ -26,6 +26,8 @@ SESSIONS = 5
 """How often the session is begun, with a demo of its own, when the machine stood still in it: the service says within five seconds that
 it does not know what became of an order, and the session goes on with its id. Without a stop the first failure counts."""
 
+_PATH = r"`((?:config|brokers|actors|http|tests|bench|docs)/[\w/.@-]*)`"
+
 SHOWS = """shows() {
   for _ in $(seq 300); do
     if [ "$(get "$1" 2>/dev/null | json "$2" 2>/dev/null)" = "$3" ]; then return; fi
@@ -80,11 +82,13 @@ def test_every_file_the_pages_point_to_exists() -> None:
     assert missing == []
 
 
-def test_every_path_that_the_architecture_names_exists() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    named = set(re.findall(r"`((?:config|brokers|actors|http|tests|bench|docs)/[\w/.@-]*)`", text))
-    assert len(named) > 50
-    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+def test_every_path_that_the_architecture_and_its_papers_name_exists() -> None:
+    papers = [*(ROOT / "docs" / "design").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    pages = [ROOT / "ARCHITECTURE.md", ROOT / "docs" / "contract.md", *papers]
+    named = {page: set(re.findall(_PATH, page.read_text())) for page in pages}
+    assert len(named[ROOT / "ARCHITECTURE.md"]) > 50
+    missing = [(page.name, name) for page, names in named.items() for name in sorted(names) if not (ROOT / name).exists()]
+    assert missing == []
 
 
 @contextmanager
