@@ -83,11 +83,13 @@ def test_every_file_the_pages_point_to_exists() -> None:
 
 
 def test_every_path_that_the_architecture_and_its_papers_name_exists() -> None:
-    papers = [*(ROOT / "docs" / "design").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")]
+    papers = [paper for folder in ("brokers", "decisions", "design") for paper in (ROOT / "docs" / folder).glob("*.md")]
     pages = [ROOT / "ARCHITECTURE.md", ROOT / "docs" / "contract.md", *papers]
     named = {page: set(re.findall(_PATH, page.read_text())) for page in pages}
     assert len(named[ROOT / "ARCHITECTURE.md"]) > 50
-    missing = [(page.name, name) for page, names in named.items() for name in sorted(names) if not (ROOT / name).exists()]
+    missing = [
+        (page.name, name) for page, names in named.items() for name in sorted(names) if not (ROOT / name).exists()
+    ]
     assert missing == []
 
 

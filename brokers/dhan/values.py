@@ -103,7 +103,7 @@ def status(word: object) -> str:
 
 def order_status(word: object, order_type: str, filled: int) -> str:
     """Return our status of an order: a stop that has not traded is taken as waiting for its trigger, so not working yet
-    (ARCHITECTURE.md); when it was triggered Dhan does not say."""
+    (docs/decisions/0009-trigger-pending-is-pending.md); when it was triggered Dhan does not say."""
     ours = status(word)
     waits = ours == OrderStatus.OPEN and order_type in (OrderType.SL, OrderType.SL_M) and not filled
     return OrderStatus.PENDING if waits else ours

@@ -17,7 +17,7 @@ STATUSES: dict[str, OrderStatus] = {
     "OPEN PENDING": OrderStatus.PENDING,
     "AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
     "MODIFY AFTER MARKET ORDER REQ RECEIVED": OrderStatus.PENDING,
-    "TRIGGER PENDING": OrderStatus.PENDING,  # a stop that waits is not working in the market yet (ARCHITECTURE.md)
+    "TRIGGER PENDING": OrderStatus.PENDING,  # not working in the market yet (docs/decisions/0009-trigger-pending-is-pending.md)
     "OPEN": OrderStatus.OPEN,
     "MODIFIED": OrderStatus.OPEN,
     "MODIFY PENDING": OrderStatus.OPEN,

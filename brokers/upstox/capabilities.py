@@ -32,6 +32,6 @@ CAPABILITIES = Capabilities(
 )
 
 CADENCE = Cadence(orders=4.0, trades=12.0, positions=12.0, funds=30.0, holdings=60.0)
-"""Slower than the table of architecture 13: with two calls for the positions its 45 calls a minute would use more than half of the 2,000
-in half an hour, and what events ask for would wait."""
+"""Slower than 5paisa's: with two calls for the positions the same 45 calls a minute would use more than half of the 2,000 in half an hour,
+and what events ask for would wait (docs/decisions/0021-upstox-is-read-less-often.md)."""
 PROFILE_SECONDS = 60.0

@@ -546,10 +546,12 @@ async def test_market_stream(at, listen, autojump_clock):
             with at.proves("indices tick"):
                 await heard.until(indices)
                 market = at.market(indices[0])
-                assert heard.last(indices[0]).last_price == pytest.approx(
-                    float(market.last_price), rel=0.02
-                )
-        depths = [tick for _, tick in heard.ticks if tick.buy and tick.broker_token == shares[0].listings[at.code].broker_token]
+                assert heard.last(indices[0]).last_price == pytest.approx(float(market.last_price), rel=0.02)
+        depths = [
+            tick
+            for _, tick in heard.ticks
+            if tick.buy and tick.broker_token == shares[0].listings[at.code].broker_token
+        ]
         if depths:
             with at.proves("depth comes with its levels in order"):
                 buy, sell = depths[-1].buy, depths[-1].sell
