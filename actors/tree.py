@@ -179,6 +179,7 @@ class Tree:
     """The engine's parents as they change; for one reader."""
     desk: Address[DeskMessage]
     calendar: Calendar
+    charges: Charges
 
 
 class _Planting:
@@ -309,6 +310,7 @@ class _Planting:
             calendar=self._inputs.calendar,
             parents=self._engine_doors.parents,
             desk=self._desk_box.address,
+            charges=self._inputs.charges,
         )
 
     def _build_clock_watch(self) -> Actor:

@@ -1,6 +1,7 @@
 """From a running tree to the application's `Services`: what routes may read and ask, and what health shows."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 
 import attrs
 import trio
@@ -20,6 +21,8 @@ from onebroker.actors.sessions.view import FeedView
 from onebroker.actors.store.interface import Store
 from onebroker.actors.tree import Tree
 from onebroker.brokers.records import OrderRow
+from onebroker.config.charges.load import age_warning
+from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
@@ -84,6 +87,7 @@ def build_services(
             "unknown_orders": lambda: unknown_orders(tree.legs.strangers),
             "order_problems": lambda: order_problems(tree.troubles.rows),
             "clock": lambda: clock_health(tree.sessions, clock),
+            "charges": lambda: charges_health(tree.charges, clock.now().date()),
             "daily_loss": lambda: loss_health(tree.loss.value, clock.monotonic()),
             "catalogue": lambda: _catalogue_health(tree),
             "documents": lambda: _document_health(tree),
@@ -288,6 +292,11 @@ def _document_metrics(tree: Tree) -> list[Metric]:
             samples=tuple(({"document": resource}, state.build_seconds) for resource, state in built),
         ),
     ]
+
+
+def charges_health(charges: Charges, day: date) -> dict[str, object]:
+    """Return when the charges tables were last compared with their sources, and what is wrong when that is long ago."""
+    return {"checked": charges.checked.isoformat(), "problem": age_warning(charges, day)}
 
 
 def clock_health(sessions: Mapping[str, SessionDoor], clock: Clock) -> dict[str, object]:

@@ -42,6 +42,8 @@ from onebroker.http.serve import TlsFiles, serve
 _log = logging.getLogger("onebroker.service")
 
 DURABLE_FILE = "durable.sqlite"
+_CHARGES_LOOK_SECONDS = 600.0
+"""How late a new day is noticed by the warning of old charges."""
 CLOSE_SECONDS = 10.0
 """How long the history store may take to let its file go; what was loaded is on disk all the same."""
 
@@ -97,14 +99,13 @@ async def run_service(options: ServiceOptions) -> None:
     service = options.settings.service
     raise_file_limit()
     connections = Connections()
-    if (warning := age_warning(options.charges, options.clock.now().date())) is not None:
-        _log.warning(warning)
     tls = None
     if service.tls_certificate is not None and service.tls_key is not None:
         tls = TlsFiles(certificate=service.tls_certificate, key=service.tls_key)
     shutdown, listening = trio.Event(), trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_wait_for_signal, shutdown, listening, nursery.cancel_scope)
+        nursery.start_soon(warn_of_old_charges, options.charges, options.clock)
         async with _running_tree(options) as (tree, store), trio.open_nursery() as serving:
             live = await start_live(tree, options.clock, store)
             services = build_services(tree, options.settings, options.clock, store, live, connections)
@@ -144,6 +145,17 @@ async def run_service(options: ServiceOptions) -> None:
             serving.start_soon(partial(flush_each_minute, *connections.logs, services.connects.log, services.metrics_readers.log))
             serving.start_soon(options.on_ready, addresses[0], tree)
         nursery.cancel_scope.cancel()
+
+
+async def warn_of_old_charges(charges: Charges, clock: Clock) -> None:
+    """Say once a day that nobody compared the charges tables with their sources for over a year."""
+    said = None
+    while True:
+        day = clock.now().date()
+        if day != said and (warning := age_warning(charges, day)) is not None:
+            _log.warning(warning)
+            said = day
+        await trio.sleep(_CHARGES_LOOK_SECONDS)
 
 
 async def _wait_for_signal(shutdown: trio.Event, listening: trio.Event, everything: trio.CancelScope) -> None:

@@ -13,7 +13,7 @@ from onebroker.actors.engine.choice.costs import Cost, cost_of, group_of, levies
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.brokers.registry import build_registry
 from onebroker.config.charges.load import built_in_charges
-from onebroker.config.charges.rows import BrokerageRow, Charges, DpRow, Group, StatutoryRow, Table
+from onebroker.config.charges.rows import ALWAYS, BrokerageRow, Charges, DpRow, Group, StatutoryRow, Table
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Shape, future, option, security
 from tests.support.every_case import every_case
 
@@ -284,9 +284,9 @@ def test_every_broker_has_a_plan_and_a_fee_for_all_it_takes_orders_for():
         assert BUILT_IN.dp_fee(code, Decimal(1000), TODAY) > 0, code
 
 
-def test_every_figure_says_where_it_comes_from():
+def test_every_figure_says_where_it_comes_from_and_since_when():
     for table in (BUILT_IN.statutory, BUILT_IN.brokerage, BUILT_IN.dp):
-        assert all(row.source for row in table.rows)
+        assert [row.key for row in table.rows if not row.source or row.valid_from == ALWAYS] == []
 
 
 @every_case("bare", sorted(ORDERABLE_SEGMENTS))
