@@ -54,7 +54,7 @@ async def _cancel_list(
     body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, routed: float
 ) -> Response:
     asked = read_list(body, args, CANCEL_PARENTS)
-    if any(not isinstance(item, dict) or item.get("parent_id") is None for item in asked.items):
+    if not all(_names_a_parent(item) for item in asked.items):
         raise Refusal(400, change_texts.PARENTS_ENTRY)  # of the whole request, as spec 2 §4.6 lists it
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
@@ -65,6 +65,12 @@ async def _cancel_list(
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
     return await answer_list(asked.items, one)
+
+
+def _names_a_parent(item: object) -> bool:
+    """Tell whether an entry has a name at all; whether a parent has this name is answered for the entry alone."""
+    name = item.get("parent_id") if isinstance(item, dict) else None
+    return isinstance(name, str) and bool(name.strip())
 
 
 def _field(name: str, doc: str, kind: Kind = "string") -> Parameter:

@@ -240,7 +240,7 @@ async def test_a_list_of_parents_is_answered_entry_by_entry(desk):
     ]
 
 
-@pytest.mark.parametrize("entry", ["x", {}, None, 7, [], {"parent_id": None}, {"parent": ID}])
+@pytest.mark.parametrize("entry", ["x", {}, None, 7, [], {"parent_id": None}, {"parent": ID}, {"parent_id": ""}, {"parent_id": " "}, {"parent_id": 5}])
 async def test_an_entry_that_names_no_parent_refuses_the_whole_request_and_cancels_nothing(desk, entry):
     for parents in ([{"parent_id": ID}, entry], [entry, {"parent_id": ID}]):
         answer = await desk.request("DELETE", PATH, json={"parents": parents})
