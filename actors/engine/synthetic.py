@@ -22,6 +22,7 @@ from onebroker.actors.engine.presets.building import order as one_order
 from onebroker.actors.engine.presets.preset import Body, Holding, Preset, Refs, shown_settings
 from onebroker.actors.engine.presets.registry import EXPANSIONS, PRESETS
 from onebroker.actors.engine.references.forms import QuantityKind
+from onebroker.config.converters import nearest
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import plan as plan_texts
 from onebroker.config.messages import presets as preset_texts
@@ -193,7 +194,7 @@ def _simple(settings: Mapping[str, Any], order: PlaceBody) -> PlaceBody:
     _check_common(settings)
     for name in settings:
         if name not in _COMMON:
-            raise Refusal(400, texts.takes_no_setting(SIMPLE, name))
+            raise Refusal(400, texts.takes_no_setting(SIMPLE, name) + nearest(name, _COMMON))
     return attrs.evolve(order, closes_position=_closes_position(settings))
 
 

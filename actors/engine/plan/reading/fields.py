@@ -9,6 +9,7 @@ from typing import TypeVar
 import attrs
 
 from onebroker.actors.engine.plan.reading.rules import Rule, Unfit
+from onebroker.config.converters import nearest
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.messages import plan as texts
 from onebroker.config.refusal import Refusal
@@ -49,12 +50,12 @@ class Fields:
         return field in self.given
 
     def only(self, *known: str) -> None:
-        """Refuse a field that is not known (N14), with its own sentence for what the engine works out (N15)."""
+        """Refuse a field that is not known (N14) and name the nearest one that is; what the engine works out has a sentence of its own (N15)."""
         for field in self.given:
             if field in WORKING_VALUES and field not in known:
                 raise self.refusal(order_texts.worked_out_by_engine(field))
             if field not in known:
-                raise self.refusal(texts.takes_no(self.owner, f"{self.inside}{field}"))
+                raise self.refusal(texts.takes_no(self.owner, f"{self.inside}{field}") + nearest(field, known))
 
     def required(self, field: str, rule: Rule[T]) -> T:
         """N1, and the rule's own."""

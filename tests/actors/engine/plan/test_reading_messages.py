@@ -194,7 +194,7 @@ PRICED = [
     (with_price(TRAIL, activate_at=0), "activate_at must be a number above zero"),
     (with_price(TRAIL, atr=5), "atr must be a JSON object"),
     (with_price(TRAIL, atr={"periods": 50}), "atr.periods must be a whole number from 2 to 49"),
-    (with_price(TRAIL, atr={"bars": 50}), "a order part takes no price.atr.bars"),
+    (with_price(TRAIL, atr={"bars": 50}), "a order part takes no price.atr.bars; did you mean bar_minutes?"),
     (priced("trail", percent=1, limit_offset=1, atr={}), "points is required"),
     (with_price(STAGES, rules=[]), "rules must be a list of 1 to 20 items"),
     (with_price(STAGES, rules=[5]), "rules.0 must be a JSON object"),

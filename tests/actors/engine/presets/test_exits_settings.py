@@ -136,7 +136,7 @@ def test_a_trail_is_in_points_or_in_percent(kind):
 def test_an_average_true_range_is_taken_of_2_to_49_bars_and_never_in_percent():
     for odd in (1, 50, 2.5, "14"):
         assert says("atr_trail", periods=odd) == "periods must be a whole number from 2 to 49"
-    assert says("atr_trail", trail_percent=1) == "a atr_trail order takes no trail_percent"
+    assert says("atr_trail", trail_percent=1) == "a atr_trail order takes no trail_percent; did you mean trail_points?"
     shown = order_of(settings("atr_trail")).parameters
     assert (shown["bar_minutes"], shown["periods"], shown["atr_multiple"], shown["step_ticks"]) == (5, 14, 2, 1)
 
