@@ -27,4 +27,6 @@ async def address_detail(broker: Broker, access: Access, transport: RoutedTransp
     said = f"{transport.egress}; to {urlsplit(url).hostname} by {' or '.join(leaving)}"
     if len(leaving) > 1:
         said += ", whichever connects first: register both, or set address_family"
+    if access.algo_id is not None:
+        said += "; orders carry the algo id of the settings"
     return f"{said}; {broker.name} {broker.address_rule}" if broker.address_rule else said

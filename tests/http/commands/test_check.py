@@ -98,7 +98,7 @@ def test_a_broker_that_needs_a_person_says_so(config):
 
 def test_each_broker_is_told_by_which_address_its_orders_leave_and_what_its_documents_say(config):
     path, _ = config
-    own = {"zerodha": 'source_address = "127.0.0.2"', "upstox": 'address_family = "ipv6"'}
+    own = {"zerodha": 'source_address = "127.0.0.2"\nalgo_id = "A-100"', "upstox": 'address_family = "ipv6"'}
     text = path.read_text()
     for code, line in own.items():
         text = text.replace(f"[brokers.{code}]", f"[brokers.{code}]\n{line}")
@@ -107,7 +107,7 @@ def test_each_broker_is_told_by_which_address_its_orders_leave_and_what_its_docu
     assert status == 4
     assert {code: steps["address"]["ok"] for code, steps in brokers.items()} == {"zerodha": True, "upstox": False}
     assert brokers["zerodha"]["address"]["detail"] == (
-        "source address 127.0.0.2; to 127.0.0.1 by 127.0.0.2; Zerodha takes orders only from an address registered for the app"
+        "source address 127.0.0.2; to 127.0.0.1 by 127.0.0.2; orders carry the algo id of the settings; Zerodha takes orders only from an address registered for the app"
     )
     assert brokers["upstox"]["address"]["detail"] == (
         "upstox: its address is of another family than the settings allow (IPv6 only)"
