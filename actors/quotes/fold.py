@@ -91,11 +91,22 @@ def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | Non
 
 
 def _not_outdated(by_broker: Mapping[str, Quote]) -> Mapping[str, Quote]:
-    """Return the quotes without those that another one's exchange time shows to be old, however lately they were received."""
-    times = {code: believed(quote.tick.exchange_time, quote.received_at) for code, quote in by_broker.items()}
-    latest = max((at for at in times.values() if at is not None), default=0.0)
+    """Return the quotes without those that another quote shows to be old, however lately they were received: by the exchange's time, or,
+    of a feed that tells none (Dhan's), by the time of the last trade."""
+    told = {code: believed(quote.tick.exchange_time, quote.received_at) for code, quote in by_broker.items()}
+    traded = {code: believed(quote.tick.last_trade_time, quote.received_at) for code, quote in by_broker.items()}
+    latest, last_trade = _latest(told.values()), _latest(traded.values())
     return {
         code: quote
         for code, quote in by_broker.items()
-        if (at := times[code]) is None or at >= latest - SAME_MOMENT_SECONDS
+        if (_is_current(told[code], latest) if told[code] is not None else _is_current(traded[code], last_trade))
     }
+
+
+def _latest(times: Iterable[float | None]) -> float:
+    return max((at for at in times if at is not None), default=0.0)
+
+
+def _is_current(at: float | None, latest: float) -> bool:
+    """Tell whether a time (epoch seconds) is of the moment of the latest one; one that is not told is."""
+    return at is None or at >= latest - SAME_MOMENT_SECONDS

@@ -60,6 +60,22 @@ def test_the_first_broker_in_order_counts_while_it_is_at_most_two_seconds_behind
     assert unified(by_broker, ORDER).broker == "upstox"
 
 
+def test_a_feed_without_exchange_time_that_repeats_an_old_trade_gives_way(world):
+    frozen = world.quote(12.0, last_trade_time=5.0)
+    trading = world.quote(11.5, broker="upstox", last_trade_time=11.0, exchange_time=11.4)
+    assert unified({"zerodha": frozen, "upstox": trading}, ORDER).broker == "upstox"
+    same = world.quote(12.0, last_trade_time=9.5)
+    assert unified({"zerodha": same, "upstox": trading}, ORDER).broker == "zerodha"
+    silent = world.quote(12.0)
+    assert unified({"zerodha": silent, "upstox": trading}, ORDER).broker == "zerodha"
+
+
+def test_a_feed_with_exchange_time_is_judged_by_that_and_not_by_its_last_trade(world):
+    quiet = world.quote(12.0, last_trade_time=5.0, exchange_time=11.9)
+    trading = world.quote(11.5, broker="upstox", last_trade_time=11.0, exchange_time=11.4)
+    assert unified({"zerodha": quiet, "upstox": trading}, ORDER).broker == "zerodha"
+
+
 def test_a_broker_whose_feed_is_down_gives_way_at_once(world):
     by_broker = {"upstox": world.quote(12.0, broker="upstox"), "zerodha": world.quote(12.0, stale_since=12.0)}
     assert unified(by_broker, ORDER).broker == "upstox"
