@@ -8,6 +8,7 @@ import attrs
 
 from onebroker.actors.engine.choice.contract_size import ContractSize, differs
 from onebroker.actors.engine.choice.costs import Cost
+from onebroker.actors.engine.choice.holding import net_held
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.choice.protection import needs_stand_in
 from onebroker.actors.sessions.view import SessionView
@@ -70,6 +71,12 @@ class Candidate:
     """Units of orders of ours on the same side that are on their way and that the book does not show yet."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
+    held: int = attrs.field()
+    """Net units that the broker holds of the instrument and product. Looked up once: the same broker with its money and cost keeps it."""
+
+    @held.default
+    def _look_held(self) -> int:
+        return net_held(self.order, self.listing, self.view)
 
     @property
     def only_way_out(self) -> bool:

@@ -3,10 +3,9 @@ broker with most room (order-engine 4.1, 4.2). Pure."""
 
 import math
 from collections.abc import Iterable
-from itertools import groupby
 
 from onebroker.actors.engine.choice.checks import Candidate
-from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
+from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.vocabulary import Product, Side, is_finished
 
@@ -20,8 +19,10 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     rupee: most room first, then fewest messages today, then the code.
 
     Holders come before the earlier broker: the last pieces of a sale of what two brokers hold would open a short at the first."""
-    tiers = groupby(sorted(candidates, key=_tier), key=_tier)
-    return [candidate for _, tier in tiers for candidate in _by_cost(list(tier))]
+    tiers: dict[tuple[bool, ...], list[Candidate]] = {}
+    for candidate in candidates:
+        tiers.setdefault(_tier(candidate), []).append(candidate)
+    return [candidate for tier in sorted(tiers) for candidate in _by_cost(tiers[tier])]
 
 
 def _tier(candidate: Candidate) -> tuple[bool, bool, bool, bool]:
@@ -47,8 +48,7 @@ def _free_share(room: BudgetRoom | None) -> float:
 
 
 def is_holder(candidate: Candidate) -> bool:
-    """Whether the whole order would reduce what this broker holds, if no other order of the account did: the net position in
-    the instrument and product, for a CNC sell the holdings too. What could not be read last is not counted on."""
+    """Whether the whole order would reduce what this broker holds, if no other order of the account did."""
     return _takes_away(candidate, 0)
 
 
@@ -65,14 +65,8 @@ def reduces(candidate: Candidate) -> bool:
 
 
 def _takes_away(candidate: Candidate, others: int) -> bool:
-    order, listing, view = candidate.order, candidate.listing, candidate.view
-    if listing is None:
-        return False
-    held = 0 if "positions" in view.read_errors else _net(view.positions, listing.broker_token, order.product)
-    if order.product == Product.CNC and order.transaction_type == Side.SELL and "holdings" not in view.read_errors:
-        held += _held(view.holdings, listing.broker_token, order.instrument.isin)
-    side = Side(order.transaction_type).sign
-    return held * side < 0 and abs(held) >= order.quantity + others
+    order, held = candidate.order, candidate.held
+    return held * Side(order.transaction_type).sign < 0 and abs(held) >= order.quantity + others
 
 
 def standing_units(orders: Iterable[OrderRow], token: str, product: str, side: str) -> int:
@@ -96,21 +90,4 @@ def sold_out_today(candidate: Candidate) -> bool:
         and row.product == Product.CNC
         and row.instrument_token == listing.broker_token
         for row in candidate.view.orders.values()
-    )
-
-
-def _net(rows: Iterable[PositionRow], token: str, product: str) -> int:
-    # A quantity that is not known in units reduces nothing (the instrument takes no orders there either).
-    return sum(
-        row.quantity or 0
-        for row in rows
-        if row.view == "net" and row.instrument_token == token and row.product == product
-    )
-
-
-def _held(rows: Iterable[HoldingRow], token: str, isin: str | None) -> int:
-    return sum(
-        row.settled_quantity + row.t1_quantity
-        for row in rows
-        if row.instrument_token == token or (isin is not None and row.isin == isin)
     )

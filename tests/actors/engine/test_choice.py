@@ -14,7 +14,7 @@ from onebroker.actors.engine.choice.contract_size import ContractSize, SizeStatu
 from onebroker.actors.engine.choice.costs import Cost
 from onebroker.actors.engine.choice.freeze import freeze_of, most_per_order
 from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.choice.ranking import ranked, reduces, sold_out_today
+from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
 from onebroker.actors.sessions.view import LoginState, SessionView
 from onebroker.brokers.records import HoldingRow, Listing, OrderRow, PositionRow
 from onebroker.brokers.registry import build_registry
@@ -206,7 +206,10 @@ def test_costs_that_differ_by_a_rupee_at_most_are_equal_and_room_decides():
 
 def test_a_delivery_is_bought_where_buying_and_selling_it_again_is_cheapest():
     free_but_dear_to_leave = candidate(cost=attrs.evolve(cost(0), later_dp=2360))
-    assert codes(free_but_dear_to_leave, candidate("upstox", cost=attrs.evolve(cost(5), later_dp=1534))) == ["upstox", "zerodha"]
+    assert codes(free_but_dear_to_leave, candidate("upstox", cost=attrs.evolve(cost(5), later_dp=1534))) == [
+        "upstox",
+        "zerodha",
+    ]
 
 
 def with_room(**changes):
@@ -221,7 +224,10 @@ def test_holders_come_before_cheaper_brokers():
 
 def test_the_broker_of_earlier_pieces_comes_before_cheaper_ones():
     piece = order(prefer="upstox")
-    assert codes(candidate(order=piece, cost=cost(0)), candidate("upstox", order=piece, cost=cost(20))) == ["upstox", "zerodha"]
+    assert codes(candidate(order=piece, cost=cost(0)), candidate("upstox", order=piece, cost=cost(20))) == [
+        "upstox",
+        "zerodha",
+    ]
 
 
 def test_the_last_pieces_of_a_sale_go_to_the_other_holder_and_open_no_short_at_the_first():
@@ -315,6 +321,25 @@ def position(quantity, view="net", product="CNC"):
 def test_an_order_goes_first_to_the_broker_whose_holding_the_whole_of_it_reduces(first, changes, held):
     body = order(**changes)
     assert codes(candidate(order=body, view=held), candidate("upstox", order=body))[0] == first
+
+
+class Looked(tuple):
+    """Rows that count how often they were looked through."""
+
+    times = 0
+
+    def __iter__(self):
+        self.times += 1
+        return super().__iter__()
+
+
+def test_a_brokers_rows_are_looked_through_once_an_order():
+    sell = order(transaction_type="SELL")
+    views = [{"positions": Looked([position(4)]), "holdings": Looked([holding(6)])} for _ in range(2)]
+    able = [candidate(code, order=sell, view=view) for code, view in zip(("zerodha", "upstox"), views, strict=True)]
+    assert all(is_holder(one) for one in able)
+    ranked(attrs.evolve(one, needed=Decimal(1)) for one in able)
+    assert [rows.times for view in views for rows in view.values()] == [1, 1, 1, 1]
 
 
 @every_case(
