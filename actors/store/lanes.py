@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import redis
 import trio
+from redis.connection import AbstractConnection
 
 from onebroker.actors.store.address import WAITAOF_MILLISECONDS, Connect, Durability
 from onebroker.actors.store.commands import SCRIPTS, Command, command_bytes, op_commands, pieces
@@ -74,6 +75,8 @@ class Line:
         self._link = link
         self._limiter = limiter
         self._client: redis.Redis | None = None
+        self._connection: AbstractConnection | None = None
+        """The client's only one, held as long as the client."""
         self._generation = 0
         self.batches = 0
         """Pipelines sent, each one round trip."""
@@ -109,7 +112,7 @@ class Line:
             raise StoreError(f"not sent: {reason_of(error)}") from error
 
     def close(self) -> None:
-        client, self._client = self._client, None
+        client, self._client, self._connection = self._client, None, None
         if client is not None:
             client.close()
 
@@ -122,10 +125,11 @@ class Line:
         client = connect()
         try:
             client.ping()
+            connection = client.connection_pool.get_connection()
         except (redis.RedisError, OSError):
             client.close()
             raise
-        self._client, self._generation = client, generation
+        self._client, self._connection, self._generation = client, connection, generation
 
     def _send(self, commands: Sequence[Command]) -> list[object]:
         answers = self._pipeline(commands)
@@ -137,13 +141,31 @@ class Line:
         return answers
 
     def _pipeline(self, commands: Sequence[Command]) -> list[object]:
-        if self._client is None:
+        # Not by redis-py's pipeline: what it does besides takes longer than the server does over a commit.
+        client, connection = self._client, self._connection
+        if client is None or connection is None:
             raise redis.ConnectionError("no connection")
-        with self._client.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py
-            answers: list[object] = pipeline.execute(raise_on_error=False)
-            return answers
+        _make_fresh(connection)
+        connection.send_packed_command(connection.pack_commands(commands))  # type: ignore[no-untyped-call]  # redis-py
+        return [_answer(client, connection, command) for command in commands]
+
+
+def _make_fresh(connection: AbstractConnection) -> None:
+    """Connect again where the server closed the connection while it was idle, before anything is sent over it."""
+    try:
+        usable = not connection.can_read()  # nobody waits for an answer
+    except (redis.RedisError, OSError):
+        usable = False
+    if not usable:
+        connection.disconnect()  # type: ignore[no-untyped-call]  # redis-py
+        connection.connect()  # type: ignore[no-untyped-call]  # redis-py
+
+
+def _answer(client: "redis.Redis", connection: AbstractConnection, command: Command) -> object:
+    try:
+        return client.parse_response(connection, command[0])  # type: ignore[no-untyped-call]  # redis-py
+    except redis.ResponseError as refusal:
+        return refusal
 
 
 class _Request:

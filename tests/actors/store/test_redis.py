@@ -132,6 +132,22 @@ async def test_a_server_that_lost_its_scripts_gets_them_again(redis_store: Redis
     assert redis_store.reachable
 
 
+async def test_a_connection_that_the_server_closed_while_it_was_idle_costs_nothing(
+    redis_store: RedisStore, server: EmbeddedServer
+) -> None:
+    """A server with `timeout` set does so; an order after a quiet hour is not refused for it."""
+    await redis_store.commit(Set("k", b"1"))
+    await redis_store.write(Set("l", b"1"))
+    assert await redis_store.get("k") == b"1"
+    client = client_of(server)
+    assert client.client_kill_filter(_type="normal", skipme=True) >= 3
+    await redis_store.commit(Set("k", b"2"))
+    await redis_store.write(Set("l", b"2"))
+    assert (await redis_store.get("k"), await redis_store.get("l")) == (b"2", b"2")
+    assert redis_store.reachable
+    client.close()
+
+
 async def test_while_the_server_is_away_all_fails_at_once_and_what_was_posted_is_written_at_its_return(
     redis_store: RedisStore, server: EmbeddedServer, eventually: Eventually
 ) -> None:
