@@ -37,7 +37,7 @@ from onebroker.actors.engine.messages import (
     ParentMessage,
     Place,
 )
-from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, buildable, take_room
+from onebroker.actors.engine.planning import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, take_room
 from onebroker.actors.engine.reconciling import Reconciling
 from onebroker.actors.engine.recording import (
     KEPT_SECONDS,
@@ -285,15 +285,17 @@ class ParentActor:
 
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
         """Find the candidate that has room; refuse the order when there is none."""
-        seat = Seat(record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._doors.writes.run)
-        built, unbuildable = buildable(seat, choice.candidates, self._clock)
-        planned, without_room = await take_room(
-            built,
+        seat = Seat(
+            record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._doors.writes.run
+        )
+        planned, passed = await take_room(
+            seat,
+            choice.candidates,
             closes=choice.order.closes,
             deadline=place.deadline - ROOM_BEFORE_DEADLINE_SECONDS,
             doors=self._doors,
         )
-        skipped = by_code((*choice.skipped, *unbuildable, *without_room))
+        skipped = by_code((*choice.skipped, *passed))
         self._skip(skipped)
         if planned is None:
             self._refuse(place, none_left(choice, skipped))

@@ -16,7 +16,7 @@ from onebroker.actors.engine.margins import choose_asking
 from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan_legs import order_of
-from onebroker.actors.engine.planning import Planned, Seat, buildable, take_room
+from onebroker.actors.engine.planning import Planned, Seat, take_room
 from onebroker.actors.engine.recording import KEPT_SECONDS, Ended, Recorder, session_day
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_entry, entry_of
 from onebroker.actors.engine.references.forms import QuantityReference
@@ -138,12 +138,13 @@ class Placing:
             return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
         number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
         self._number = number + 1
-        seat = Seat(record=record, part=new.part, number=number, day=session_day(self._clock), run=self._doors.writes.run)
-        built, unbuildable = buildable(seat, choice.candidates, self._clock)
-        planned, without_room = await take_room(
-            built, closes=choice.order.closes, deadline=self._until(deadline), doors=self._doors
+        seat = Seat(
+            record=record, part=new.part, number=number, day=session_day(self._clock), run=self._doors.writes.run
         )
-        skipped = by_code((*choice.skipped, *unbuildable, *without_room))
+        planned, passed = await take_room(
+            seat, choice.candidates, closes=choice.order.closes, deadline=self._until(deadline), doors=self._doors
+        )
+        skipped = by_code((*choice.skipped, *passed))
         if not record.legs:
             rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
             self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
@@ -152,7 +153,9 @@ class Placing:
         if self._number == number + 1:
             self._number = number  # else hours of waiting would use up those by which a lost order is found again (K19)
         passing = PASSES if runs else {Why.RATE}
-        return NotPlaced(_reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped))
+        return NotPlaced(
+            _reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped)
+        )
 
     def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
         """Return the broker of the first order of the part, else of the parent in the instrument: one place to look at (order-engine 4.2)."""
@@ -202,7 +205,9 @@ class Placing:
         under_way = sum(order.quantity for order in self.under_way if order.part == new.part and order is not new)
         known = {leg.leg_id for leg in legs}
         since = sum(
-            leg.quantity for leg in self._recorder.record.legs if leg.part == new.part and leg.leg_id not in known and not leg.state.final
+            leg.quantity
+            for leg in self._recorder.record.legs
+            if leg.part == new.part and leg.leg_id not in known and not leg.state.final
         )
         left = held - resting - under_way - since
         if left <= 0:

@@ -31,8 +31,6 @@ class Built:
     leg: LegRecord
     request: WireRequest
     when_accepted: WhenAccepted
-    is_holder: bool
-    """Whether all of it takes away from what its broker holds."""
 
 
 @attrs.frozen(kw_only=True)
@@ -58,18 +56,6 @@ class Seat:
     """YYYY-MM-DD, the broking day."""
     run: int
     """The run of the engine."""
-
-
-def buildable(seat: Seat, candidates: Iterable[Candidate], clock: Clock) -> tuple[list[Built], list[Skipped]]:
-    """Build the next leg for each candidate, best first, and say which brokers cannot be sent it."""
-    built, skipped = [], []
-    for candidate in candidates:
-        one = _build(seat, candidate, clock)
-        if isinstance(one, Built):
-            built.append(one)
-        else:
-            skipped.append(one)
-    return built, skipped
 
 
 def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
@@ -102,7 +88,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         return Skipped(broker.code, str(error))
     # Brokers have words of their own for after-market orders, which their books tell.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
-    return Built(leg=leg, request=request, when_accepted=placed, is_holder=is_holder(candidate))
+    return Built(leg=leg, request=request, when_accepted=placed)
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:
@@ -147,16 +133,21 @@ def ticket(candidate: Candidate, token: str) -> OrderTicket:
 
 
 async def take_room(
-    built: list[Built], *, closes: bool, deadline: float, doors: EngineDoors
+    seat: Seat, candidates: Iterable[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
 ) -> tuple[Planned | None, list[Skipped]]:
     """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
-    some until `deadline` (monotonic seconds). Returns those that had none.
+    some until `deadline` (monotonic seconds). Returns those before it that cannot be sent the leg, or had no room. Candidates come
+    best first.
 
     What brokers hold is waited for at these first: sent elsewhere it would open a position, or be refused for want of shares.
     """
     skipped: list[Skipped] = []
-    for some in ([one for one in built if one.is_holder], [one for one in built if not one.is_holder]):
-        planned, without = await _first_of(some, closes=closes, deadline=deadline, doors=doors)
+    holders: list[Candidate] = []
+    others: list[Candidate] = []
+    for candidate in candidates:
+        (holders if is_holder(candidate) else others).append(candidate)
+    for some in (holders, others):
+        planned, without = await _first_of(seat, some, closes=closes, deadline=deadline, doors=doors)
         skipped += without
         if planned is not None:
             return planned, skipped
@@ -164,12 +155,16 @@ async def take_room(
 
 
 async def _first_of(
-    built: list[Built], *, closes: bool, deadline: float, doors: EngineDoors
+    seat: Seat, candidates: list[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
 ) -> tuple[Planned | None, list[Skipped]]:
     priority = Priority.EXIT if closes else Priority.ENTRY
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
-    for one in built:
+    for candidate in candidates:
+        one = _build(seat, candidate, doors.clock)  # of those behind the broker that gets the leg none is built
+        if isinstance(one, Skipped):
+            skipped.append(one)
+            continue
         code = one.leg.broker
         try:
             permit = await ask_room(doors.sessions[code], priority, doors.clock.monotonic(), doors.clock)

@@ -8,6 +8,7 @@ from engine_orders import tick_of
 
 from onebroker.actors.engine.reading import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.simulator.faults import FaultKind
 
 
@@ -53,6 +54,37 @@ async def test_a_limit_order_is_placed_once_rests_and_is_shown_with_its_parent(d
         assert [one["parent_order_id"] for one in (await open_parents(day.store))["parents"]] == [
             answer.body["parent_id"]
         ]
+
+
+def watch_builds(day, monkeypatch, *, unsendable=0):
+    """Return the brokers for which a request is built, in order; the first `unsendable` of them have no words for it."""
+    built = []
+    for code, door in day.engine_doors.sessions.items():
+
+        def watched(*asked, code=code, build=door.broker.orders.place_request):
+            built.append(code)
+            if len(built) <= unsendable:
+                raise NotSendable(f"{code} has no words for it")
+            return build(*asked)
+
+        monkeypatch.setattr(door.broker.orders, "place_request", watched)
+    return built
+
+
+async def test_a_request_is_built_for_the_broker_that_gets_the_order_alone(day, autojump_clock, monkeypatch):
+    async with day.market(), day.service():
+        share, built = day.equity(), watch_builds(day, monkeypatch)
+        answer = await day.place(day.body(share, price=far_below(day, share)))
+        assert (answer.status, answer.body["skipped"], built) == (200, [], [answer.body["broker"]])
+
+
+async def test_a_broker_that_has_no_words_for_the_order_is_skipped_for_the_next(day, autojump_clock, monkeypatch):
+    async with day.market(), day.service():
+        share, built = day.equity(), watch_builds(day, monkeypatch, unsendable=1)
+        answer = await day.place(day.body(share, price=far_below(day, share)))
+        first, second = built
+        assert (answer.status, answer.body["broker"]) == (200, second)
+        assert answer.body["skipped"] == [{"broker": first, "reason": f"{first} has no words for it"}]
 
 
 async def test_an_order_that_the_market_reaches_completes_its_parent(day, autojump_clock):
