@@ -14,6 +14,9 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.durable import Durable, DurableError, EngineCount
 from onebroker.actors.store.interface import Fence, Op, Store, StoreError
 
+SETTLE_SECONDS = 0.02
+"""How long the first write after a quiet time waits for SQLite: with it goes the order's write ahead, and SQLite's work is done when the
+order has left."""
 FOLLOW_SECONDS = 0.1
 """Least time between two writes to SQLite."""
 CHECK_SECONDS = 5.0
@@ -68,7 +71,9 @@ class WriteCount:
             self._run = before.run + 1
             self._lost = before.lost or there < before.writes
         if self._lost:
-            _log.warning("Redis came back without its last writes: no open order acts until all brokers' books are read")
+            _log.warning(
+                "Redis came back without its last writes: no open order acts until all brokers' books are read"
+            )
         else:
             self.books_known.set()
         self._acknowledged = there
@@ -100,7 +105,7 @@ class WriteCount:
             self._news = trio.Event()
             if self._kept == self._now():
                 await self._news.wait()
-                continue
+                await trio.sleep(SETTLE_SECONDS)
             try:
                 await self._put()
             except DurableError as error:
