@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.executions import TIMED, Daily
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.machine.advance import Outcome as Looked
 from onebroker.actors.engine.plan.machine.conditions import instant_of
-from onebroker.actors.engine.plan.machine.legs import CLOSING
+from onebroker.actors.engine.plan.machine.legs import CLOSING, NewLeg
 from onebroker.actors.engine.plan.machine.look import Refused
 from onebroker.actors.engine.plan.parts import (
     AccountAt,
@@ -59,13 +59,14 @@ def combined(
 ) -> EngineAnswer:
     """Answer a plan that reached for brokers: as a single order when it sent one, else all of them in `legs`, in tree order; types
     that send several orders at once have `legs` whatever their number (spec 2 §4.2)."""
-    first = {part.path for part in first_orders_of(root)}
-    sent = [leg for leg in record.legs if leg.part in first]  # an exit may be there already
+    sent = [leg for leg in record.legs if is_told(root, leg)]  # an exit may be there already
     if len(sent) == 1 and refused is None:
         (leg,) = sent
         single = placed(record, leg.leg_id, preparation_seconds, results.get(leg.leg_id))
         held = _held(record, root, looked if _always_legs(record) else None)
-        if not _always_legs(record) and not _closes_now(record, root):  # a hidden stop beside its backstop waits for its price (6.6)
+        if not _always_legs(record) and not _closes_now(
+            record, root
+        ):  # a hidden stop beside its backstop waits for its price (6.6)
             trigger = {name: held[0][name] for name in ("trigger_direction", "trigger_level")} if held else {}
             return EngineAnswer(status=single.status, body={**single.body, **trigger})
         return EngineAnswer(status=single.status, body={**single.body, "legs": [_leg(leg, outcome_of(leg)), *held]})
@@ -88,6 +89,12 @@ def combined(
         ],
     }
     return EngineAnswer(status=status, body=body)
+
+
+def is_told(root: Part, order: LegRecord | NewLeg) -> bool:
+    """Whether the answer to a place speaks of an order: it is one that the start sends. What is told is final: an order that was rejected
+    then is not sent again. Exits of what filled, and closes, belong to the running plan, also while the caller still waits."""
+    return order.instance != CLOSING and any(order.part == part.path for part in first_orders_of(root))
 
 
 def ended(record: ParentRecord, preparation_seconds: float) -> EngineAnswer:

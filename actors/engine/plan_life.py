@@ -32,6 +32,7 @@ from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Ending, Memory, PartRecord, PartState
 from onebroker.actors.engine.plan.stored import decode_plan
+from onebroker.actors.engine.plan_answers import is_told
 from onebroker.actors.engine.plan_legs import leg_of, parent_state
 from onebroker.actors.engine.plan_market import PlanMarket
 from onebroker.actors.engine.plan_placing import SENDS, NotPlaced, Placed, Placing
@@ -306,11 +307,16 @@ class PlanLife(PlanSteps, ABC):
 
     async def _place_leg(self, new: NewLeg) -> None:
         deadline = None
-        if self._place_deadline is not None and not self._record.answered:
+        if self._place_deadline is not None and not self._record.answered and is_told(self._root, new):
             deadline = self._place_deadline - ROOM_BEFORE_DEADLINE_SECONDS
         try:
             done = await self._placing.place(new, deadline)
-            if isinstance(done, NotPlaced) and new.is_exit and not done.ends and (done.passes or new.instance == CLOSING):
+            if (
+                isinstance(done, NotPlaced)
+                and new.is_exit
+                and not done.ends
+                and (done.passes or new.instance == CLOSING)
+            ):
                 seconds = self._waiting.note(new, str(done.answer.body.get("error", "")))
                 self._news.set()  # what is open meanwhile is said at once
                 await self._waiting.wait(new, seconds)

@@ -30,7 +30,7 @@ from onebroker.actors.engine.plan.machine.changes import (
 )
 from onebroker.actors.engine.plan.parts import OrderPart, own_orders_of, walk
 from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
-from onebroker.actors.engine.plan_answers import armed, combined, ended, unpriced
+from onebroker.actors.engine.plan_answers import armed, combined, ended, is_told, unpriced
 from onebroker.actors.engine.plan_holdings import PlanHoldings
 from onebroker.actors.engine.plan_legs import leg_of
 from onebroker.actors.engine.plan_market import PlanMarket
@@ -232,7 +232,8 @@ class PlanParentActor(PlanHoldings):
 
     def _started(self) -> bool:
         """Whether nothing of what the start sent is without a result."""
-        under_way = bool(self._placing.under_way or self._waiting.orders) or self._dropped > 0 or self._closes_soon()
+        waits = any(is_told(self._root, new) for new in self._waiting.orders)
+        under_way = bool(self._placing.under_way) or waits or self._dropped > 0 or self._closes_soon()
         return not under_way and not any(
             leg.state.unsettled and self._traffic.busy(leg.leg_id) for leg in self._record.legs
         )
@@ -259,7 +260,9 @@ class PlanParentActor(PlanHoldings):
             return
         first = armed(record, self._root, prepared_seconds, looked)
         lost = await self._write_answer(first)
-        if lost is None or self._record.legs or self._placing.under_way or self._waiting.orders:  # it has begun to send meanwhile
+        if (
+            lost is None or self._record.legs or self._placing.under_way or self._waiting.orders
+        ):  # it has begun to send meanwhile
             self._answer(place, first)
         else:
             self._refuse(place, answers.failed_before_sending(self._record, lost))

@@ -2,18 +2,21 @@
 and log say how many units are open without a stop. Judged on the exchange's ledger."""
 
 import logging
+from decimal import Decimal as D
 
 import attrs
 import pytest
 import trio
 
+from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
 from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.records import ParentState, decode_parent, encode_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.http.composition import order_metrics, order_problems
-from tests.actors.engine.test_plan_orders import traded
+from tests.actors.engine.plan.trees import oco, order, together
+from tests.actors.engine.test_plan_orders import stop, traded
 from tests.actors.engine.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 
 NAKED = "100 units are open without a stop"
@@ -70,7 +73,9 @@ def exits(trading):
     orders = trading.day.ledger()["orders"]
     own = {m["order_id"] for m in trading.day.ledger()["messages"]}
     return sorted(
-        (one["order_type"], one["status"], one["filled_quantity"]) for one in orders if one["side"] == "SELL" and one["order_id"] in own
+        (one["order_type"], one["status"], one["filled_quantity"])
+        for one in orders
+        if one["side"] == "SELL" and one["order_id"] in own
     )
 
 
@@ -150,11 +155,72 @@ async def test_exits_that_a_broker_never_showed_are_sent_again(market, autojump_
         assert exits(trading) == [("LIMIT", "complete", 100), ("SL", "cancelled", 0)]
 
 
+async def beside_a_slow_broker(trading, first):
+    """Place `first` at zerodha together with an order that upstox answers after three seconds. The market comes down to the first one
+    meanwhile, and from then on zerodha takes no connections for 30 s. Returns the answer, and how long it took."""
+    market, answers = trading.day, []
+    slow = order("root.children.1", quantity=10, price=Fixed(trading.at(-1)), broker="upstox")
+    market.simulator.fault("upstox", FaultKind.LATENCY, seconds=5, delay_seconds=3)
+    began = market.clock.monotonic()
+
+    async def place():
+        answers.append(await trading.place(together("root", first, slow)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place)
+        await trio.sleep(1)
+        market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=30)
+        trading.moved(-2)
+    return answers[0], market.clock.monotonic() - began
+
+
+def first_of_two(trading, **more):
+    return order("root.children.0", quantity=100, price=Fixed(trading.at(-1)), broker="zerodha", **more)
+
+
+async def test_exits_that_find_no_connection_while_the_first_caller_still_waits_go_as_soon_as_there_is_one(
+    market, autojump_clock, caplog
+):
+    caplog.set_level(logging.INFO, "onebroker.engine")
+    async with traded(market) as trading:
+        path = "root.children.0.each_fill"
+        pair = oco(
+            path,
+            order(f"{path}.children.0", "SELL", FromFill(), stop(trading, -4, -5), is_exit=True),
+            order(f"{path}.children.1", "SELL", FromFill(), Fixed(trading.at(3)), is_exit=True),
+        )
+        answer, waited_seconds = await beside_a_slow_broker(trading, first_of_two(trading, each_fill=pair))
+        assert (answer.status, answer.body["outcome"], len(answer.body["legs"])) == (200, "accepted", 2)
+        assert 3 <= waited_seconds < 4  # for its own orders, not for exits that cannot leave
+        await is_said(trading, answer)
+        await is_over(trading, answer, caplog)
+        assert exits(trading) == [("LIMIT", "open", 0), ("SL", "trigger_pending", 0)]
+        trading.moved(4)
+        parent = await trading.until(answer, "completed")
+        assert [m[0] for m in trading.messages()] == ["place"] * 4 + ["cancel"]
+        assert sorted(leg["filled_quantity"] for leg in parent["legs"]) == [0, 10, 100, 100]
+
+
+async def test_a_close_at_the_end_of_a_lifetime_that_finds_no_connection_while_the_first_caller_waits_goes_too(
+    market, autojump_clock
+):
+    async with traded(market) as trading:
+        ends = Lifetime(after_minutes=D("0.03"), on_end=OnEnd.CLOSE_FILLED)
+        answer, _ = await beside_a_slow_broker(trading, first_of_two(trading, lifetime=ends))
+        assert (answer.status, answer.body["outcome"], len(answer.body["legs"])) == (200, "accepted", 2)
+        await is_said(trading, answer)
+        await trading.until(answer, "completed")
+        assert exits(trading) == [("LIMIT", "complete", 100)]
+
+
 async def test_callers_orders_and_entries_keep_their_answer(market, autojump_clock):
     async with traded(market) as trading:
         market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=20)
         simple = await trading.send(quantity=5, broker="zerodha", closes_position=True)
         entry = await trading.place(resting_bracket(trading), intent_id="p-2")
+        exit = order("root", "SELL", 5, stop(trading, -4, -5), broker="zerodha", is_exit=True)
+        alone = await trading.place(exit, intent_id="p-3")
+        assert (alone.status, alone.body["outcome"]) == (422, "rejected")
         assert (simple.status, simple.body["outcome"]) == (422, "rejected")
         assert (entry.status, entry.body["outcome"], entry.body["broker"]) == (422, "rejected", "zerodha")
         await trio.sleep(60)
