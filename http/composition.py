@@ -168,7 +168,7 @@ def unknown_orders(strangers: Mapping[tuple[str, str], OrderRow]) -> list[dict[s
 
 def order_problems(rows: Iterable[Trouble]) -> list[dict[str, object]]:
     """Return what `/api/health` shows of parents with which something is wrong now: units open without a stop, orders that nobody
-    watches. Of parents that have `ended` so it stands until the next broking day."""
+    watches, orders still to be cancelled. Of parents that have `ended` so it stands until the next broking day."""
     return [
         {
             "parent_id": one.parent_id,
@@ -188,7 +188,7 @@ def order_metrics(rows: Iterable[Trouble]) -> list[Metric]:
         Metric(
             name="onebroker_orders_at_risk",
             kind="gauge",
-            doc="Open parents with units that are open without a stop, or with orders that nobody watches.",
+            doc="Open parents with units that are open without a stop, or with orders that nobody watches or that are still to be cancelled.",
             samples=(({}, float(len(parents))),),
         )
     ]

@@ -1,10 +1,12 @@
-"""Cancelling a leg: for a caller, again after a restart that found its cancel without a result or its parent being cancelled (K13), and when
-an order turns up late (row 13c) or after a flatten. Part of a parent's actor, which alone calls it."""
+"""Cancelling a leg: for a caller; again where the cancel that ends its parent did not reach the broker, or a restart found it without a
+result or its parent being cancelled (K13); and when an order turns up late (row 13c) or after a flatten. Part of a parent's actor, which alone
+calls it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 
 import attrs
+import trio
 
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.intents import taken_up
@@ -56,13 +58,18 @@ class Cancelling:
         self._traffic = traffic
         self._leg_changed = leg_changed
         ended = recorder.record.state is ParentState.CANCELLING
-        self._without_result = {
+        self._to_send = {
             leg.leg_id
             for leg in recorder.record.legs
             if (ended or leg.state is LegState.CANCELLING) and not leg.state.final and not leg.cancel_accepted
         }
-        """Legs found at the start of which a cancel was wanted: whether the message left is not known. One that has not, goes; its caller
-        may have died with the service, so nobody asks again."""
+        """Legs whose cancel is wanted and has not reached the broker, as far as is known: when a whole book shows one open, it goes.
+
+        Those of a caller who ended the parent, whose cancel certainly did not leave. And those found at the start: their caller may have died
+        with the service, so nobody asks again."""
+        self._on_their_way: set[str] = set()
+        """Those of which a cancel without a caller has begun."""
+        self._turns: defaultdict[str, trio.Lock] = defaultdict(trio.Lock)
         self._unknown_since: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
         self._late_due: dict[str, float] = {}
@@ -80,6 +87,19 @@ class Cancelling:
         finally:
             message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
 
+    @property
+    def to_send(self) -> frozenset[str]:
+        """Return the legs whose cancel is to be sent yet; none under a parent for which nothing is sent."""
+        return frozenset() if self._recorder.record.state in SENDS_NOTHING else frozenset(self._to_send)
+
+    def send_later(self, leg_id: str) -> None:
+        """A cancel that ends the parent certainly did not reach the broker: it goes as soon as it can."""
+        self._to_send.add(leg_id)
+
+    def turn(self, leg_id: str) -> trio.Lock:
+        """Return what is held while a cancel that ends the parent is sent: a second one finds what became of the first."""
+        return self._turns[leg_id]
+
     def leave_to_flatten(self, leg_ids: Collection[str]) -> None:
         """The flatten that halted this parent cancels by itself what appears while it still looks."""
         due = self._clock.monotonic() + FLATTEN_LOOKS_SECONDS
@@ -94,7 +114,7 @@ class Cancelling:
 
     def begin_unasked(self, leg: LegRecord, reason: str) -> None:
         """Note that a cancel without a caller is on its way, so that it is not wanted again; `unasked` follows."""
-        self._without_result.discard(leg.leg_id)
+        self._on_their_way.add(leg.leg_id)
         if reason in UNASKED:
             tries = self._late_tries[leg.leg_id]
             self._late_tries[leg.leg_id] += 1
@@ -103,17 +123,24 @@ class Cancelling:
 
     async def unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
         """Cancel without a caller; what does not leave is tried again as `wanted` says."""
+        try:
+            if reason in UNASKED:
+                if not await self._leaves(leg, row, reason):
+                    self._has_not_left(leg.leg_id)
+                return
+            async with self.turn(leg.leg_id):
+                if leg.leg_id in self._to_send:  # else a caller's has reached the broker meanwhile
+                    await self._leaves(leg, row, reason)
+        finally:
+            self._on_their_way.discard(leg.leg_id)
+
+    async def _leaves(self, leg: LegRecord, row: OrderRow, reason: str) -> bool:
+        """Try to cancel; return whether the message may have reached the broker."""
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
         try:
-            has_left = (await self.cancel(leg.broker, row, leg, reason, deadline)).reached
+            return (await self.cancel(leg.broker, row, leg, reason, deadline)).reached
         except NOT_SENT:
-            has_left = False
-        if has_left:
-            return
-        if reason in UNASKED:
-            self._has_not_left(leg.leg_id)
-        else:
-            self._without_result.add(leg.leg_id)
+            return False
 
     def _has_not_left(self, leg_id: str) -> None:
         """What certainly has not reached the broker is no try: it goes on until one has."""
@@ -126,7 +153,9 @@ class Cancelling:
         unasked = leg.cancel_reason in UNASKED
         if state is ParentState.CANCELLED or (state is ParentState.HALTED and not unasked):
             return None
-        if leg.leg_id in self._without_result and began is not None and not leg.state.final:
+        if leg.leg_id in self._on_their_way:
+            return None
+        if leg.leg_id in self._to_send and began is not None and not leg.state.final:
             return leg.cancel_reason or CALLER
         if leg.state is LegState.CANCELLING:
             return None
@@ -176,6 +205,8 @@ class Cancelling:
                 clock=self._clock,
                 when_accepted=cancelling_order(row),
             )
+            if sent.reached:
+                self._to_send.discard(leg_id)  # what may have reached the broker is not sent again unasked
             self._note(leg_id, row, sent)
         return sent
 

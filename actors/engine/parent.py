@@ -246,6 +246,7 @@ class ParentActor:
                     await self._modify_for_caller(message, self._leg_of(message.broker, message.row))
                 case CancelParent():
                     await self._stopping.cancel(message)
+                    self._note_troubles()
                 case Halt():
                     await self._stopping.halt(message)
         finally:
@@ -462,6 +463,10 @@ class ParentActor:
         for broker, count in sorted(away.items()):
             if broker not in self._doors.sessions:
                 found.append((self._record.instrument_id, plan_texts.not_watched(broker, count)))
+        unsent = self._unsent_cancels()
+        waiting = Counter(leg.broker for leg in self._record.legs if leg.leg_id in unsent and not leg.state.final)
+        for broker, count in sorted(waiting.items()):
+            found.append((self._record.instrument_id, plan_texts.still_to_cancel(broker, count)))
         sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
         now = self._clock.epoch()
         if sentences != self._record.troubles:
@@ -471,6 +476,10 @@ class ParentActor:
     def _unprotected(self) -> Mapping[str, int]:
         """Return the units that are open without a stop, by instrument; a simple order has none to guard."""
         return {}
+
+    def _unsent_cancels(self) -> frozenset[str]:
+        """Return the legs whose cancel is wanted and has not reached the broker."""
+        return self._cancelling.to_send
 
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))
@@ -483,6 +492,7 @@ class ParentActor:
     async def _cancel_unasked(self, leg: LegRecord, row: OrderRow, reason: str) -> None:
         try:
             await self._cancelling.unasked(leg, row, reason)
+            self._note_troubles()
         finally:
             self._under_way -= 1
 

@@ -245,6 +245,7 @@ class PlanLife(PlanSteps, ABC):
         loud = loud or _louder(looked.parts, self._parts)
         self._parts = looked.parts
         self._waiting.keep_wanted(self._parts)
+        self._forget_unwanted_cancels(inputs.legs, actions)
         if loud or (looked.parts != record.parts and self._clock.monotonic() >= self._kept_at + KEEP_SECONDS):
             self._keep(state, looked)
         self._note_troubles()

@@ -4,6 +4,7 @@ its life: what could not leave, and what a broker refused, is told to the next l
 
 import math
 from abc import ABC
+from collections.abc import Iterable
 
 import attrs
 import trio
@@ -15,8 +16,9 @@ from onebroker.actors.engine.leg_refusals import Refusals
 from onebroker.actors.engine.lock import EngineLock
 from onebroker.actors.engine.messages import ParentMessage, Place
 from onebroker.actors.engine.parent import ParentActor
-from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg
+from onebroker.actors.engine.plan.machine.legs import Action, ChangeLeg, EndLeg, Leg
 from onebroker.actors.engine.plan.parts import OrderPart, Part, walk
+from onebroker.actors.engine.plan_placing import SENDS
 from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import LegChange, LegRecord, ParentRecord
 from onebroker.actors.engine.rows import row_of
@@ -55,6 +57,9 @@ class PlanSteps(ParentActor, ABC):
         """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
         self._settling: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
+
+        self._cancels_unsent: set[str] = set()
+        """Legs that the plan wants to end, and whose cancel did not leave when it was tried last."""
 
     def _row(self, leg: LegRecord) -> OrderRow | None:
         door = self._doors.sessions.get(leg.broker)
@@ -125,7 +130,9 @@ class PlanSteps(ParentActor, ABC):
             sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
             if not sent.reached:
                 self._cancel_unsent(leg_id, sent.answer.status_message or "")
-            elif sent.answer.outcome is Outcome.REJECTED:
+                return
+            self._cancels_unsent.discard(leg_id)
+            if sent.answer.outcome is Outcome.REJECTED:
                 before = self._refusals.get(leg_id, Refusals())
                 self._refusals[leg_id] = attrs.evolve(
                     before, cancels=before.cancels + 1, cancelled_at=self._clock.epoch(), unsent=None
@@ -144,4 +151,13 @@ class PlanSteps(ParentActor, ABC):
         self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
         before = self._refusals.get(leg_id, Refusals())
         self._refusals[leg_id] = attrs.evolve(before, unsent=why)
+        self._cancels_unsent.add(leg_id)
         self._traffic.tell()
+
+    def _forget_unwanted_cancels(self, legs: Iterable[Leg], actions: Iterable[Action]) -> None:
+        """Forget cancels that did not leave and that a look does not ask for again."""
+        ended = {action.leg_id for action in actions if isinstance(action, EndLeg)}
+        self._cancels_unsent -= {leg.leg_id for leg in legs if leg.changeable} - ended
+
+    def _unsent_cancels(self) -> frozenset[str]:
+        return super()._unsent_cancels() | (self._cancels_unsent if self._record.state in SENDS else frozenset())

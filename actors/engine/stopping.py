@@ -87,21 +87,29 @@ class Stopping:
 
     async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
         """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (spec 2 §4.6); nothing when it
-        has ended."""
-        current = leg
-        try:
-            row = await self._appeared(leg.leg_id)
+        has ended. What certainly did not leave goes later, without being asked for again."""
+        async with self._cancelling.turn(leg.leg_id):
             current = self._recorder.record.leg(leg.leg_id) or leg
-            if current.state.final or (row is not None and is_finished(row.status)):
+            if current.cancel_accepted:
+                note(_cancel_of(current, Outcome.ACCEPTED, None))  # one that had not left before
                 return
-            if row is None:
-                note(_cancel_of(current, Outcome.REJECTED, texts.NOT_IN_BOOK))
-                return
-            sent = await self._cancelling.cancel(leg.broker, row, current, CALLER, deadline)
-        except NOT_SENT as error:
-            note(_cancel_of(current, Outcome.REJECTED, why_not_sent(error, leg.broker)))
-        else:
-            note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
+            try:
+                row = await self._appeared(leg.leg_id)
+                current = self._recorder.record.leg(leg.leg_id) or leg
+                if current.state.final or (row is not None and is_finished(row.status)):
+                    return
+                if row is None:
+                    self._cancelling.send_later(leg.leg_id)
+                    note(_cancel_of(current, Outcome.REJECTED, texts.NOT_IN_BOOK))
+                    return
+                sent = await self._cancelling.cancel(leg.broker, row, current, CALLER, deadline)
+            except NOT_SENT as error:
+                self._cancelling.send_later(leg.leg_id)
+                note(_cancel_of(current, Outcome.REJECTED, why_not_sent(error, leg.broker)))
+            else:
+                if not sent.reached:
+                    self._cancelling.send_later(leg.leg_id)
+                note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
 
     async def _appeared(self, leg_id: str) -> OrderRow | None:
         """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them. Raises NotInService."""

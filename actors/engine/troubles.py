@@ -1,4 +1,5 @@
-"""What an owner of the orders has to know now: units that are open without a stop, orders that nobody watches.
+"""What an owner of the orders has to know now: units that are open without a stop, orders that nobody watches,
+orders whose cancel has not reached their broker.
 
 Each open parent says its own (`ParentActor`), in its `status_message`; the same words stand here for `/api/health` and go to the log,
 when they begin, when they change and when they are over. Those of a parent that has ended stay until the next broking day, over
@@ -50,7 +51,9 @@ class Troubles:
                 _log.warning("parent %s, %s: %s", parent_id, instrument_id, sentence)
             since = now if known is None else known.since
             rows.append(
-                Trouble(parent_id=parent_id, instrument_id=instrument_id, sentence=sentence, since=since, is_ended=is_ended)
+                Trouble(
+                    parent_id=parent_id, instrument_id=instrument_id, sentence=sentence, since=since, is_ended=is_ended
+                )
             )
         for instrument_id, sentence in before:
             _log.info("parent %s, %s: no longer so: %s", parent_id, instrument_id, sentence)

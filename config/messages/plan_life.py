@@ -31,9 +31,7 @@ def no_depth(side: Side) -> str:
 
 def would_cross(side: Side, price: Decimal, touch: Decimal) -> str:
     """3.37."""
-    return (
-        f"post_only_crosses: a {side.value} at {plain(price)} would trade at once against {plain(touch)}, so nothing was sent"
-    )
+    return f"post_only_crosses: a {side.value} at {plain(price)} would trade at once against {plain(touch)}, so nothing was sent"
 
 
 def nobody(side: Side) -> str:
@@ -71,6 +69,11 @@ def without_stop(units: int) -> str:
 def not_watched(broker: str, count: int) -> str:
     """Orders of a parent at a broker that the settings leave out."""
     return f"{broker} is not in service, so {count} orders there are not watched"
+
+
+def still_to_cancel(broker: str, count: int) -> str:
+    """Orders of a parent whose cancel has not reached their broker, as far as is known."""
+    return f"orders still to be cancelled at {broker}: {count}"
 
 
 def units_without(units: int, what: str) -> str:
