@@ -192,7 +192,7 @@ class Changing:
                 now = record.leg(leg.leg_id)
                 if now is None or now.state.final:
                     return record
-                return record.with_leg(attrs.evolve(now, wanted=changes, modifies=leg.modifies + 1))
+                return record.with_leg(attrs.evolve(now, wanted=changes, modifies=now.modifies + 1))
 
             try:
                 await self._recorder.write_ahead(wanted, Set(keys.rate(leg.broker), permit.counts), *ops)
@@ -233,7 +233,9 @@ class Changing:
             case Outcome.UNKNOWN:
                 self._unknown_since[leg_id] = self._clock.monotonic()
             case _:
-                self._leg_changed(attrs.evolve(leg, wanted=None))
+                # What certainly did not leave is none of the changes that a broker allows for one order.
+                modifies = leg.modifies if sent.reached else leg.modifies - 1
+                self._leg_changed(attrs.evolve(leg, wanted=None, modifies=modifies))
 
     def standing(self, leg: LegRecord, row: OrderRow) -> OrderRow:
         """Return a row with those changes in it that its book may not show yet."""

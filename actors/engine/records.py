@@ -108,7 +108,7 @@ class LegRecord:
     wanted: LegChange | None = None
     """Values written ahead of a modify whose result is not known yet (order-engine 2.4 c)."""
     modifies: int = 0
-    """How many modifies were sent."""
+    """How many modifies were sent; written ahead, and taken back of one that certainly did not leave."""
     instrument_id: str = ""
     """Of a plan's leg; a simple order's is the parent's."""
     piece: int = 0
