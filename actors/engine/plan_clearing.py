@@ -27,12 +27,12 @@ from onebroker.actors.engine.unshown import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.acknowledged import cancelling
-from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom
+from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom, Sent, result
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.priorities import Priority
-from onebroker.config.vocabulary import is_finished
+from onebroker.config.vocabulary import Outcome, is_finished
 
 ASK_MARGIN_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
@@ -40,7 +40,7 @@ _AGAIN_SECONDS = 0.5
 
 OrderName = tuple[str, str]
 """Broker and order id."""
-CancelOwn = Callable[[str, OrderRow, str, float], Awaitable[object]]
+CancelOwn = Callable[[str, OrderRow, str, float], Awaitable[Sent]]
 """Cancels a leg of the asking plan itself: broker, row, leg id, monotonic deadline for room. Raises what is in `NOT_SENT`."""
 
 
@@ -167,24 +167,26 @@ class Clearing:
         owner = self._owner(code, row)
         try:
             if owner is not None and owner.parent_id == self._parent_id:
-                await self._cancel_own(code, row, owner.leg_id, deadline)
-            elif owner is None or not await self._through_parent(code, row, owner.parent_id, deadline):
-                await self._directly(code, row, deadline)
+                sent: Sent | None = await self._cancel_own(code, row, owner.leg_id, deadline)
+            else:
+                sent = None if owner is None else await self._through_parent(code, row, owner.parent_id, deadline)
+            if sent is None:
+                sent = await self._directly(code, row, deadline)
         except NOT_SENT:
             return False
-        return True
+        return sent.reached
 
-    async def _through_parent(self, code: str, row: OrderRow, parent_id: str, deadline: float) -> bool:
-        """Have another open parent cancel its leg; False when it is finished, and nobody else acts on the order."""
+    async def _through_parent(self, code: str, row: OrderRow, parent_id: str, deadline: float) -> Sent | None:
+        """Have another open parent cancel its leg; None when it is finished, and nobody else acts on the order."""
         engine = self._doors.engine
         if engine is None:
-            return False
+            return None
         intent = Intent(
             intent_id=str(uuid.uuid4()), kind=IntentKind.CANCEL, body={"broker": code, "order_id": row.order_id}
         )
         wait_seconds = deadline - self._clock.monotonic() + self._doors.settings.broker_timeout_seconds
         try:
-            await engine.ask(
+            return await engine.ask(
                 lambda reply: CancelLeg(
                     parent_id=parent_id,
                     row=row,
@@ -197,12 +199,11 @@ class Clearing:
                 wait_seconds + ASK_MARGIN_SECONDS,
             )
         except NotOurs:
-            return False
-        except (ActorNotRunning, AskTimedOut):
-            pass  # it may have left: the book decides
-        return True
+            return None
+        except (ActorNotRunning, AskTimedOut) as error:
+            return result(Outcome.UNKNOWN, str(error), reached=True)  # it may have left: the book decides
 
-    async def _directly(self, code: str, row: OrderRow, deadline: float) -> None:
+    async def _directly(self, code: str, row: OrderRow, deadline: float) -> Sent:
         door = self._doors.session(code)
         access = door.view.value.access
         if access is None:
@@ -214,7 +215,7 @@ class Clearing:
         except StoreError:
             await door.address.tell(ReturnRoom(permit=permit))
             raise
-        await send_once(
+        return await send_once(
             door,
             request,
             permit,

@@ -31,6 +31,7 @@ from onebroker.actors.engine.plan_placing import SENDS
 from onebroker.actors.engine.plan_rows import PlanRows
 from onebroker.actors.engine.records import ParentRecord
 from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.records import OrderRow
 
 POSITIONS_SECONDS = 10.0
@@ -145,8 +146,8 @@ class PlanHoldings(PlanLife):
 
     # --- clearing ---------------------------------------------------------------------------------------------------
 
-    async def _cancel_own(self, broker: str, row: OrderRow, leg_id: str, deadline: float) -> None:
-        await self._cancelling.cancel(broker, row, self._record.leg(leg_id), CALLER, deadline)
+    async def _cancel_own(self, broker: str, row: OrderRow, leg_id: str, deadline: float) -> Sent:
+        return await self._cancelling.cancel(broker, row, self._record.leg(leg_id), CALLER, deadline)
 
     def _end_exits(self, message: EndExits, nursery: trio.Nursery) -> None:
         self._under_way += 1

@@ -17,6 +17,7 @@ from onebroker.actors.engine.plan.parts import (
     TimeOfDay,
 )
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop
+from onebroker.actors.engine.plan_clearing import Clearing
 from onebroker.actors.engine.reading import stored_parent
 from onebroker.brokers.simulator.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
@@ -335,6 +336,47 @@ async def test_a_plans_own_resting_stop_is_cancelled_before_it_closes(closing, a
     assert closing.sent() == [("cancel", "zerodha", "SELL", None), ("place", "zerodha", "SELL", 30)]
     assert closing.net("zerodha") == 0
     assert parent["parameters"]["parts"]["root.children.0.each_fill.children.1"]["state"] == "cancelled"
+
+
+@pytest.fixture
+def refused_at_first(monkeypatch, day):
+    """No connection to zerodha while the way is cleared, for two seconds."""
+    clear = Clearing.clear
+
+    async def refused(self, path, closing):
+        day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=2)
+        return await clear(self, path, closing)
+
+    monkeypatch.setattr(Clearing, "clear", refused)
+
+
+async def placed_nowhere(closing):
+    await closing.holds("zerodha", 30)
+    more = {"product": "MIS", "transaction_type": "SELL", "quantity": 30, "price": closing.at(3)}
+    await placed_elsewhere(closing.day, "zerodha", number=3, **more)
+    return closing.close(when=AT)
+
+
+async def placed_by_another(closing):
+    other = await closing.place(bracket(closing), intent_id="b-1")
+    await closing.until(other, "working", path="root.each_fill.children.0")
+    return closing.close(when=AT)
+
+
+async def placed_by_itself(closing):
+    return together("root", bracket(closing, "root.children.0"), closing.close("root.children.1", when=AT))
+
+
+@pytest.mark.parametrize("resting", [placed_nowhere, placed_by_another, placed_by_itself])
+async def test_a_cancel_before_a_close_that_finds_no_connection_at_first_is_tried_again(
+    closing, resting, refused_at_first, autojump_clock
+):
+    answer = await closing.place(await resting(closing))
+    await closing.day.until(lambda: closing.shown("zerodha") == 30, 120)
+    closing.since = len(closing.day.ledger()["messages"])
+    await closing.until(answer, "completed")
+    assert closing.sent() == [("cancel", "zerodha", "SELL", None), ("place", "zerodha", "SELL", 30)]
+    assert closing.net("zerodha") == 0
 
 
 async def test_two_closes_of_one_position_at_the_same_time_do_not_open_another(closing, autojump_clock):
