@@ -140,7 +140,12 @@ class PositionsAssembler:
         if held is None:
             self._parts.pop(broker, None)
             return set(old)
-        if before is not None and before.source is held.rows and before.snapshot is snapshot and self._as_priced(before):
+        if (
+            before is not None
+            and before.source is held.rows
+            and before.snapshot is snapshot
+            and self._as_priced(before)
+        ):
             return set()
         known = before.owns if before is not None and before.snapshot is snapshot else {}
         owns: dict[RowName, tuple[PositionRow, Own]] = {}
@@ -151,9 +156,11 @@ class PositionsAssembler:
                 continue
             name, key = (row.view, row.position_key), _group_key(broker, row, snapshot)
             made = known.get(name)
-            price = live.setdefault(key, self._live_price(key)) if is_unpriced(row) else None
+            own = made[1] if made is not None and made[0] == row else None
+            unpriced = is_unpriced(row) if own is None else own.price is None and row.quantity != 0
+            price = live.setdefault(key, self._live_price(key)) if unpriced else None
             # What was made of an equal row stands, so that comparing groups is comparing identities.
-            if made is None or made[0] != row or made[1].live_price != price:
+            if made is None or own is None or own.live_price != price:
                 made = row, own_part(broker, row, self._naming(key).places, price)
             owns[name] = made
             groups.setdefault(key, []).append(made[1])

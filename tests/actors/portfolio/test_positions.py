@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.position_view import position_product, total_paise
+from onebroker.actors.portfolio import positions
+from onebroker.actors.portfolio.position_view import is_unpriced, position_product, total_paise
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.brokers.records import PositionRow, in_contracts
 from onebroker.config.instruments import future, security
@@ -135,8 +136,12 @@ def test_unrealized_is_worked_out_only_when_the_broker_gives_none(world: SimpleN
     assert shown["pnl"] == {"realized": 0.0, "unrealized": 15.0, "total": 15.0}
 
 
-def test_figures_that_a_broker_does_not_tell_are_null_in_the_merged_row(world: SimpleNamespace, snapshot: object) -> None:
-    told = world.position("z1", quantity=19, buy_quantity=19, sell_quantity=0, overnight_quantity=0, average_price=100.0)
+def test_figures_that_a_broker_does_not_tell_are_null_in_the_merged_row(
+    world: SimpleNamespace, snapshot: object
+) -> None:
+    told = world.position(
+        "z1", quantity=19, buy_quantity=19, sell_quantity=0, overnight_quantity=0, average_price=100.0
+    )
     untold = world.position("u1", quantity=6, average_price=100.0)
     one, two = world.slice_of("zerodha", "positions", told), world.slice_of("upstox", "positions", untold)
     row = net_row(world, snapshot, one, two)
@@ -149,7 +154,9 @@ def test_a_row_without_a_last_price_is_priced_by_the_live_quote(world: SimpleNam
     assembler = PositionsAssembler(world.catalogue(snapshot), quotes)
     row = world.position(quantity=-10, average_price=100.0, realized=5.0)
     slices = world.slice_of("zerodha", "positions", row)
-    unmapped = world.slice_of("upstox", "positions", world.position("x", instrument_token="??", average_price=1.0, realized=0.0))
+    unmapped = world.slice_of(
+        "upstox", "positions", world.position("x", instrument_token="??", average_price=1.0, realized=0.0)
+    )
     for price, total in ((None, None), (98.0, 25.0), (101.0, -5.0), (None, None)):
         quotes.prices = {} if price is None else {INFY.instrument_id: price}
         shown = document(world, assembler, slices, unmapped)
@@ -294,3 +301,21 @@ def test_the_average_of_a_row_in_contracts_stands_and_its_result_is_never_comput
     )
     (view,) = content.rows
     assert (view.quantity, view.average_price, view.pnl.unrealized) == (None, 10.0, None)
+
+
+def test_rows_that_stayed_the_same_are_not_asked_again_whether_they_have_a_price(
+    world: SimpleNamespace, snapshot: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def watched(row: PositionRow) -> bool:
+        asked.append(row.position_key)
+        return is_unpriced(row)
+
+    monkeypatch.setattr(positions, "is_unpriced", watched)
+    assembler = PositionsAssembler(world.catalogue(snapshot))
+    first, second = world.position("z1", quantity=1, last_price=5.0), world.position("z2", quantity=2)
+    document(world, assembler, world.slice_of("zerodha", "positions", first, second))
+    changed = world.position("z1", quantity=1, last_price=6.0)
+    document(world, assembler, world.slice_of("zerodha", "positions", changed, second))
+    assert asked == ["z1", "z2", "z1"]
