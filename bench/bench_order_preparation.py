@@ -3,7 +3,7 @@
 What `timing_ms.preparation` of `POST /api/orders/place` says: engine, choice of broker, rate budget and the write ahead that
 must be on disk. The trading day of the tests (real session and engine actors, the simulator's dialects in this process, no
 sockets) runs on the real clock, once over the store in memory and once over an embedded Redis server in a temporary folder
-(append-only file, `appendfsync always`). Orders rest below the market and are paced below the brokers' limits, so that no
+(append-only file, `appendfsync always`), with the durable store in SQLite beside it. Orders rest below the market and are paced below the brokers' limits, so that no
 figure holds waiting for room. The simulated market moves twice a second on the same loop: the slowest figures hold its steps too,
 and a service on its own is a little faster than they say.
 
@@ -30,6 +30,7 @@ from pathlib import Path
 
 import trio
 
+from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import IST, Clock
@@ -62,6 +63,7 @@ async def _measure(kind: str, orders: int) -> dict[str, object]:
         if kind == "redis":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebroker-bench-")))
             day.store = await stack.enter_async_context(_redis_store(folder))
+            day.durable = SqliteDurable(folder / "durable.sqlite")
         await stack.enter_async_context(day.market())
         await stack.enter_async_context(day.service())
         took = [await _place(day, number) for number in range(WARM_UP_ORDERS + orders)][WARM_UP_ORDERS:]
@@ -87,7 +89,16 @@ def _sdk(orders: int) -> list[dict[str, object]]:
     if not python.exists():
         raise SystemExit(".sdk/others is missing: run `python tests/sdk/install.py`")
     with tempfile.TemporaryDirectory(prefix="onebroker-bench-") as folder:
-        command = ["-m", "onebroker.brokers.simulator", "--brokers", "zerodha", "--data-dir", folder, "--instruments", "300"]
+        command = [
+            "-m",
+            "onebroker.brokers.simulator",
+            "--brokers",
+            "zerodha",
+            "--data-dir",
+            folder,
+            "--instruments",
+            "300",
+        ]
         with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as simulator:
             try:
                 line = _line_of(simulator)
