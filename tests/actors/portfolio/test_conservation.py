@@ -7,19 +7,15 @@ but trio's.
 
 import json
 from collections import Counter
-from datetime import datetime
-from functools import cache
 from types import SimpleNamespace
 
-import attrs
 import trio
 import trio.testing
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from ledger_judge import TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
+from ten_accounts import Ten, Trading, markets, snapshot
 
-from onebroker.actors.catalogue.merge import merge
-from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.portfolio.assembling import document_body
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
@@ -27,27 +23,12 @@ from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
-from onebroker.actors.sessions.in_service import brokers_in_service
-from onebroker.actors.sessions.reads import codec_calls
-from onebroker.brokers.broker import LoginKind
-from onebroker.brokers.registry import build_registry
-from onebroker.brokers.requests import CallKind, WireRequest
-from onebroker.brokers.simulator.brokers import BROKERS
-from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.lookup import DIALECTS
-from onebroker.brokers.simulator.model import NewOrder, SimRefusal
-from onebroker.brokers.simulator.simulation import Recipe, Simulator
-from onebroker.config.calendars import always_open
-from onebroker.config.clock import IST, Clock
+from onebroker.brokers.simulator.model import SimRefusal
 from onebroker.config.money import paise
-from onebroker.config.settings import build_settings
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import Side
 from tests.support.further import searched
 
-MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
-INSTRUMENTS = 100
 BETWEEN_SECONDS = 0.25
 EXAMPLES = searched(
     10, 30, phases=(Phase.explicit, Phase.reuse, Phase.generate),
@@ -85,95 +66,6 @@ class NoQuotes:
         return None
 
 
-async def drive(flow, transport, clock):
-    """Send the requests of a flow, each made from the answers before it; return the answers and what the flow came to."""
-    answers, request = [], next(flow)
-    try:
-        while True:
-            answers.append(await transport.send(request.leaving(clock.now()), 10))
-            request = flow.send(answers[-1])
-    except StopIteration as end:
-        return answers, end.value
-
-
-class Ten:
-    """Ten accounts at one exchange, and everything between their wire formats and the documents."""
-
-    def __init__(self):
-        registry, self.clock = build_registry(), Clock.following_trio(MONDAY_TEN)
-        recipe = Recipe(
-            dialects={code: DIALECTS[code] for code in TEN}, traits=BROKERS, calendar=always_open(), clock=self.clock,
-            journal=MemoryJournal(), instruments=INSTRUMENTS,
-        )  # fmt: skip
-        self.simulator = Simulator(recipe)
-        self.exchange = self.simulator.exchange
-        given = {
-            code: {
-                **gateway.dialect.credentials,
-                "login_url": base_of(code),
-                **gateway.dialect.addresses(base_of(code)),
-            }
-            for code, gateway in self.simulator.gateways.items()
-        }
-        built = build_settings(
-            {"brokers": given},
-            known_brokers={code: broker.all_credential_keys for code, broker in registry.items()},
-            second_hosts={code: frozenset(broker.endpoints.others) for code, broker in registry.items()},
-        )
-        self.services = brokers_in_service(
-            registry, built.brokers, exit_share=built.engine.exit_share, day_limits=False
-        )
-        self.transport = InProcessTransport(self.simulator)
-
-    async def log_in(self):
-        self.access = {code: await self._access(service) for code, service in self.services.items()}
-
-    async def _access(self, service):
-        codec, redirect = service.broker.login, ""
-        if service.broker.login_kind is not LoginKind.UNATTENDED:
-            page = WireRequest(kind=CallKind.LOGIN, method="GET", url=codec.login_page(service.access))
-            redirect = (await self.transport.send(page, 10)).headers["location"]
-        _, login = await drive(codec.log_in(service.access, redirect, self.clock.now()), self.transport, self.clock)
-        return attrs.evolve(service.access, login=login)
-
-    async def catalogue(self):
-        frames = {}
-        for code, service in self.services.items():
-            access = attrs.evolve(service.access, login=None)
-            flow = service.broker.instruments.file_requests(access, self.clock.now())
-            answers, _ = await drive(flow, self.transport, self.clock)
-            frames[code] = service.broker.instruments.read_files([answer.body for answer in answers])
-        return TableSnapshot(merge(frames)[0], self.clock.today())
-
-    async def rows(self, snapshot, resource):
-        """Return what each broker's codec reads of its own words."""
-        found = {}
-        for code, service in self.services.items():
-            requests, parse = codec_calls(service.broker)[resource]
-            answers, _ = await drive(requests(self.access[code], self.clock.now()), self.transport, self.clock)
-            found[code] = parse(answers, snapshot.listings(code))
-        return found
-
-
-@cache
-def snapshot():
-    """The catalogue of the simulated brokers' files: the same for all examples."""
-
-    async def read():
-        return await Ten().catalogue()
-
-    return trio.run(read, clock=trio.testing.MockClock(autojump_threshold=0))
-
-
-@cache
-def markets():
-    """Instruments that every broker lists: shares, and an index future."""
-    every = [snapshot().at(row) for row in range(snapshot().count)]
-    listed = {segment: [one for one in every if one.identity.segment == segment and set(TEN) <= set(one.listings)]
-              for segment in ("nse_equities", "nse_equity_index_futures")}  # fmt: skip
-    return [*listed["nse_equities"][:5], *listed["nse_equity_index_futures"][:1]]
-
-
 def document(world, resource, rows):
     """Return the document of these slices, as a client reads it."""
     catalogue = world.catalogue(snapshot())
@@ -191,59 +83,6 @@ def document(world, resource, rows):
     reads = read_brokers(resource, tuple(rows), slices, world.NOW)
     brokers = json.dumps([assembler.broker_entry(read) for read in reads]).encode()
     return json.loads(document_body(content, brokers, "2026-11-18T16:36:40"))
-
-
-class Trading:
-    """Does the actions of an example."""
-
-    def __init__(self, ten):
-        self.ten, self.exchange = ten, ten.exchange
-
-    def act(self, kind, *details):
-        getattr(self, kind)(*details)
-
-    def place(self, code, number, side, steps, lots):
-        contract = self._contract(number)
-        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
-        self._send(code, number, side, lots, intraday=number % 2 == 0, price=price)
-
-    def take(self, code, number, side, intraday, lots):
-        self._send(code, number, side, lots, intraday=intraday, price=None)
-
-    def sell(self, code, number):
-        """Sell part of a holding."""
-        held = self.exchange.account(code).holdings()
-        holding = held[number % len(held)]
-        quantity = max(1, self.exchange.account(code).sellable(holding.instrument_id) // (1 + number % 3))
-        self._place(code, holding.instrument_id, Side.SELL, Product.CNC, quantity, None)
-
-    def cancel(self, code, number):
-        account = self.exchange.account(code)
-        working = [order for order in account.orders() if not order.status.finished]
-        if working:
-            account.cancel(working[number % len(working)].order_id)
-
-    def move(self, number, steps):
-        contract = self._contract(number)
-        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
-        self.ten.simulator.set_price(contract.instrument_id, price, hold_seconds=3600)
-
-    def _contract(self, number):
-        return self.exchange.contract(markets()[number % len(markets())].instrument_id)
-
-    def _send(self, code, number, side, lots, *, intraday, price):
-        contract = self._contract(number)
-        share = markets()[number % len(markets())].identity.segment == "nse_equities"
-        product = Product.MIS if intraday else Product.CNC if share else Product.NRML
-        self._place(code, contract.instrument_id, side, product, lots * contract.lot_size, price)
-
-    def _place(self, code, instrument_id, side, product, quantity, price):
-        self.exchange.account(code).place(
-            NewOrder(
-                instrument_id=instrument_id, side=side, product=product, validity=Validity.DAY, quantity=quantity,
-                order_type=OrderType.MARKET if price is None else OrderType.LIMIT, price=price,
-            )
-        )  # fmt: skip
 
 
 def hold_prices(ten):

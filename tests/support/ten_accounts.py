@@ -1,0 +1,175 @@
+"""Ten accounts at one simulated exchange in this process, their brokers' codecs over the dialects: no sockets, no sessions.
+
+Runs on a MockClock. `snapshot` and `markets` are the same for every `Ten`, and are read before the first in a run of their own.
+"""
+
+from datetime import datetime
+from functools import cache
+
+import attrs
+import trio
+import trio.testing
+from ledger_judge import TEN
+
+from onebroker.actors.catalogue.merge import merge
+from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.reads import codec_calls
+from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.brokers import BROKERS
+from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.lookup import DIALECTS
+from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.settings import build_settings
+from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+
+MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+INSTRUMENTS = 100
+
+
+async def drive(flow, transport, clock):
+    """Send the requests of a flow, each made from the answers before it; return the answers and what the flow came to."""
+    answers, request = [], next(flow)
+    try:
+        while True:
+            answers.append(await transport.send(request.leaving(clock.now()), 10))
+            request = flow.send(answers[-1])
+    except StopIteration as end:
+        return answers, end.value
+
+
+class Ten:
+    """Ten accounts at one exchange, and everything between their wire formats and the documents."""
+
+    def __init__(self):
+        registry, self.clock = build_registry(), Clock.following_trio(MONDAY_TEN)
+        recipe = Recipe(
+            dialects={code: DIALECTS[code] for code in TEN}, traits=BROKERS, calendar=always_open(), clock=self.clock,
+            journal=MemoryJournal(), instruments=INSTRUMENTS,
+        )  # fmt: skip
+        self.simulator = Simulator(recipe)
+        self.exchange = self.simulator.exchange
+        given = {
+            code: {
+                **gateway.dialect.credentials,
+                "login_url": base_of(code),
+                **gateway.dialect.addresses(base_of(code)),
+            }
+            for code, gateway in self.simulator.gateways.items()
+        }
+        built = build_settings(
+            {"brokers": given},
+            known_brokers={code: broker.all_credential_keys for code, broker in registry.items()},
+            second_hosts={code: frozenset(broker.endpoints.others) for code, broker in registry.items()},
+        )
+        self.services = brokers_in_service(
+            registry, built.brokers, exit_share=built.engine.exit_share, day_limits=False
+        )
+        self.transport = InProcessTransport(self.simulator)
+
+    async def log_in(self):
+        self.access = {code: await self._access(service) for code, service in self.services.items()}
+
+    async def _access(self, service):
+        codec, redirect = service.broker.login, ""
+        if service.broker.login_kind is not LoginKind.UNATTENDED:
+            page = WireRequest(kind=CallKind.LOGIN, method="GET", url=codec.login_page(service.access))
+            redirect = (await self.transport.send(page, 10)).headers["location"]
+        _, login = await drive(codec.log_in(service.access, redirect, self.clock.now()), self.transport, self.clock)
+        return attrs.evolve(service.access, login=login)
+
+    async def catalogue(self):
+        frames = {}
+        for code, service in self.services.items():
+            access = attrs.evolve(service.access, login=None)
+            flow = service.broker.instruments.file_requests(access, self.clock.now())
+            answers, _ = await drive(flow, self.transport, self.clock)
+            frames[code] = service.broker.instruments.read_files([answer.body for answer in answers])
+        return TableSnapshot(merge(frames)[0], self.clock.today())
+
+    async def rows(self, snapshot, resource):
+        """Return what each broker's codec reads of its own words."""
+        found = {}
+        for code, service in self.services.items():
+            requests, parse = codec_calls(service.broker)[resource]
+            answers, _ = await drive(requests(self.access[code], self.clock.now()), self.transport, self.clock)
+            found[code] = parse(answers, snapshot.listings(code))
+        return found
+
+
+@cache
+def snapshot():
+    """The catalogue of the simulated brokers' files: the same for all examples."""
+
+    async def read():
+        return await Ten().catalogue()
+
+    return trio.run(read, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@cache
+def markets():
+    """Instruments that every broker lists: shares, and an index future."""
+    every = [snapshot().at(row) for row in range(snapshot().count)]
+    listed = {segment: [one for one in every if one.identity.segment == segment and set(TEN) <= set(one.listings)]
+              for segment in ("nse_equities", "nse_equity_index_futures")}  # fmt: skip
+    return [*listed["nse_equities"][:5], *listed["nse_equity_index_futures"][:1]]
+
+
+class Trading:
+    """Does the actions of an example."""
+
+    def __init__(self, ten):
+        self.ten, self.exchange = ten, ten.exchange
+
+    def act(self, kind, *details):
+        getattr(self, kind)(*details)
+
+    def place(self, code, number, side, steps, lots):
+        contract = self._contract(number)
+        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
+        self._send(code, number, side, lots, intraday=number % 2 == 0, price=price)
+
+    def take(self, code, number, side, intraday, lots):
+        self._send(code, number, side, lots, intraday=intraday, price=None)
+
+    def sell(self, code, number):
+        """Sell part of a holding."""
+        held = self.exchange.account(code).holdings()
+        holding = held[number % len(held)]
+        quantity = max(1, self.exchange.account(code).sellable(holding.instrument_id) // (1 + number % 3))
+        self._place(code, holding.instrument_id, Side.SELL, Product.CNC, quantity, None)
+
+    def cancel(self, code, number):
+        account = self.exchange.account(code)
+        working = [order for order in account.orders() if not order.status.finished]
+        if working:
+            account.cancel(working[number % len(working)].order_id)
+
+    def move(self, number, steps):
+        contract = self._contract(number)
+        price = max(contract.tick_size, self.exchange.last_price(contract) + steps * contract.tick_size)
+        self.ten.simulator.set_price(contract.instrument_id, price, hold_seconds=3600)
+
+    def _contract(self, number):
+        return self.exchange.contract(markets()[number % len(markets())].instrument_id)
+
+    def _send(self, code, number, side, lots, *, intraday, price):
+        contract = self._contract(number)
+        share = markets()[number % len(markets())].identity.segment == "nse_equities"
+        product = Product.MIS if intraday else Product.CNC if share else Product.NRML
+        self._place(code, contract.instrument_id, side, product, lots * contract.lot_size, price)
+
+    def _place(self, code, instrument_id, side, product, quantity, price):
+        self.exchange.account(code).place(
+            NewOrder(
+                instrument_id=instrument_id, side=side, product=product, validity=Validity.DAY, quantity=quantity,
+                order_type=OrderType.MARKET if price is None else OrderType.LIMIT, price=price,
+            )
+        )  # fmt: skip
