@@ -1,11 +1,15 @@
 """Reading candles that come as rows `[time, open, high, low, close, volume, oi]`, and cutting a span of days into calls."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
+from typing import TypeVar
 
+from onebroker.brokers.contained import made_of, read_some
 from onebroker.brokers.fields import number, row_of, whole
 from onebroker.brokers.records import Candle
 from onebroker.brokers.requests import BadAnswer
+
+Row = TypeVar("Row")
 
 _FIELDS = 6
 """time, open, high, low, close, volume; oi may follow."""
@@ -27,20 +31,33 @@ def read_candles(
     """Return the rows under `candles` in all answers, oldest first; those without a price are left out.
 
     `start_of` reads the broker's time as epoch seconds, None when it is no time. Volume and oi are multiplied with `units`,
-    and None where these are None. Raises `BadAnswer` for an answer without rows and for a row without time or prices.
+    and None where these are None. Raises `BadAnswer` for an answer without rows, and as `read_series` does for a row without time or
+    prices.
     """
-    candles = []
+    rows = []
     for answer in answers:
-        rows = row_of(answer).get("candles")
-        if not isinstance(rows, list):
+        listed = row_of(answer).get("candles")
+        if not isinstance(listed, list):
             raise BadAnswer("an answer without candles")
-        candles += [_candle(row, units, start_of) for row in rows]
-    return sorted(filter(is_priced, candles), key=lambda candle: candle.start)
+        rows += listed
+    return read_series(rows, lambda row: _candle(row, units, start_of))
 
 
-def is_priced(candle: Candle) -> bool:
-    """Tell whether a candle has its four prices: zero is how brokers write a minute without a trade, or a price they do not know."""
-    return 0 not in (candle.open, candle.high, candle.low, candle.close)
+def read_series(rows: Sequence[Row], read: Callable[[Row], Candle]) -> list[Candle]:
+    """Return the candles that `read` makes of the rows, oldest first, without those that have no price.
+
+    Raise `OddRows` with the others when a row cannot be read: a series with a hole in it, which is for who asks to judge.
+    """
+    return made_of(lambda: read_some(rows, lambda row: _priced(read(row))), _in_order)
+
+
+def _priced(candle: Candle) -> Candle | None:
+    """Return a candle that has its four prices: zero is how brokers write a minute without a trade, or a price they do not know."""
+    return None if 0 in (candle.open, candle.high, candle.low, candle.close) else candle
+
+
+def _in_order(candles: Sequence[Candle]) -> list[Candle]:
+    return sorted(candles, key=lambda candle: candle.start)
 
 
 def _candle(row: object, units: int | None, start_of: Callable[[object], float | None]) -> Candle:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from onebroker.brokers.records import Tick
 from onebroker.brokers.requests import BadAnswer, BrokerError
 
 T = TypeVar("T")
+U = TypeVar("U")
 Row = TypeVar("Row")
 
 _CODECS = Path(__file__).parent
@@ -27,10 +29,16 @@ class Unforeseen(BadAnswer):
 class OddRows(BadAnswer, Generic[T]):
     """Some rows of a book cannot be read; each is named in the text."""
 
-    def __init__(self, odd: list[str], of: int, readable: list[T]) -> None:
+    def __init__(self, odd: Sequence[str], of: int, readable: Iterable[T]) -> None:
         super().__init__(f"{len(odd)} of {of} rows could not be read: {'; '.join(odd)}")
+        self.odd = tuple(odd)
+        self.of = of
         self.readable = tuple(readable)
         """The others, in their order."""
+
+    def beside(self, readable: Iterable[U]) -> "OddRows[U]":
+        """Return the same trouble with what became of the readable rows."""
+        return OddRows(self.odd, self.of, readable)
 
 
 @contextlib.contextmanager
@@ -64,6 +72,33 @@ def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[
     if odd:
         raise OddRows(odd, len(odd) + len(readable), views)
     return views
+
+
+def read_some(rows: Iterable[Row], read: Callable[[Row], T | None]) -> list[T]:
+    """Read rows as `read_rows` does; those of which `read` returns None are left out."""
+    readable, odd = _read_each(rows, read)
+    kept = [each for each in readable if each is not None]
+    if odd:
+        raise OddRows(odd, len(odd) + len(readable), kept)
+    return kept
+
+
+def made_of(read: Callable[[], Sequence[T]], make: Callable[[Sequence[T]], list[U]]) -> list[U]:
+    """Return what `make` makes of the rows that `read` reads. Where `read` raises `OddRows`, raise it with what is made of the others."""
+    try:
+        rows = read()
+    except OddRows as error:
+        raise error.beside(make(error.readable)) from error
+    return make(rows)
+
+
+def read_quotes(rows: Iterable[Row], read: Callable[[Row], Tick | None]) -> dict[str, Tick]:
+    """Read quotes, each on its own; `read` returns None for one that has no price or was not asked for.
+
+    Return the ticks by broker_token. Raise `OddRows` with the other ticks when a quote cannot be read, or is about another
+    instrument than it stands for: a quote that is checked against its own name is right beside one that is not.
+    """
+    return {tick.broker_token: tick for tick in read_some(rows, read)}
 
 
 def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], list[str]]:

@@ -6,10 +6,10 @@ words (its tables, its segments, its lots) are in its folder's `values.py`.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, NoReturn, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,14 @@ _NOT_GIVEN = frozenset({"", "NA", "N/A", "N.A.", "-", "--", "NULL", "NONE"})
 """How brokers write that they give no figure."""
 _MOST = 2**53
 """Beyond it a JSON number is not exact, and no quantity is that large."""
+_JSON_KINDS: Final = {
+    type(None): "null",
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+}
 _UNFILLED = frozenset({OrderStatus.PENDING, OrderStatus.REJECTED})
 _REST_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
 
@@ -190,13 +198,51 @@ def message_of(frame: bytes | str) -> dict[str, object]:
         raise BadAnswer(f"no JSON: {error}") from error
 
 
-def rows_of(value: object) -> list[dict[str, object]]:
-    """Return the rows of an answer; null is none. Raise `BadAnswer` when it is no list of objects."""
+Row: TypeAlias = Mapping[str, object]
+
+
+class OddRow(Row):
+    """An element of a list of rows that is no object: whoever looks into it gets a `BadAnswer`, as for a row that lacks a field.
+
+    So it stands in its place, costs what a row that cannot be read costs there, and can nowhere be taken for a row without fields.
+    """
+
+    def __init__(self, element: object) -> None:
+        self._kind = _JSON_KINDS.get(type(element), "no JSON")
+
+    def __getitem__(self, name: str) -> NoReturn:
+        self._refuse()
+
+    def __iter__(self) -> Iterator[str]:
+        self._refuse()
+
+    def __len__(self) -> NoReturn:
+        self._refuse()
+
+    # Each is a row by itself: comparing two of them is no look into either.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def _refuse(self) -> NoReturn:
+        raise BadAnswer(f"a row that is not an object but {self._kind}")
+
+
+def rows_of(value: object) -> list[Row]:
+    """Return the rows of an answer, an `OddRow` in the place of each that is no object; null is no rows.
+
+    Raise `BadAnswer` when it is no list. Who reads the rows by `contained.read_rows` loses the odd ones alone, and says so; who looks
+    something up in them asks for `readable_rows`; anybody else loses the answer.
+    """
     if value is None:
         return []
     if not isinstance(value, list):
         raise BadAnswer("an answer that is not a list")
-    return [row_of(row) for row in value]
+    return [row if isinstance(row, dict) else OddRow(row) for row in value]
+
+
+def readable_rows(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that are objects: for a look at a list whose odd rows are told by those who read it whole."""
+    return [row for row in rows if not isinstance(row, OddRow)]
 
 
 def part(row: Mapping[str, object], name: str) -> dict[str, object]:
@@ -233,7 +279,8 @@ def in_units(row: Mapping[str, object], name: str, units: int | None) -> int | N
 def depth_levels(value: object, units: int | None) -> tuple[DepthLevel, ...] | None:
     """Return the levels of one side (rows of price, quantity, orders) that hold anything, best first as they come.
 
-    None where the answer has no depth or its quantities cannot be read in units. A level without a price is none.
+    None where the answer has no depth or its quantities cannot be read in units. A level without a price is none. Raises `BadAnswer` for
+    a level that is no object: a depth without it would show a gap, or another best price, that the market does not have.
     """
     if value is None or units is None:
         return None

@@ -1,5 +1,7 @@
 """REST quotes over a session's login: a lost connection is tried once more, and a dead login is repaired once."""
 
+import logging
+
 import trio
 
 from onebroker.actors.sessions.flows import Caller
@@ -7,6 +9,7 @@ from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.sessions.reads import READ_SECONDS
 from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.contained import OddRows, contained
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import (
     BrokerError,
@@ -17,6 +20,8 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
+
+_log = logging.getLogger("onebroker.sessions")
 
 ROOM_SECONDS = 1.0
 """A quote does not wait longer for room in the broker's budget: somebody waits for it, and the next broker may have room."""
@@ -45,7 +50,7 @@ class QuoteReader:
         self._caller = caller
 
     async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:
-        """Return ticks by broker_token. Raises LoginNeeded, BrokerError."""
+        """Return ticks by broker_token, without those that could not be read, which are logged. Raises LoginNeeded, BrokerError."""
         access = await live_access(self._login, self._broker.code)
         try:
             return await self._fetch_once(access, listings)
@@ -63,7 +68,13 @@ class QuoteReader:
             raise BrokerError(f"{self._broker.code} has no quotes")
         response = await self._call(codec.quote_request(access, listings))
         try:
-            return codec.parse_quotes(response, listings)
+            with contained():
+                return codec.parse_quotes(response, listings)
+        except OddRows as error:
+            if not error.readable:
+                raise
+            _log.error("%s: quotes could not be read: %s", self._broker.code, error)
+            return {tick.broker_token: tick for tick in error.readable}
         except BrokerRefusal as refusal:
             self._caller.heed(refusal)
             raise

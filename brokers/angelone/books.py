@@ -43,15 +43,16 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades as SmartAPI lists them."""
     book = fields.rows_of(wire.data(responses[1])) if len(responses) > 1 else []
-    tokens = {fields.text(row.get("orderid")): row.get("symboltoken") for row in book}
-    rows = [
-        row
-        if fields.text(row.get("symboltoken"))
-        else {**row, "symboltoken": tokens.get(fields.text(row.get("orderid")))}
-        for row in fields.rows_of(wire.data(responses[0]))
-    ]
-    found = values.find_names(rows, listings)
-    return read_rows(rows, lambda row: _trade_row(row, listings, found))
+    tokens = {fields.text(row.get("orderid")): row.get("symboltoken") for row in fields.readable_rows(book)}
+
+    def named(row: fields.Row) -> fields.Row:
+        if fields.text(row.get("symboltoken")):
+            return row
+        return {**row, "symboltoken": tokens.get(fields.text(row.get("orderid")))}
+
+    rows = fields.rows_of(wire.data(responses[0]))
+    found = values.find_names(map(named, fields.readable_rows(rows)), listings)
+    return read_rows(rows, lambda row: _trade_row(named(row), listings, found))
 
 
 def order_row(
@@ -118,7 +119,7 @@ def _status(row: Mapping[str, object], code: object) -> str:
 def _orders_without_token(answer: WireResponse) -> list[str]:
     """Return the orders whose trades do not name their instrument, sorted; none for an answer that cannot be read."""
     try:
-        rows = fields.rows_of(wire.data(answer))
+        rows = fields.readable_rows(fields.rows_of(wire.data(answer)))
     except (BadAnswer, BrokerRefusal):
         return []  # said when the answers are parsed
     ids = {fields.text(row.get("orderid")) for row in rows if fields.text(row.get("symboltoken")) is None}

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import depth_levels, in_units, part, price, required, row_of, rows_of, text
+from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.fields import Row, depth_levels, in_units, part, price, required, row_of, rows_of, text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 
@@ -28,18 +29,17 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     Raises `BadAnswer` for a quote that names no instrument, or one under another trading symbol than its token's.
     """
     asked = {listing.broker_token: listing for listing in listings}
-    ticks = {}
-    for row in rows_of(row_of(wire.data(response)).get("fetched")):
+
+    def read(row: Row) -> Tick | None:
         name = values.broker_token(required(row, "exchange"), required(row, "symbolToken"))
         if name not in asked:
-            continue
+            return None
         listing, symbol = asked[name], text(row.get("tradingSymbol"))
         if symbol is not None and _spelled(symbol) != _spelled(listing.tradingsymbol):
             raise BadAnswer(f"the quote of {name} is about {symbol}, not {listing.tradingsymbol}")
-        tick = _tick(row, listing)
-        if tick is not None:
-            ticks[name] = tick
-    return ticks
+        return _tick(row, listing)
+
+    return read_quotes(rows_of(row_of(wire.data(response)).get("fetched")), read)
 
 
 def _spelled(symbol: str) -> str:
@@ -47,7 +47,7 @@ def _spelled(symbol: str) -> str:
     return "".join(symbol.split()).upper()
 
 
-def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
+def _tick(row: Row, listing: Listing) -> Tick | None:
     last = price(row.get("ltp"))
     if last is None:
         return None  # never traded: there is no price to serve

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from onebroker.brokers.fields import text, translated
+from onebroker.brokers.fields import readable_rows, text, translated
 from onebroker.brokers.records import Listing
 from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
@@ -140,7 +140,7 @@ def find_names(rows: Iterable[Mapping[str, object]], listings: Mapping[str, List
     """
     wanted = {
         (str(row.get("exchange")), str(row.get("tradingsymbol")))
-        for row in rows
+        for row in readable_rows(rows)
         if text(row.get("symboltoken")) is None
     }
     found: dict[tuple[str, str], str] = {}

@@ -11,6 +11,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access
 from onebroker.brokers.candle_rows import read_candles, spans
+from onebroker.brokers.contained import made_of
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
@@ -61,10 +62,11 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     if values.segment(listing.broker_token) == values.INDEX_SEGMENT:
         units = None
     with_interest = _has_open_interest(listing)
-    read = read_candles([{"candles": _rows(each, with_interest)} for each in responses], units, number)
-    if values.instrument(listing).startswith("OPT"):
-        return [each if each.oi else msgspec.structs.replace(each, oi=None) for each in read]
-    return read
+    is_option = values.instrument(listing).startswith("OPT")
+    return made_of(
+        lambda: read_candles([{"candles": _rows(each, with_interest)} for each in responses], units, number),
+        lambda read: [msgspec.structs.replace(each, oi=None) if is_option and not each.oi else each for each in read],
+    )
 
 
 def _has_open_interest(listing: Listing) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access
+from onebroker.brokers.contained import read_quotes
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.fields import depth_levels, in_units, number, part, price, row_of, text
 from onebroker.brokers.records import Listing, Tick
@@ -38,20 +39,26 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     """
     asked = {listing.broker_token: listing for listing in listings}
     answer = row_of(wire.data(response))
-    ticks = {}
-    for segment, quotes in part(answer, "data").items():
-        for security_id, quote in row_of(quotes).items():
-            token = values.token(segment, security_id)
-            if token not in asked or quote is None:
-                continue
-            row = row_of(quote)
-            named = text(row.get("security_id")) or text(row.get("securityId"))
-            if named not in (None, security_id):
-                raise BadAnswer(f"the quote of {token} is about instrument {named}")
-            tick = _tick(row, asked[token])
-            if tick is not None:
-                ticks[token] = tick
-    return ticks
+
+    def read(where: tuple[str, str, object]) -> Tick | None:
+        segment, security_id, quote = where
+        token = values.token(segment, security_id)
+        if token not in asked or quote is None:
+            return None
+        row = row_of(quote)
+        named = text(row.get("security_id")) or text(row.get("securityId"))
+        if named not in (None, security_id):
+            raise BadAnswer(f"the quote of {token} is about instrument {named}")
+        return _tick(row, asked[token])
+
+    return read_quotes(
+        (
+            (segment, security_id, quote)
+            for segment, quotes in part(answer, "data").items()
+            for security_id, quote in row_of(quotes).items()
+        ),
+        read,
+    )
 
 
 def _tick(row: dict[str, object], listing: Listing) -> Tick | None:

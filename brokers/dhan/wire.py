@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import rows_of, text
+from onebroker.brokers.fields import Row, rows_of, text
 from onebroker.brokers.refusal_words import says_address, says_dead_token
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
@@ -131,7 +131,7 @@ def data(response: WireResponse) -> object:
     return response.json()
 
 
-def rows(response: WireResponse) -> list[dict[str, object]]:
+def rows(response: WireResponse) -> list[Row]:
     """Return the rows of a good answer; an empty list is none, but null is no list: a book must not vanish with it."""
     read = data(response)
     if read is None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import OddRows, read_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
@@ -38,11 +38,23 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
-    """Return the day's trades; one whose order the book does not show keeps the exchange's number as its order id."""
+    """Return the day's trades; one whose order the book does not show keeps the exchange's number as its order id.
+
+    A trade whose order may be in a row of the order book that cannot be read cannot be read either.
+    """
     trades = wire.listed(responses[0], *_TRADES)
     orders = [row for response in responses[1:] for row in wire.listed(response, *_ORDERS)]
-    numbers = {_exchange_name(row): fields.required(row, "BrokerOrderId", "BrokerOrderID") for row in orders}
-    return read_rows(trades, lambda row: _trade_row(row, numbers, listings))
+    try:
+        numbers, unread = dict(read_rows(orders, _order_number)), ""
+    except OddRows as odd:
+        numbers, unread = dict(odd.readable), str(odd)
+
+    def trade(row: fields.Row) -> TradeRow:
+        if unread and _exchange_name(row) not in numbers:
+            raise BadAnswer(f"a trade of an order that cannot be told: of the order book {unread}")
+        return _trade_row(row, numbers, listings)
+
+    return read_rows(trades, trade)
 
 
 def working_status(word: object, trigger: float, triggered: object) -> str:
@@ -80,6 +92,10 @@ def _holds_trades(answer: WireResponse) -> bool:
 def _exchange_name(row: Mapping[str, object]) -> tuple[str, str]:
     """Each market of an exchange counts its orders by itself."""
     return values.segment(row.get("Exch"), row.get("ExchType")), str(row.get("ExchOrderID")).strip()
+
+
+def _order_number(row: fields.Row) -> tuple[tuple[str, str], str]:
+    return _exchange_name(row), fields.required(row, "BrokerOrderId", "BrokerOrderID")
 
 
 def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> OrderRow:

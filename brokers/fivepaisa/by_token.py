@@ -7,8 +7,9 @@ Source: fact sheet section 4 (`V3/OrderStatus`).
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.fields import readable_rows
 from onebroker.brokers.fivepaisa import values, wire
-from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
+from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 
 
 def token_request(access: Access, question: TokenQuestion, now: datetime) -> WireRequest:
@@ -20,4 +21,6 @@ def token_request(access: Access, question: TokenQuestion, now: datetime) -> Wir
 def parse_token(response: WireResponse, question: TokenQuestion) -> FoundByToken | None:
     """Return the order; None when there is none. Raises `BrokerRefusal` or `BadAnswer` for what says nothing."""
     rows = wire.listed(response, "OrdStatusResLst")
+    if rows and not readable_rows(rows):
+        raise BadAnswer("an answer without a row that can be read")
     return FoundByToken(None) if rows else None

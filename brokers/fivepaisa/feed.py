@@ -22,7 +22,7 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import row_of, rows_of, text
+from onebroker.brokers.fields import OddRow, Row, row_of, rows_of, text
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.images import InstrumentImage
 from onebroker.brokers.fivepaisa.login import claims
@@ -91,37 +91,45 @@ class FivepaisaFrames:
             self._instruments.pop(listing.broker_token, None)
 
     def receive(self, frame: bytes | str) -> list[BrokerEvent]:
-        """Decode one message; what contradicts itself is dropped whole, for none of it can be trusted."""
+        """Decode one message, each of its rows by itself: a row that contradicts itself is dropped, for nothing of it can be trusted."""
         spoken = frame.strip() if len(frame) < 8 else None
         if spoken in ("PONG", b"PONG", "", b""):
             return [Heartbeat()]
         if spoken in ("PING", b"PING"):
             return [Reply("PONG"), Heartbeat()]
-        rows: list[dict[str, object]] = []
         try:
             message = msgspec.json.decode(frame)
             rows = rows_of(message) if isinstance(message, list) else [row_of(message)]
-            return self._events(rows)
-        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError, OverflowError) as error:
-            corrupt = CorruptFrame(f"a message that cannot be read: {error}")
-            # Something happened to an order all the same.
-            return [corrupt, BooksMoved()] if any("ReqType" in row for row in rows) else [corrupt]
-
-    def _events(self, rows: list[dict[str, object]]) -> list[BrokerEvent]:
+        except (msgspec.DecodeError, BadAnswer, UnicodeError, RecursionError) as error:
+            return [_corrupt(error)]
         events: list[BrokerEvent] = []
         changed: dict[str, InstrumentImage] = {}
         for row in rows:
-            if "ReqType" in row:
-                events += self._orders.update(row)
-            elif (token := _named(row)) is not None:
-                image = self._instruments.get(token) or InstrumentImage(token)
-                image.update(row)
-                self._instruments[token] = changed[token] = image
-            else:
-                events.append(_said(row))
+            try:
+                events += self._row(row, changed)
+            except (BadAnswer, OverflowError) as error:
+                events.append(_corrupt(error))
+                if not isinstance(row, OddRow) and "ReqType" in row:
+                    events.append(BooksMoved())  # something happened to an order all the same
         ticks = [image.tick(values.contract_units(token, self._listings)) for token, image in changed.items()]
         told = tuple(tick for tick in ticks if tick is not None)
         return [*([Ticks(told)] if told else []), *events] or [Heartbeat()]
+
+    def _row(self, row: Row, changed: dict[str, InstrumentImage]) -> list[BrokerEvent]:
+        """Take in one row, noting in `changed` the image that it changes; return what else it tells."""
+        if "ReqType" in row:
+            return self._orders.update(row)
+        token = _named(row)
+        if token is None:
+            return [_said(row)]
+        image = self._instruments.get(token) or InstrumentImage(token)
+        image.update(row)
+        self._instruments[token] = changed[token] = image
+        return []
+
+
+def _corrupt(error: Exception) -> CorruptFrame:
+    return CorruptFrame(f"a message that cannot be read: {error}")
 
 
 def _named(row: Mapping[str, object]) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import number, price, rows_of, whole
+from onebroker.brokers.fields import Row, number, price, rows_of, whole
 from onebroker.brokers.fivepaisa.values import date_epoch
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.brokers.requests import BadAnswer
@@ -92,7 +92,7 @@ class InstrumentImage:
         return ((best, count, 0),) if best is not None and count else ()
 
 
-def _side(levels: list[dict[str, object]], flag: int) -> Levels:
+def _side(levels: list[Row], flag: int) -> Levels:
     side = []
     for level in levels:
         if number(level.get("BbBuySellFlag")) != flag:

@@ -7,7 +7,8 @@ spell them in either way.
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import in_units, number, price, row_of, rows_of, text, whole
+from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.fields import Row, in_units, number, price, rows_of, text, whole
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -31,13 +32,12 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     `BadAnswer` for a row with the code of an instrument asked for and another exchange.
     """
     asked = {listing.broker_token: listing for listing in listings}
-    ticks = {}
-    for row in rows_of(wire.answer(response).get("Data")):
-        listing = _about(row_of(row), asked)
-        tick = None if listing is None else _tick(row, listing)
-        if tick is not None:
-            ticks[tick.broker_token] = tick
-    return ticks
+
+    def read(row: Row) -> Tick | None:
+        listing = _about(row, asked)
+        return None if listing is None else _tick(row, listing)
+
+    return read_quotes(rows_of(wire.answer(response).get("Data")), read)
 
 
 def _about(row: Mapping[str, object], asked: Mapping[str, Listing]) -> Listing | None:

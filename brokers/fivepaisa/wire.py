@@ -11,7 +11,7 @@ from datetime import time
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import number, rows_of, text
+from onebroker.brokers.fields import Row, number, rows_of, text
 from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
@@ -128,7 +128,7 @@ def answer(response: WireResponse) -> dict[str, object]:
     return _body(response)
 
 
-def listed(response: WireResponse, *names: str) -> list[dict[str, object]]:
+def listed(response: WireResponse, *names: str) -> list[Row]:
     """Return the list an answer holds under the first of `names` it has.
 
     Status 1 with an empty or null list and no other words is how the broker says that there is nothing. Raises `BrokerRefusal`

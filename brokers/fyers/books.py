@@ -32,7 +32,7 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     return read_rows(rows_under("tradeBook", responses[0]), lambda row: trade_row(row, listings))
 
 
-def rows_under(name: str, response: WireResponse) -> list[dict[str, object]]:
+def rows_under(name: str, response: WireResponse) -> list[fields.Row]:
     """Return the rows of an answer; null is none. Raise `BadAnswer` for an answer that has no such list at all."""
     answer = wire.answer(response)
     if name not in answer:

@@ -11,6 +11,7 @@ import msgspec
 
 from onebroker.brokers.broker import Access
 from onebroker.brokers.candle_rows import read_candles, spans
+from onebroker.brokers.contained import made_of
 from onebroker.brokers.fields import number
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import contract_units, is_index
@@ -48,11 +49,14 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     if is_index(listing.tradingsymbol):
         units = None
     answers = [wire.answer(response, no_data=True) for response in responses]
-    candles = read_candles((answer for answer in answers if answer["s"] != wire.NO_DATA), units, number)
+    given = [answer for answer in answers if answer["s"] != wire.NO_DATA]
+    return made_of(lambda: read_candles(given, units, number), _of_india)
+
+
+def _of_india(candles: Sequence[Candle]) -> list[Candle]:
+    """Days are given as midnight UTC, at which no bar of minutes begins; the day begins at midnight in India, like every other broker's."""
     if any(candle.start % DAY_SECONDS for candle in candles):
-        return candles
-    # Days are given as midnight UTC, at which no bar of minutes begins; the day begins at midnight in India, like every
-    # other broker's.
+        return [*candles]
     return [msgspec.structs.replace(candle, start=candle.start - INDIA_SECONDS) for candle in candles]
 
 

@@ -47,7 +47,7 @@ def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the holdings. Units bought yesterday have rows of their own or a field of the settled row; named in both they count
     once."""
     rows = rows_under("holdings", responses[0])
-    apart = {fields.required(row, "symbol") for row in rows if _is_t1(row)}
+    apart = {fields.text(row.get("symbol")) for row in fields.readable_rows(rows) if _is_t1(row)}
     return read_rows(rows, lambda row: _holding_row(row, apart))
 
 
@@ -56,7 +56,10 @@ def fund_requests(access: Access, now: datetime) -> ReadFlow:
 
 
 def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
-    """Return both purses added up, and each apart in `segments` and `pools`."""
+    """Return both purses added up, and each apart in `segments` and `pools`.
+
+    The lines are one record: which figure a line that cannot be read would have been is not known, so it costs them all.
+    """
     lines = {fields.whole(row.get("id")): row for row in rows_under("fund_limit", responses[0])}
     if AVAILABLE not in lines:
         raise BadAnswer("funds without their available balance")
@@ -208,7 +211,7 @@ def _holds_t1(row: Mapping[str, object], quantity: int, fresh: int) -> bool:
     return abs(units - quantity) <= abs(units - quantity - fresh)
 
 
-def _holding_row(row: Mapping[str, object], apart: Collection[str]) -> HoldingRow:
+def _holding_row(row: Mapping[str, object], apart: Collection[str | None]) -> HoldingRow:
     """`apart` are the tickers whose T1 units have a row of their own."""
     ticker = fields.required(row, "symbol")
     quantity, fresh = fields.quantity(row, "quantity"), fields.whole(row.get("qty_t1"))

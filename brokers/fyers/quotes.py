@@ -6,7 +6,8 @@ Source: documentation "FYERS API v3", market data, not re-read by us.
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import epoch_seconds, in_units, price, required, row_of, text
+from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.fields import Row, epoch_seconds, in_units, price, required, row_of, text
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
 from onebroker.brokers.records import Listing, Tick
@@ -28,17 +29,16 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     Raises `BadAnswer` for a quote whose content names another instrument than its heading.
     """
     asked = {listing.tradingsymbol: listing for listing in listings}
-    ticks = {}
-    for row in rows_under("d", response):
+
+    def read(row: Row) -> Tick | None:
         listing = asked.get(required(row, "n"))
         if listing is None or row.get("s") == wire.ERROR:
-            continue
+            return None
         quote = row_of(row.get("v"))
         _check(quote, listing)
-        tick = _tick(quote, listing)
-        if tick is not None:
-            ticks[listing.broker_token] = tick
-    return ticks
+        return _tick(quote, listing)
+
+    return read_quotes(rows_under("d", response), read)
 
 
 def _check(quote: dict[str, object], listing: Listing) -> None:

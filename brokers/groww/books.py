@@ -9,7 +9,8 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import OddRows, made_of, read_rows
+from onebroker.brokers.fields import Row
 from onebroker.brokers.groww import login, values, wire
 from onebroker.brokers.groww.values import SEGMENTS, Name
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
@@ -19,7 +20,7 @@ _ORDER_LIST, _TRADE_LIST = "order_list", "trade_list"
 _MOST_PAGES = 200
 """More than a day of orders at the most that the limits allow in one segment."""
 
-_Rows = list[dict[str, object]]
+_Rows = list[Row]
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -37,8 +38,11 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
 def trade_requests(access: Access, now: datetime) -> ReadFlow:
     """Ask for the order lists, then for the trades of every order with fills."""
     orders = yield from _order_pages(access)
-    for row in orders:
-        filled = fields.whole(row.get("filled_quantity"))
+    for row in fields.readable_rows(orders):
+        try:
+            filled = _fills(row)[1]
+        except BadAnswer:
+            continue  # said when the answers are parsed
         if filled:
             yield from _trade_pages(access, row, filled)
 
@@ -47,23 +51,36 @@ def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's trades.
 
     Raises `BadAnswer` when the trades of an order are fewer than its filled quantity, or are another order's: a trade book
-    with a hole would be taken for whole.
+    with a hole would be taken for whole. An order that cannot be read is such a hole: `OddRows`.
     """
-    filled: dict[str, int] = {}
-    trades: dict[tuple[str, str], TradeRow] = {}
+    orders, listed = list[Row](), list[Row]()
     for response in responses:
         if _ORDER_LIST in wire.payload(response):
-            for row in wire.listed(response, _ORDER_LIST):
-                filled[fields.required(row, "groww_order_id")] = fields.whole(row.get("filled_quantity"))
-            continue
-        for row in wire.listed(response, _TRADE_LIST):
-            trade = _trade_row(row)
-            trades[trade.order_id, trade.trade_id] = trade
-    _check_whole(filled, trades.values())
-    return list(trades.values())
+            orders += wire.listed(response, _ORDER_LIST)
+        else:
+            listed += wire.listed(response, _TRADE_LIST)
+    trades = made_of(lambda: read_rows(listed, _trade_row), _each_once)
+    try:
+        filled = dict(read_rows(orders, _fills))
+    except OddRows as odd:
+        raise odd.beside(trades) from odd
+    _check_whole(filled, trades)
+    return trades
 
 
-def order_row(row: dict[str, object]) -> OrderRow:
+def _each_once(trades: Sequence[TradeRow]) -> list[TradeRow]:
+    return list({(trade.order_id, trade.trade_id): trade for trade in trades}.values())
+
+
+def _fills(order: Row) -> tuple[str, int]:
+    """Return an order's id and what of it has filled; raise `BadAnswer` for a row of which no trades can be asked for."""
+    filled = fields.whole(order.get("filled_quantity"))
+    if filled:
+        fields.required(order, "segment")
+    return fields.required(order, "groww_order_id"), filled
+
+
+def order_row(row: Row) -> OrderRow:
     """Return one order as it stands; raise `BadAnswer` for a row that names no order or no instrument."""
     name = Name.of_row(row)
     status = values.status(fields.required(row, "order_status"))
@@ -109,7 +126,7 @@ def _order_pages(access: Access) -> Generator[WireRequest, WireResponse, _Rows]:
     return rows
 
 
-def _trade_pages(access: Access, order: dict[str, object], filled: int) -> Generator[WireRequest, WireResponse, _Rows]:
+def _trade_pages(access: Access, order: Row, filled: int) -> Generator[WireRequest, WireResponse, _Rows]:
     order_id, segment = fields.required(order, "groww_order_id"), fields.required(order, "segment")
 
     def page(number: int) -> WireRequest:
@@ -123,7 +140,7 @@ def _trade_pages(access: Access, order: dict[str, object], filled: int) -> Gener
 def _pages(page: Callable[[int], WireRequest], name: str, key: str) -> Generator[WireRequest, WireResponse, _Rows]:
     """Ask for pages from 0 on until one is not full; return all rows.
 
-    Raises `BadAnswer` for pages that do not end, and for one that repeats the page before it.
+    Raises `BadAnswer` for pages that do not end, for one that repeats the page before it, and for a full one of odd rows only.
     """
     rows: _Rows = []
     first = None
@@ -132,9 +149,10 @@ def _pages(page: Callable[[int], WireRequest], name: str, key: str) -> Generator
         rows += answered
         if not answered or len(answered) % wire.PAGE_STEP:
             return rows
-        if answered[0].get(key) == first:
-            raise BadAnswer("a list that answers every page with the same rows")
-        first = answered[0].get(key)
+        named = [fields.text(row.get(key)) for row in fields.readable_rows(answered)]
+        if not named or named[0] == first:
+            raise BadAnswer("a list that answers every page with the same rows, or with none that can be read")
+        first = named[0]
     raise BadAnswer("a list without an end")
 
 
@@ -149,7 +167,7 @@ def _check_whole(filled: Mapping[str, int], trades: Iterable[TradeRow]) -> None:
         raise BadAnswer(f"the trades of order {short[0]} are fewer than what it filled")
 
 
-def _trade_row(row: dict[str, object]) -> TradeRow:
+def _trade_row(row: Row) -> TradeRow:
     name = Name.of_row(row)
     price = fields.price(row.get("price"))
     if price is None:

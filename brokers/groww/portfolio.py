@@ -10,12 +10,11 @@ from datetime import datetime
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.fields import Row
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import CASH, Name
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
-
-Row = dict[str, object]
 
 
 def position_requests(access: Access, now: datetime) -> ReadFlow:

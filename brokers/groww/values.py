@@ -8,7 +8,7 @@ from typing import Self
 
 import attrs
 
-from onebroker.brokers.fields import required, translated
+from onebroker.brokers.fields import Row, required, translated
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
@@ -75,7 +75,7 @@ class Name:
     symbol: str
 
     @classmethod
-    def of_row(cls, row: dict[str, object], exchange: str | None = None) -> Self:
+    def of_row(cls, row: Row, exchange: str | None = None) -> Self:
         """Read a row; `exchange` for rows that carry none. Raises `BadAnswer` for a row that does not name one."""
         segment = required(row, "segment").upper()
         return cls((exchange or required(row, "exchange")).upper(), segment, required(row, "trading_symbol"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import row_of, rows_of, text
+from onebroker.brokers.fields import Row, row_of, rows_of, text
 from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
@@ -78,7 +78,6 @@ STATUS_REFUSALS = {
 """HTTP statuses that refuse whatever their body is."""
 
 
-
 def headers(bearer: str, *, body: bool) -> dict[str, str]:
     """Return the headers of a call under a token (or, for the login, an API key)."""
     common = {"Accept": "application/json", "Authorization": f"Bearer {bearer}", "x-api-version": "1.0"}
@@ -122,7 +121,7 @@ def payload(response: WireResponse, *, bare: bool = False) -> dict[str, object]:
     return row_of(envelope.get("payload", whole))
 
 
-def listed(response: WireResponse, name: str) -> list[dict[str, object]]:
+def listed(response: WireResponse, name: str) -> list[Row]:
     """Return the rows of a successful answer's list, null being none; raise `BrokerRefusal` or `BadAnswer`, the latter also for
     an answer without the list: it does not say that there is nothing.
     """

@@ -51,12 +51,13 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's executed orders, one row each; the broker's trade book does not list single trades."""
     seen: dict[str, int] = {}
-    trades = []
-    for row in _listed_rows(responses):
+
+    def trade(row: fields.Row) -> TradeRow:
         order_id = fields.required(row, "order_id")
         seen[order_id] = place = seen.get(order_id, 0) + 1
-        trades.append(_trade_row(row, order_id if place == 1 else f"{order_id}-{place}"))
-    return trades
+        return _trade_row(row, order_id if place == 1 else f"{order_id}-{place}")
+
+    return read_rows(_listed_rows(responses), trade)
 
 
 def _asks_fills(row: Mapping[str, object]) -> bool:
@@ -79,15 +80,15 @@ def _day_request(access: Access, path: str, exchange: str, now: datetime) -> Wir
     return wire.request(access, CallKind.READ, "GET", path, body)
 
 
-def _listed_rows(responses: Sequence[WireResponse]) -> list[dict[str, object]]:
+def _listed_rows(responses: Sequence[WireResponse]) -> list[fields.Row]:
     """Return the rows of all exchanges; the very row that another exchange showed before is dropped."""
-    listed: list[dict[str, object]] = []
+    listed: list[fields.Row] = []
     for exchange, response in zip(values.ORDER_EXCHANGES, responses, strict=False):
         listed += [row for row in _rows(exchange, response) if row not in listed]
     return listed
 
 
-def _rows(exchange: str, response: WireResponse) -> list[dict[str, object]]:
+def _rows(exchange: str, response: WireResponse) -> list[fields.Row]:
     try:
         return wire.rows(response)
     except BrokerRefusal as refusal:

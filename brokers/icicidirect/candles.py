@@ -11,8 +11,8 @@ from datetime import date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import is_priced
-from onebroker.brokers.fields import epoch, number, required, whole
+from onebroker.brokers.candle_rows import read_series
+from onebroker.brokers.fields import Row, epoch, number, required, whole
 from onebroker.brokers.icicidirect import naming, wire
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -58,13 +58,13 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     Raises `BadAnswer` for an answer that may have been cut off, and for a row of another instrument.
     """
     name = naming.of_token(listing.broker_token)
-    candles = []
+    rows = []
     for response in responses:
-        rows = wire.rows(response)
-        if len(rows) >= wire.CANDLES_PER_CALL:
+        listed = wire.rows(response)
+        if len(listed) >= wire.CANDLES_PER_CALL:
             raise BadAnswer("an answer as long as the broker gives at most: candles are missing")
-        candles += [_candle(row, name) for row in rows]
-    return sorted(filter(is_priced, candles), key=lambda candle: candle.start)
+        rows += listed
+    return read_series(rows, lambda row: _candle(row, name))
 
 
 def _clock_text(moment: datetime) -> str:
@@ -85,7 +85,7 @@ def _request(access: Access, query: dict[str, str]) -> WireRequest:
     )
 
 
-def _candle(row: dict[str, object], name: naming.Name) -> Candle:
+def _candle(row: Row, name: naming.Name) -> Candle:
     stock_code, exchange = required(row, "stock_code").strip(), required(row, "exchange_code").strip()
     if (stock_code.upper(), exchange.upper()) != (name.stock_code, name.exchange):
         raise BadAnswer(f"a candle of {exchange} {stock_code} among those of {name.symbol}")

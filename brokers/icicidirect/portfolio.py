@@ -5,12 +5,12 @@ account knows ISIN and units, the portfolio knows cost and units still to be del
 allocated to a segment before it can be traded with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import made_of, read_rows, read_some
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
@@ -40,18 +40,8 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return one row per stock of either list, those of the demat account first; what holds nothing is left out."""
-    demat = {_stock(row): row for row in wire.rows(responses[0])}
-    portfolio, margin = {}, {}
-    for row in wire.rows(responses[1]):
-        if values.product(row.get("product_type")) == Product.MTF:
-            margin[_stock(row)] = row
-        elif fields.text(row.get("expiry_date")) is None:
-            portfolio[_stock(row)] = row
-    rows = [
-        _holding_row(stock, demat.get(stock, {}), portfolio.get(stock, {}), margin.get(stock, {}))
-        for stock in dict.fromkeys([*demat, *portfolio, *margin])
-    ]
-    return [row for row in rows if row.settled_quantity or row.t1_quantity or row.margin_quantity]
+    lists = [(number, row) for number, response in enumerate(responses) for row in wire.rows(response)]
+    return made_of(lambda: read_some(lists, lambda row: _placed(*row)), _joined)
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:
@@ -99,9 +89,27 @@ def _stock(row: Mapping[str, object]) -> str:
     return fields.required(row, "stock_code").strip().upper()
 
 
+def _placed(number: int, row: fields.Row) -> tuple[str, str, fields.Row] | None:
+    """Return of a row of either list which part of a holding it is, and its stock; None for a row that is of none."""
+    if number == 0:
+        return "demat", _stock(row), row
+    if values.product(row.get("product_type")) == Product.MTF:
+        return "margin", _stock(row), row
+    return ("portfolio", _stock(row), row) if fields.text(row.get("expiry_date")) is None else None
+
+
+def _joined(placed: Iterable[tuple[str, str, fields.Row]]) -> list[HoldingRow]:
+    parts: dict[str, dict[str, fields.Row]] = {"demat": {}, "portfolio": {}, "margin": {}}
+    for part, stock, row in placed:
+        parts[part][stock] = row
+    stocks = dict.fromkeys(stock for part in parts.values() for stock in part)
+    return read_some(stocks, lambda stock: _holding_row(stock, *(part.get(stock, {}) for part in parts.values())))
+
+
 def _holding_row(
     stock: str, demat: Mapping[str, object], portfolio: Mapping[str, object], margin: Mapping[str, object]
-) -> HoldingRow:
+) -> HoldingRow | None:
+    """Return the holding of a stock; None where nothing is held."""
     name = naming.Name(HOLDINGS_EXCHANGE, stock)
     delivered = _held(demat)
     usable = sum(
@@ -109,7 +117,7 @@ def _holding_row(
         for part in ("demat_avail_quantity", "demat_allocated_quantity", "blocked_quantity")
     )
     priced = portfolio or margin
-    return HoldingRow(
+    row = HoldingRow(
         instrument_token=name.token,
         tradingsymbol=name.symbol,
         exchange=name.exchange,
@@ -124,6 +132,7 @@ def _holding_row(
         margin_average_price=fields.price(margin.get("average_price")),
         last_price=fields.price(priced.get("current_market_price")),
     )
+    return row if row.settled_quantity or row.t1_quantity or row.margin_quantity else None
 
 
 def _held(row: Mapping[str, object]) -> int:

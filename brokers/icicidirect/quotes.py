@@ -7,7 +7,8 @@ Source: sheet section 4 (README sample). For a share the answer may hold the row
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import number, price, whole
+from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.fields import Row, number, price, whole
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -35,18 +36,19 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     """
     (listing,) = listings
     asked = naming.of_token(listing.broker_token)
-    ticks = {}
-    for row in wire.rows(response):
+
+    def read(row: Row) -> Tick | None:
         about = naming.of_row(row)
         if about.token == asked.token:
-            tick = _tick(row, listing)
-            ticks.update({} if tick is None else {listing.broker_token: tick})
-        elif about.stock_code != asked.stock_code or about.product != asked.product or asked.expiry is not None:
+            return _tick(row, listing)
+        if about.stock_code != asked.stock_code or about.product != asked.product or asked.expiry is not None:
             raise BadAnswer(f"the quote of {asked.symbol} is about {about.symbol}")
-    return ticks
+        return None
+
+    return read_quotes(wire.rows(response), read)
 
 
-def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
+def _tick(row: Row, listing: Listing) -> Tick | None:
     last = price(row.get("ltp"))
     if last is None:
         return None  # never traded: there is no price to serve

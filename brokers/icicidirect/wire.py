@@ -147,7 +147,7 @@ def data(response: WireResponse) -> Any:
     return envelope["Success"]
 
 
-def rows(response: WireResponse) -> list[dict[str, object]]:
+def rows(response: WireResponse) -> list[fields.Row]:
     """Return the rows of an answer that is a list; where the broker says that it found none, there are none."""
     envelope = envelope_of(response)
     if envelope is not None and not envelope.get("Success") and _says_nothing_found(_error(envelope)):

@@ -40,7 +40,7 @@ def trade_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_trades(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[TradeRow]:
     """Return the day's trades as Kotak lists them."""
     orders = wire.rows(responses[1]) if len(responses) > 1 else []
-    tokens = {str(row.get("nOrdNo")): values.said(row.get("tok")) for row in orders}
+    tokens = {str(row.get("nOrdNo")): values.said(row.get("tok")) for row in fields.readable_rows(orders)}
     return read_rows(wire.rows(responses[0]), lambda row: _trade_row(row, listings, tokens))
 
 
@@ -87,7 +87,7 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
 def _unnamed(answer: WireResponse) -> set[str]:
     """Return the orders of trades without a token; an answer that cannot be read is the parser's affair."""
     try:
-        rows = wire.rows(answer)
+        rows = fields.readable_rows(wire.rows(answer))
     except (BrokerRefusal, BadAnswer):
         return set()
     return {str(row.get("nOrdNo")) for row in rows if values.said(row.get("tok")) is None}

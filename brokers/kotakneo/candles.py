@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from onebroker.brokers.broker import Access
 from onebroker.brokers.candle_rows import read_candles, spans
+from onebroker.brokers.contained import made_of
 from onebroker.brokers.fields import epoch, row_of
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.kotakneo.values import CANDLE_SEGMENTS, CASH_SEGMENTS, wire_name
@@ -55,6 +56,8 @@ def candle_requests(
 def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:
     """Return the candles of all calls, oldest first. An open interest of zero is none: it is not filled yet."""
     units = None if listing.other_names is not None else 1
-    candles = read_candles((row_of(wire.answer(each).get("data")) for each in responses), units, epoch)
     cash = listing.exchange in CASH_SEGMENTS
-    return [replace(candle, oi=None if cash else candle.oi or None) for candle in candles]
+    return made_of(
+        lambda: read_candles((row_of(wire.answer(each).get("data")) for each in responses), units, epoch),
+        lambda candles: [replace(candle, oi=None if cash else candle.oi or None) for candle in candles],
+    )

@@ -13,7 +13,7 @@ import attrs
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.contained import OddRows, read_rows, read_some, read_views
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.login import ALL_LIMITS
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
@@ -121,30 +121,31 @@ def _needs_costs(answer: WireResponse) -> bool:
     """Tell whether a row carries shares; an answer that cannot be read is the parser's affair."""
     try:
         return any(
-            row.get("exSeg") in values.CASH_SEGMENTS
+            fields.text(row.get("exSeg")) in values.CASH_SEGMENTS
             and (fields.number(row.get("cfBuyQty")) or fields.number(row.get("cfSellQty")))
-            for row in wire.rows(answer)
+            for row in fields.readable_rows(wire.rows(answer))
         )
     except (BrokerRefusal, BadAnswer):
         return False
 
 
 def _costs(response: WireResponse) -> dict[str, Fraction]:
-    """Return what a unit of each holding cost, by broker token; nothing when the holdings cannot be read now."""
+    """Return what a unit of each holding cost, by broker token; nothing of those that cannot be read now, or of all."""
     try:
-        rows = wire.rows(response)
+        return dict(read_some(wire.rows(response), _cost_of))
+    except OddRows as odd:
+        return dict(odd.readable)
     except BadAnswer:
         return {}
     except BrokerRefusal as refusal:
         if refusal.kind in _ABOUT_THE_MOMENT:
             raise
         return {}
-    costs = {}
-    for row in rows:
-        average = fields.price(row.get("averagePrice"))
-        if average is not None:
-            costs[_holding_token(row)] = Fraction(exact(average))
-    return costs
+
+
+def _cost_of(row: Row) -> tuple[str, Fraction] | None:
+    average = fields.price(row.get("averagePrice"))
+    return None if average is None else (_holding_token(row), Fraction(exact(average)))
 
 
 @attrs.frozen(kw_only=True)

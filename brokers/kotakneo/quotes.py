@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import depth_levels, epoch_seconds, in_units, part, price, required, rows_of
+from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.fields import Row, depth_levels, epoch_seconds, in_units, part, price, required, rows_of
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, said, token_of, wire_name
 from onebroker.brokers.records import Listing, Tick
@@ -35,18 +36,17 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
         raise BadAnswer(f"HTTP {response.status} without quotes")
     asked = {listing.broker_token: listing for listing in listings}
     asked |= {wire_name(listing): listing for listing in listings}
-    ticks = {}
-    for row in rows_of(response.json()):
+
+    def read(row: Row) -> Tick | None:
         segment = required(row, "exchange")
         names = (required(row, "exchange_token"), said(row.get("display_symbol")))
         listing = next((asked[key] for name in names if (key := token_of(segment, name)) in asked), None)
-        tick = None if listing is None else _tick(row, listing)
-        if tick is not None:
-            ticks[tick.broker_token] = tick
-    return ticks
+        return None if listing is None else _tick(row, listing)
+
+    return read_quotes(rows_of(response.json()), read)
 
 
-def _tick(row: dict[str, object], listing: Listing) -> Tick | None:
+def _tick(row: Row, listing: Listing) -> Tick | None:
     last = price(row.get("ltp"))
     if last is None:
         return None  # never traded: there is no price to serve

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import number, row_of, rows_of, text
+from onebroker.brokers.fields import Row, number, row_of, rows_of, text
 from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -149,7 +149,7 @@ def answer(response: WireResponse) -> dict[str, object]:
     return read
 
 
-def rows(response: WireResponse) -> list[dict[str, object]]:
+def rows(response: WireResponse) -> list[Row]:
     """Return the rows of a book; a book without any comes as a refusal of its own code. Raises as `answer` does."""
     refusal = refusal_of(response)
     if refusal is not None and refusal.code == NO_DATA:

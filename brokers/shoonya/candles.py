@@ -11,7 +11,8 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import is_priced, spans
+from onebroker.brokers.candle_rows import read_series, spans
+from onebroker.brokers.contained import made_of
 from onebroker.brokers.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -59,9 +60,11 @@ def parse_candles(responses: Sequence[WireResponse], listing: Listing) -> list[C
     Volume and oi are in units, None where these are not known.
     """
     units = listed_factor(listing)
-    rows = [_row(element) for response in responses for element in wire.listed(response)]
-    candles = {candle.start: candle for candle in (_candle(row, units) for row in rows) if is_priced(candle)}
-    return sorted(candles.values(), key=lambda candle: candle.start)
+    elements = [element for response in responses for element in wire.listed(response)]
+    return made_of(
+        lambda: read_series(elements, lambda element: _candle(_row(element), units)),
+        lambda candles: [*{candle.start: candle for candle in candles}.values()],
+    )
 
 
 def _seconds(first: date, last: date, most_days: int) -> list[tuple[str, str]]:

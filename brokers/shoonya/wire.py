@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import row_of, rows_of
+from onebroker.brokers.fields import Row, row_of, rows_of
 from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
@@ -73,7 +73,8 @@ _REFUSED_LOGIN = (401, 403)
 _TOO_MANY = re.compile(r"in a current (second|minute)", re.IGNORECASE)
 """`Order Recieved 11 in a current second exceeds Limit 10 for user`: seen at a sister broker."""
 _UNCLEAR = re.compile(
-    r"^\s*error occurred(?!.*invalid input)|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)", re.IGNORECASE
+    r"^\s*error occurred(?!.*invalid input)|time(d)? ?out|internal (server )?error|unable to (process|connect|reach)",
+    re.IGNORECASE,
 )
 """The server's own trouble: says nothing about whether an order went in. `Error Occurred : 2 "invalid input"` is documented as the
 refusal of a bad order."""
@@ -125,7 +126,7 @@ def answer(response: WireResponse) -> dict[str, object]:
     return body
 
 
-def rows(response: WireResponse) -> list[dict[str, object]]:
+def rows(response: WireResponse) -> list[Row]:
     """Return the rows of a list, empty where the broker has no data; raise `BrokerRefusal` or `BadAnswer`."""
     return rows_of(listed(response))
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_views
+from onebroker.brokers.contained import read_some, read_views
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire
@@ -36,10 +36,13 @@ def holding_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_holdings(responses: Sequence[WireResponse]) -> list[HoldingRow]:
     """Return the settled and T1 holdings, then the margin-trading ones."""
-    holdings, margin = (fields.rows_of(wire.data(response)) for response in responses)
-    return [_holding_row(row) for row in holdings] + [
-        _margin_row(row) for row in margin if fields.quantity(row, "quantity")
+    readers = (_holding_row, _margin_row)
+    pairs = [
+        (read, row)
+        for read, response in zip(readers, responses, strict=True)
+        for row in fields.rows_of(wire.data(response))
     ]
+    return read_some(pairs, lambda pair: pair[0](pair[1]))
 
 
 def fund_requests(access: Access, now: datetime) -> ReadFlow:
@@ -193,7 +196,9 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     )
 
 
-def _margin_row(row: Mapping[str, object]) -> HoldingRow:
+def _margin_row(row: Mapping[str, object]) -> HoldingRow | None:
+    if not fields.quantity(row, "quantity"):
+        return None
     token = fields.required(row, "instrument_token")
     return HoldingRow(
         instrument_token=token,

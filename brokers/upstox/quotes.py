@@ -7,6 +7,7 @@ Source: documentation page "Full Market Quotes", not re-read by us. The answer's
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
+from onebroker.brokers.contained import read_quotes
 from onebroker.brokers.fields import depth_levels, epoch, in_units, milliseconds, number, part, price, required, row_of
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -30,18 +31,17 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     instrument it names.
     """
     asked = {listing.broker_token: listing for listing in listings}
-    ticks = {}
-    for key, quote in row_of(wire.data(response)).items():
-        row = row_of(quote)
+
+    def read(named: tuple[str, object]) -> Tick | None:
+        key, row = named[0], row_of(named[1])
         token = required(row, "instrument_token")
         if token not in asked:
-            continue
+            return None
         if key.partition(":")[0] != segment(token):
             raise BadAnswer(f"the quote of {key} is about instrument {token}")
-        tick = _tick(row, asked[token])
-        if tick is not None:
-            ticks[token] = tick
-    return ticks
+        return _tick(row, asked[token])
+
+    return read_quotes(row_of(wire.data(response)).items(), read)
 
 
 def _tick(row: dict[str, object], listing: Listing) -> Tick | None:

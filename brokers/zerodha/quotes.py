@@ -6,6 +6,7 @@ Sources: Zerodha's recorded answer; Kite Connect 3 documentation, market-quotes,
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
+from onebroker.brokers.contained import read_quotes
 from onebroker.brokers.fields import depth_levels, epoch, in_units, part, price, row_of, text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
@@ -26,18 +27,17 @@ def parse_quotes(response: WireResponse, listings: Sequence[Listing]) -> dict[st
     Raises `BadAnswer` when the quote under a name is about another instrument_token.
     """
     answer = row_of(wire.data(response))
-    ticks = {}
-    for listing in listings:
+
+    def read(listing: Listing) -> Tick | None:
         quote = answer.get(_name(listing))
         if quote is None:
-            continue
+            return None
         row = row_of(quote)
         if text(row.get("instrument_token")) != listing.broker_token:
             raise BadAnswer(f"the quote of {_name(listing)} is about instrument {row.get('instrument_token')}")
-        tick = _tick(row, listing)
-        if tick is not None:
-            ticks[listing.broker_token] = tick
-    return ticks
+        return _tick(row, listing)
+
+    return read_quotes(listings, read)
 
 
 def _name(listing: Listing) -> str:

@@ -4,11 +4,13 @@ import logging
 from types import SimpleNamespace
 
 import attrs
+import msgspec
 import pytest
 import trio
 
+from onebroker.actors.engine.shown_positions import shown_lately
 from onebroker.actors.portfolio.status import read_broker
-from onebroker.actors.sessions.messages import Watch
+from onebroker.actors.sessions.messages import FetchQuotes, Watch
 from onebroker.brokers.contained import OddRows
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus, Outcome, ReadStatus
@@ -139,6 +141,73 @@ async def test_an_order_row_that_cannot_be_read_hides_neither_the_other_orders_n
         odd.clear()
         await day.until(lambda: not view.value.read_errors, 30)
         assert day.crashes.records() == ()
+
+
+class OddAnswers:
+    """Stands between the service and its transport, and puts a null into the answers of `path` while told to."""
+
+    def __init__(self, day, path, spoil):
+        self._open, self._path, self._spoil = day.open_transport, path, spoil
+        self.spoiling = False
+        day.open_transport = self.open_transport
+
+    def open_transport(self):
+        self._inner = self._open()
+        return self
+
+    async def send(self, request, timeout_seconds):
+        answer = await self._inner.send(request, timeout_seconds)
+        if not self.spoiling or request.method != "GET" or f"{self._path}?" not in f"{request.url}?":
+            return answer
+        content = msgspec.json.decode(answer.body)
+        self._spoil(content["data"])
+        return attrs.evolve(answer, body=msgspec.json.encode(content))
+
+    async def connect(self, address, timeout_seconds):
+        return await self._inner.connect(address, timeout_seconds)
+
+    async def __aenter__(self):
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *details):
+        await self._inner.__aexit__(*details)
+
+
+async def test_a_null_among_the_positions_hides_no_other_and_nothing_reads_as_flat(day, slices, autojump_clock):
+    answers = OddAnswers(day, "/portfolio/positions", lambda views: views["net"].insert(0, None))
+    async with day.market(), day.service():
+        told, view = slices(day), day.sessions[CODE].view
+        await day.until(lambda: view.value.positions, 60)
+        net = {row.position_key for row in view.value.positions if row.view == "net"}
+        answers.spoiling = True
+        await day.until(lambda: "positions" in view.value.read_errors, 60)
+        assert "row 1: a row that is not an object but null" in view.value.read_errors["positions"]
+        assert {row.position_key for row in view.value.readable_positions.rows if row.view == "net"} == net
+        assert shown_lately(view.value, day.clock.monotonic()).whole is False
+        held = told.last(CODE, "positions")
+        assert held.rows is None
+        assert read_broker("positions", CODE, held, day.clock.epoch()).status is ReadStatus.UNREADABLE
+        answers.spoiling = False
+        await day.until(lambda: not view.value.read_errors, 60)
+        assert view.value.readable_positions is None
+
+
+async def test_a_quote_that_cannot_be_read_hides_no_other(day, caplog, autojump_clock):
+    answers = OddAnswers(day, "/quote", lambda quotes: quotes.update({next(iter(quotes)): 7}))
+
+    async def fetch(*listings):
+        await trio.sleep(3)  # a quote a second
+        return await day.sessions[CODE].address.ask(lambda reply: FetchQuotes(listings=listings, reply=reply), 30)
+
+    async with day.market(), day.service():
+        one, other = (day.equity(number).listings[CODE] for number in range(2))
+        assert set(await fetch(one, other)) == {one.broker_token, other.broker_token}
+        answers.spoiling = True
+        assert set(await fetch(one, other)) == {other.broker_token}
+        assert "zerodha: quotes could not be read: 1 of 2 rows could not be read: row 1: " in caplog.text
+        with pytest.raises(BadAnswer, match="1 of 1 rows could not be read"):
+            await fetch(one)
 
 
 class FailingDecoder:

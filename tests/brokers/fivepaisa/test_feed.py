@@ -234,7 +234,34 @@ def test_what_contradicts_itself_is_dropped_whole(say, message):
 
 
 @pytest.mark.parametrize(
-    "message", [{**order(), "Qty": 1.5}, {"ReqType": "P"}, {**order(), "Status": None}, [QUOTE, {"ReqType": "P"}]]
+    ("odd", "told"),
+    [
+        (None, [CorruptFrame]), (7, [CorruptFrame]), ("x", [CorruptFrame]), ([], [CorruptFrame]),
+        ({**QUOTE, "LastQty": -1}, [CorruptFrame]), ({"ReqType": "P"}, [CorruptFrame, BooksMoved]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("behind", [False, True])
+def test_an_odd_row_of_a_message_costs_itself(say, odd, told, behind):
+    (whole,) = say([QUOTE])
+    ticks, *others = say([QUOTE, odd] if behind else [odd, QUOTE])
+    assert ticks == whole
+    assert [type(event) for event in others] == told
+
+
+@pytest.mark.parametrize("level", [None, 7, "x", []])
+def test_a_level_that_is_none_leaves_the_depth_as_it_was(say, level):
+    say([QUOTE])
+    (before,) = say([DEPTH])
+    moved = {**DEPTH, "Details": [{**one, "Price": one["Price"] + 1} for one in DEPTH["Details"]]}
+    assert [type(event) for event in say([{**moved, "Details": [*moved["Details"], level]}])] == [CorruptFrame]
+    (after,) = say([QUOTE])
+    assert (after.ticks[0].buy, after.ticks[0].sell) == (before.ticks[0].buy, before.ticks[0].sell)
+    (new,) = say([moved])
+    assert new.ticks[0].buy != before.ticks[0].buy
+
+
+@pytest.mark.parametrize(
+    "message", [{**order(), "Qty": 1.5}, {"ReqType": "P"}, {**order(), "Status": None}, [{"ReqType": "P"}]]
 )
 def test_an_order_message_that_cannot_be_read_still_has_the_books_read(say, message):
     assert [type(event) for event in say(message)] == [CorruptFrame, BooksMoved]

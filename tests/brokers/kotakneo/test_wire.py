@@ -77,7 +77,7 @@ def test_no_data_is_an_empty_book_and_nothing_else_is(said):
     assert wire.rows(said({"stat": "Not_Ok", "stCode": 5203, "errMsg": "No Data"})) == []
     assert wire.rows(said({"stat": "Not_Ok", "stCode": 5203, "errMsg": "No Data"}, 400)) == []
     assert wire.rows(said({"data": [{"a": 1}]})) == [{"a": 1}]
-    for body in ({"stat": "Ok", "stCode": 200}, {}, [], {"data": "x"}, {"data": [1]}):
+    for body in ({"stat": "Ok", "stCode": 200}, {}, [], {"data": "x"}):
         with pytest.raises(BadAnswer):
             wire.rows(said(body))
 
