@@ -106,6 +106,10 @@ class BrokersLeft:
         self._put_back(line)
         return False
 
+    def may_be_asked_next(self, line: Line, code: str) -> bool:
+        """Tell whether another broker than the one that was asked may have the candles."""
+        return any(one != code and self._may_ask(one, line) for one in self.active)
+
     def failed(self, code: str, line: Line, error: BrokerError | LoginNeeded) -> float:
         """Note a failure; return how many seconds to leave the broker alone."""
         if isinstance(error, LoginNeeded):

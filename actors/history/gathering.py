@@ -21,7 +21,7 @@ from onebroker.actors.history.brokers_left import BrokersLeft, Line
 from onebroker.actors.history.disk_room import Room
 from onebroker.actors.history.gathered import Job, Outcome, Part
 from onebroker.actors.history.interface import CANDLE_VALUES, MICROSECONDS, HistoryError, HistoryStore
-from onebroker.actors.history.judging import Judged, Question, judge
+from onebroker.actors.history.judging import Judged, Question, Refused, judge
 from onebroker.actors.history.messages import HistoryMessage, TakeFile
 from onebroker.actors.history.rules import Rules
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut, Reply
@@ -32,6 +32,7 @@ from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.actors.store.durable_history import Factor
 from onebroker.actors.store.merged import Merged
 from onebroker.brokers.candle_rows import spans
+from onebroker.brokers.contained import OddRows
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.calendars import Calendar
@@ -139,7 +140,9 @@ class Gathering:
     async def _one(self, code: str, line: Line) -> None:
         """Read one instrument at one broker, and note what came of it."""
         try:
-            candles = await self._read(code, line.job)
+            candles, odd = await self._read(code, line.job)
+            if odd is not None and (not candles or self.brokers.may_be_asked_next(line, code)):
+                raise odd  # a series with a hole: the next broker may have it whole
         except (ActorNotRunning, AskTimedOut) as error:
             self.brokers.give_up(code, line, str(error))
             return
@@ -149,19 +152,27 @@ class Gathering:
             await self.brokers.pause(pause)
             return
         judged = await self._doors.in_worker(judge, candles, await self._question(line.job))
+        if odd is not None:
+            judged = attrs.evolve(judged, refused=(*judged.refused, *(Refused("", why) for why in odd.odd)))
         if self.brokers.answered(code, line, empty=not (judged.good.height or judged.refused)):
             await self._keep(code, line.job, judged)
 
     # Reading
 
-    async def _read(self, code: str, job: Job) -> list[Candle]:
+    async def _read(self, code: str, job: Job) -> tuple[list[Candle], OddRows[Candle] | None]:
+        """Return the candles, and which rows of the answers could not be read; None when all could."""
         session, candles = self._doors.sessions[code], list[Candle]()
+        odd: OddRows[Candle] | None = None
         listing = job.instrument.listings[code]
         days = MOST_READ_DAYS if job.interval == DAY else MOST_INTRADAY_READ_DAYS
         for first, last in spans(job.first, self._last_to_read(job), days):
             make = partial(_question_to_broker, listing, job.interval, first, last)
-            candles += await session.address.ask(make, READ_SECONDS)
-        return candles
+            try:
+                candles += await session.address.ask(make, READ_SECONDS)
+            except OddRows as error:
+                candles += error.readable
+                odd = error if odd is None else OddRows([*odd.odd, *error.odd], odd.of + error.of, candles)
+        return candles, odd
 
     def _events(self, job: Job) -> dict[date, float]:
         if bare_segment(job.instrument.identity.segment) not in ADJUSTABLE_SEGMENTS:

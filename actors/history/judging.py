@@ -26,7 +26,7 @@ class Refused(msgspec.Struct, frozen=True):
     """One candle that was not taken in."""
 
     time: str
-    """ISO 8601, or the broker's figure where it is no moment."""
+    """ISO 8601, or the broker's figure where it is no moment; empty where its row cannot be read."""
     reason: str
 
 

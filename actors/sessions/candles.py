@@ -14,6 +14,7 @@ from onebroker.actors.sessions.login import BETWEEN_LOGINS_SECONDS, CALL_SECONDS
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
 from onebroker.actors.sessions.quotes import live_access
 from onebroker.brokers.broker import Access, Broker
+from onebroker.brokers.contained import OddRows
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -47,19 +48,28 @@ class CandleReader:
         self._next_at = 0.0
 
     async def read(self, listing: Listing, interval: str, first: date, last: date) -> tuple[Candle, ...]:
-        """Return the candles of both days inclusive, oldest first. Raises LoginNeeded, NotOffered, BrokerError."""
+        """Return the candles of both days inclusive, oldest first. Raises LoginNeeded, NotOffered, BrokerError: of all calls together
+        `OddRows` when some rows cannot be read.
+        """
         access = await live_access(self._login, self._broker.code)
         candles: list[Candle] = []
+        odd: list[OddRows[Candle]] = []
         number, repaired = 0, False
         while number < len(requests := self._requests(access, listing, interval, first, last)):
             try:
                 candles += await self._one(requests[number], listing)
+                number += 1
+            except OddRows as error:
+                odd.append(error)
+                candles += error.readable
                 number += 1
             except BrokerRefusal as refusal:
                 if refusal.kind is not RefusalKind.SESSION_DEAD or repaired:
                     raise
                 repaired = True
                 access = await self._repaired(access)
+        if odd:
+            raise OddRows([row for each in odd for row in each.odd], sum(each.of for each in odd), _distinct(candles))
         return _distinct(candles)
 
     def _requests(

@@ -18,6 +18,7 @@ from onebroker.actors.history.selection import Selection
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store.durable_history import Factor
+from onebroker.brokers.contained import OddRows
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, OutcomeUnknown, RefusalKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security
@@ -175,6 +176,52 @@ async def test_what_no_broker_has_is_reported_with_every_reason_and_stops_nothin
     assert "alpha: symbol unknown to alpha" in rows[shares[2].instrument_id]["reason"]
     assert "beta: symbol unknown to beta" in rows[shares[2].instrument_id]["reason"]
     assert rows["00000000-0000-0000-0000-000000000001"]["reason"] == "no broker lists it today"
+
+
+def one_odd(candles):
+    """Raise what a codec does that cannot read the third candle."""
+    raise OddRows(["row 3: a candle without its prices"], len(candles), [*candles[:2], *candles[3:]])
+
+
+async def test_a_series_with_a_row_that_cannot_be_read_is_asked_for_at_the_next_broker(world, autojump_clock):
+    here = world()
+    shares = here.lists(*SHARES)
+    here.answer = lambda code, one, candles: one_odd(candles) if code == "alpha" else candles
+    async with here.service():
+        done = await here.fill(FIRST, LAST, exchange="nse")
+    assert (done.unread, done.refused) == (0, 0)
+    assert await holds(here, shares)
+
+
+async def test_a_row_that_cannot_be_read_costs_one_candle_where_no_other_broker_has_it(world, autojump_clock):
+    here = world()
+    share, other = here.lists(*SHARES[:2])
+
+    def answer(code, one, candles):
+        return candles if one is other else one_odd(candles)
+
+    here.answer = answer
+    async with here.service():
+        done = await here.fill(FIRST, LAST, exchange="nse")
+    days = here.days(share, FIRST, LAST)
+    assert (done.refused, done.unread, done.added) == (1, 0, 2 * 13 - 1)
+    assert list(await here.stored(share)) == [*days[:2], *days[3:]]
+    assert await holds(here, [other])
+    report = pl.read_csv(done.report)
+    assert report["reason"].to_list() == ["row 3: a candle without its prices"]
+
+
+async def test_an_answer_without_a_readable_row_is_no_answer(world, autojump_clock):
+    here = world(codes=("alpha",))
+    here.lists(*SHARES[:1])
+
+    def answer(code, one, candles):
+        raise OddRows(["row 1: a row that is not an object but null"], 1, [])
+
+    here.answer = answer
+    async with here.service():
+        done = await here.fill(FIRST, LAST, exchange="nse")
+    assert (done.unread, done.refused, done.added) == (1, 0, 0)
 
 
 async def test_bad_candles_are_refused_one_by_one(world, autojump_clock):
