@@ -12,7 +12,9 @@ back late:
 - quotes and the like leave the entries' quarter and the floor of books; candles of the past half of everything.
 
 In a second one call of those kept for exits may be a book's where two or more are kept: a list of hundreds of entries takes all others, and
-its orders are heard of meanwhile. Who else is first in a second is a matter of the queue.
+its orders are heard of meanwhile. Reads leave a fifth to the reads that somebody waits for (what a future needs, before a broker is chosen):
+all books are read at once when the service starts, or after a fill, and who waits for an answer does not wait until their second is over.
+Who else is first in a second is a matter of the queue.
 """
 
 import math
@@ -34,6 +36,8 @@ FLOOR_OF_BOOKS = 0.15
 """Share that is left to books by everything else. Of 300 calls a minute it is 45: the orders every two seconds, the positions every four."""
 SPANS = 6
 """Of a window. Books that used much at its beginning still have a sixth of their floor in each, so that nothing goes unheard for long."""
+KEPT_FOR_AWAITED = 0.2
+"""Share of a second that reads leave to those that somebody waits for."""
 KEPT_FOR_ALL_OTHERS = 0.5
 """Share, also of the seconds and the day, that candles of the past leave to everything else."""
 SCARCE_SHARE = 0.4
@@ -103,7 +107,7 @@ class CallShares:
         used = self._all.count(now, length)
         reads = self._of_kind[CallKind.READ].count(now, length)
         if length <= 1.0:
-            return _left_in_a_second(priority, limit, kept, used, reads)
+            return _left_in_a_second(kind, priority, limit, kept, used, reads)
         usable = limit - kept
         orders = self._of_kind[CallKind.ORDER].count(now, length)
         if kind is CallKind.ORDER:
@@ -130,11 +134,13 @@ class CallShares:
         return min(unclaimed - used, _at_least_one(unclaimed - limit * FLOOR_OF_BOOKS) - (used - reads))
 
 
-def _left_in_a_second(priority: Priority, limit: int, kept: int, used: int, reads: int) -> int:
+def _left_in_a_second(kind: CallKind, priority: Priority, limit: int, kept: int, used: int, reads: int) -> int:
     usable, of_books = limit - kept, 1 if kept > 1 else 0
     if share := of_reserve(priority):
         return usable + math.floor(kept * share) - used
     left = usable - (used - min(reads, of_books))
+    if kind is not CallKind.ORDER and priority is not Priority.AWAITED:
+        left -= max(0, min(math.floor(limit * KEPT_FOR_AWAITED), usable - 1))
     return max(left, min(of_books - reads, limit - used)) if priority in _OF_BOOKS else left
 
 

@@ -13,6 +13,7 @@ from onebroker.actors.sessions.view import MarginKey
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.inprocess import InProcessTransport
 from onebroker.brokers.simulator.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
@@ -102,6 +103,32 @@ async def test_a_broker_that_does_not_say_has_no_figure(day, code, kind, autojum
         await trio.sleep(30)
         day.simulator.fault("all", kind, seconds=60)
         assert await figure(day, code, ticket(day, code, one), Decimal(100)) is None
+
+
+class Slow(InProcessTransport):
+    """Every answer takes its time, as brokers' do."""
+
+    seconds = 0.0
+
+    async def send(self, request, timeout_seconds):
+        await trio.sleep(self.seconds / 2)
+        answer = await super().send(request, timeout_seconds)
+        await trio.sleep(self.seconds / 2)
+        return answer
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.15])
+@pytest.mark.parametrize("code", TELLING)
+async def test_what_is_read_first_leaves_room_for_the_first_questions(day, code, seconds, autojump_clock):
+    day.__init__(brokers=(code,))
+    day.open_transport = lambda: Slow(day.simulator)
+    Slow.seconds = seconds
+    async with day.market(), day.service():
+        kinds = [one for segment in SEGMENTS[:2] for one in day.listed(segment) if one.listings[code].contract_units]
+        for one in kinds[:6]:
+            asked, began = ticket(day, code, one, price=market_of(day, one).last_price), trio.current_time()
+            assert await figure(day, code, asked, asked.price) is not None, began
+            await trio.sleep(max(0.0, began + 0.4 - trio.current_time()))
 
 
 async def test_only_so_many_figures_are_kept(day, autojump_clock):

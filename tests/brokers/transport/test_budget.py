@@ -283,10 +283,10 @@ def test_a_kind_with_windows_of_its_own_waits_for_them_and_holds_up_no_other_cal
 
 def test_a_call_of_such_a_kind_counts_against_the_windows_of_all_calls_too():
     budget = Budget(Windows(), Windows(second=5), kind_windows={QUOTE: Windows(second=10)})
-    take(budget, 4, 0.0, kind=QUOTE, priority=Priority.READ)
+    take(budget, 3, 0.0, kind=QUOTE, priority=Priority.READ)
     assert not budget.room(READ, Priority.READ, at(0.0))
     assert not budget.room(QUOTE, Priority.READ, at(0.0))
-    assert budget.published(at(0.0)).call_windows == {"second": 1}
+    assert budget.published(at(0.0)).call_windows == {"second": 2}
 
 
 def flood(budget, kind, priority, seconds=0.0):
@@ -396,7 +396,36 @@ def test_in_a_second_a_book_may_take_one_of_two_calls_kept_for_exits_and_costs_e
     other_way_round = Budget(Windows(), Windows(second=10))
     take(other_way_round, 1, 0.0, kind=READ, priority=Priority.BOOK)
     assert flood(other_way_round, ORDER, Priority.ENTRY) == 8
-    assert flood(Budget(Windows(), Windows(second=5)), READ, Priority.BOOK) == 4
+    assert flood(Budget(Windows(), Windows(second=5)), READ, Priority.BOOK) == 3
+
+
+@pytest.mark.parametrize(("kind", "priority"), [(READ, Priority.BOOK), (READ, Priority.READ), (QUOTE, Priority.READ)])
+def test_reads_leave_a_fifth_of_a_second_to_those_that_somebody_waits_for_and_exits_keep_theirs(kind, priority):
+    budget = Budget(Windows(), Windows(second=10))
+    reads = flood(budget, kind, priority)
+    assert reads == (7 if kind is READ else 6)
+    assert budget.wait_seconds(READ, Priority.AWAITED, at(0.0)) == 0
+    assert flood(budget, READ, Priority.AWAITED) == 9 - reads
+    assert flood(budget, ORDER, Priority.EXIT) == 1
+    fresh = Budget(Windows(), Windows(second=10))
+    assert flood(fresh, ORDER, Priority.ENTRY) == 8, "which are no reads"
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+@pytest.mark.parametrize("exit_share", [0.0, 0.2, 0.5, 0.9])
+def test_nobody_is_shut_out_of_a_second_whatever_is_kept(limit, exit_share):
+    for kind, priority in (
+        (READ, Priority.BOOK),
+        (READ, Priority.READ),
+        (READ, Priority.AWAITED),
+        (ORDER, Priority.ENTRY),
+    ):
+        alone, of_all = (
+            Budget(Windows(), windows, exit_share=exit_share)
+            for windows in (Windows(second=limit), Windows(minute=limit))
+        )
+        if of_all.room(ORDER, Priority.ENTRY, at(0.0)):
+            assert flood(alone, kind, priority) >= 1, (kind, priority)
 
 
 def test_the_shares_of_reads_are_of_windows_that_count_them_and_are_longer_than_a_second():
