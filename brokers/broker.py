@@ -453,6 +453,9 @@ class Broker:
     quotes_in_service: bool
     """Whether the REST quote fallback may use it (architecture 13)."""
     candles: CandleCodec | None
+    positions_tell_results: bool = True
+    """Whether its positions tell what was realized today, or what was bought and sold; else the day's result is worked out from its
+    executed orders."""
     candles_with_interest: bool = True
     """Whether its candles of futures and options carry the open interest."""
     feed: FeedCodec

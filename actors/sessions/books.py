@@ -75,6 +75,7 @@ class Books:
         self._positions: tuple[PositionRow, ...] = ()
         self._readable_positions: ReadablePositions | None = None
         self._holdings: tuple[HoldingRow, ...] = ()
+        self._fills_moved_at: float | None = None
         self._stream_since = math.inf
         """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not."""
         self._life_shown = 0.0
@@ -87,6 +88,7 @@ class Books:
             "contradictions": self._fold.contradictions,
             "broken_acknowledgments": self._acknowledged.contradictions,
             "orders_read_started": self._read_began.get("orders"),
+            "fills_moved_at": self._fills_moved_at,
             "positions": self._positions,
             "readable_positions": self._readable_positions,
             "holdings": self._holdings,
@@ -122,8 +124,15 @@ class Books:
         for row in orders:
             self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
         self._heard_of(orders, read.began_monotonic, whole_book=False)
-        if self._fold.fills_beyond(before, orders, day_start=day_start):
+        if self._filled_further(before, orders):
             self._read_soon(MOVED_BY_FILLS)
+
+    def _filled_further(self, before: OrderFold, reported: list[OrderRow]) -> bool:
+        """Tell whether one of the orders just reported has filled further than it had `before`, and note when."""
+        moved = self._fold.fills_beyond(before, reported, day_start=self._day_start())
+        if moved:
+            self._fills_moved_at = self._clock.monotonic()
+        return moved
 
     def _folded(self, read: ReadDone, rows: Rows) -> Rows:
         assert isinstance(rows, tuple)
@@ -131,7 +140,7 @@ class Books:
         before, day_start = self._fold, self._day_start()
         self._fold = before.read(orders, began=read.began_epoch, at=read.finished_epoch, day_start=day_start)
         self._heard_of(orders, read.began_monotonic, whole_book=True)
-        if "orders" in self._read_began and self._fold.fills_beyond(before, orders, day_start=day_start):
+        if self._filled_further(before, orders) and "orders" in self._read_began:
             self._read_soon(MOVED_BY_FILLS)
         return self._order_rows()
 
@@ -161,7 +170,7 @@ class Books:
                 self._fold = before.event(event.order, at=self._clock.epoch(), day_start=day_start)
                 self._heard_of([event.order], self._clock.monotonic(), whole_book=False)
                 changed = True
-                filled = self._fold.fills_beyond(before, [event.order], day_start=day_start)
+                filled = self._filled_further(before, [event.order])
                 self._read_soon(MOVED_BY_FILLS if filled else MOVED_BY_ORDERS)
             elif isinstance(event, TradeUpdate | BooksMoved):
                 self._read_soon(MOVED_BY_FILLS)

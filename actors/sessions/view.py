@@ -91,6 +91,8 @@ class SessionView:
     """The same for `positions`, which are kept over an unreadable answer."""
     holdings_read_started: float | None = None
     """The same for `holdings`."""
+    fills_moved_at: float | None = None
+    """Monotonic seconds at which an order was last seen filled further than it was known to be; None = not since the service started."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     readable_positions: ReadablePositions | None = attrs.field(default=None, repr=False)
     """Set while the last answer about positions has rows that cannot be read: the others, newer than `positions`."""

@@ -35,6 +35,7 @@ ICICIDIRECT = Broker(
     quotes=quotes,
     quotes_in_service=False,
     candles=candles,
+    positions_tell_results=False,
     feed=feed,
     order_feed=order_feed,
     feed_carries_orders=False,
