@@ -1,11 +1,11 @@
 """The candle cache's rules (spec 1 §4.8), and the actor that keeps it, over a store that counts what it is asked."""
 
 import json
+from array import array
 from datetime import date, timedelta
 from decimal import Decimal
 
 import attrs
-import polars as pl
 import pytest
 import trio
 from patience import PATIENCE_SECONDS
@@ -46,7 +46,7 @@ def query(first, last, **given):
 
 
 def entry(first, last, body=b"", **given):
-    candles = EncodedCandles(times=pl.Series([], dtype=pl.Int64), ends=pl.Series([], dtype=pl.Int64), body=body)
+    candles = EncodedCandles(times=array("q"), ends=array("q"), body=body)
     return Entry(**({"first": days(first), "last": days(last), "candles": candles, "loads": 0, "built_at": 0.0} | given))
 
 

@@ -1,5 +1,6 @@
 """What every history store must do, asked of the one in memory and of DuckDB's; and what only a file can."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
+from onebroker.actors.history.encode import encode_candles
 from onebroker.actors.history.interface import (
     CANDLE_KEY,
     CANDLE_SCHEMA,
@@ -272,6 +274,34 @@ async def test_the_file_is_private_and_keeps_what_was_put(duck, staged, rows, tm
     file = tmp_path / "history" / "history.duckdb"
     assert os.stat(file).st_mode & 0o777 == 0o600
     assert (await duck.candles(rows.SHARE, 1440, *ALL)).height == 1
+    await duck.close()
+
+
+class _MallInfo(ctypes.Structure):
+    """`struct mallinfo2` of glibc."""
+
+    _fields_ = tuple((name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"
+    ))  # fmt: skip
+
+
+def handed_out():
+    """Bytes that glibc's allocator has handed out."""
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = _MallInfo
+    info = libc.mallinfo2()
+    return info.uordblks + info.hblkhd
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="glibc 2.33 and later count what they hand out")
+async def test_series_that_are_kept_hold_no_more_memory_than_they_say(duck, staged, rows):
+    await duck.put_candles(staged.candles(*(rows.candle(day * DAY) for day in range(100))))
+    encode_candles(await duck.candles(rows.SHARE, 1440, *ALL), 2)  # what is made once is made
+    before = handed_out()
+    kept = [encode_candles(await duck.candles(rows.SHARE, 1440, *ALL), 2) for _ in range(5)]
+    grown = handed_out() - before
+    # One result of DuckDB's takes 57 MB, however few its rows.
+    assert grown < sum(each.size for each in kept) + 10_000_000
     await duck.close()
 
 
