@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 
+import _duckdb
 import duckdb
 import polars as pl
 import pytest
 import trio
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from patience import PATIENCE_SECONDS
 
 from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
 from onebroker.actors.history.encode import encode_candles
@@ -428,6 +430,43 @@ async def test_nothing_of_a_staged_file_is_kept_in_memory(duck, staged):
     kept = "SELECT count(*) FROM duckdb_external_file_cache()"
     assert await duck._call(lambda cursor: cursor.execute(kept).fetchone()) == (0,)
     await duck.close()
+
+
+_LET_GO = """
+import ctypes, sys
+from pathlib import Path
+import _duckdb, trio
+from onebroker.actors.history.duck import DuckHistory
+
+allocator = ctypes.CDLL(_duckdb.__file__)
+
+def let_go():  # pages of all its arenas that are free and not yet given back
+    allocator.duckdb_je_mallctl(b"epoch", None, None, ctypes.byref(ctypes.c_uint64(1)), ctypes.c_size_t(8))
+    pages, size = ctypes.c_size_t(), ctypes.c_size_t(8)
+    name = b"stats.arenas.4096.pdirty"
+    assert allocator.duckdb_je_mallctl(name, ctypes.byref(pages), ctypes.byref(size), None, ctypes.c_size_t(0)) == 0
+    return pages.value
+
+async def load():
+    store = DuckHistory(Path(sys.argv[1]), memory_limit="512MB")
+    await store.put_ticks(Path(sys.argv[2]))
+    while let_go():
+        await trio.sleep(0.05)
+    print("given back", flush=True)
+
+trio.run(load)
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(_duckdb.__file__), "duckdb_je_mallctl"), reason="a build with the system's allocator"
+)
+def test_memory_that_a_load_took_goes_back_to_the_system_without_a_further_call(tmp_path, staged):
+    file = staged.tick_times(pl.Series("time", range(50_000)))
+    command = [sys.executable, "-c", _LET_GO, str(tmp_path / "history.duckdb"), str(file)]
+    # A process of its own: once an allocator has its threads it keeps them, whoever asked for them.
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_SECONDS)
+    assert done.stdout == "given back\n"
 
 
 def row_groups(path):
