@@ -58,12 +58,14 @@ def staged(tmp_path: Path):
         frame.write_parquet(path)
         return path
 
+    def ticks_like(row, times: pl.Series) -> Path:
+        return write(pl.concat([pl.DataFrame([row], schema=TICK_SCHEMA, orient="row")] * times.len()).with_columns(times), None)
+
     return SimpleNamespace(
         candles=lambda *rows: write(list(rows), CANDLE_SCHEMA),
         ticks=lambda *rows: write(list(rows), TICK_SCHEMA),
-        tick_times=lambda times: write(
-            pl.concat([pl.DataFrame([tick(0)], schema=TICK_SCHEMA, orient="row")] * times.len()).with_columns(times), None
-        ),
+        ticks_like=ticks_like,
+        tick_times=lambda times: ticks_like(tick(0), times),
     )
 
 

@@ -469,6 +469,21 @@ def test_memory_that_a_load_took_goes_back_to_the_system_without_a_further_call(
     assert done.stdout == "given back\n"
 
 
+async def test_recorded_ticks_that_wait_to_be_taken_into_the_file_take_little_memory(duck, staged, rows):
+    levels = [{"price": 100.0 + level / 4, "quantity": 10 * level, "orders": level} for level in range(5)]
+    held = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'"
+    most = 0
+    for batch in range(26):
+        times = pl.Series("time", range(batch * 1000, (batch + 1) * 1000))
+        full = rows.tick(0, average_price=1.5, open=1.5, high=1.5, low=1.5, previous_close=1.5, last_quantity=1, volume=1,
+                         buy_quantity=1, sell_quantity=1, oi=1, buy=levels, sell=levels)  # fmt: skip
+        await duck.put_ticks(staged.ticks_like(full, times))
+        ((bytes_held,),) = await duck._call(lambda cursor: cursor.execute(held).fetchall())
+        most = max(most, bytes_held)
+    await duck.close()
+    assert most < 20_000_000, "one group of rows; two take 30 MB"
+
+
 def row_groups(path):
     """Return how many rows stand in each group of the ticks' table."""
     with duckdb.connect(str(path), read_only=True) as connection:
