@@ -38,6 +38,8 @@ MEDIAN_OF = 30
 WARMING_SHARE = 0.1
 PAUSES = {"reads": 0.05, "orders": 1.5, "candles": 0.7, "masters": 4.0, "sockets": 0.8, "odd": 0.03}
 """Seconds between two actions of each client."""
+START_SECONDS = 300.0
+"""A busy machine takes a minute to the first mapping."""
 MB = 1024
 
 
@@ -92,10 +94,12 @@ class _Load:
         threads = [threading.Thread(target=self._keep, args=(name, stop)) for name in self.clients]
         for thread in threads:
             thread.start()
-        time.sleep(seconds)
-        stop.set()
-        for thread in threads:
-            thread.join()
+        try:
+            time.sleep(seconds)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
 
     def _keep(self, name: str, stop: threading.Event) -> None:
         dice = random.Random(name)
@@ -194,6 +198,7 @@ def _measure(options: argparse.Namespace) -> dict[str, Any]:
         demo = Demo(Path(folder) / "data", "--now", morning.isoformat(), "--instruments", "2000", past=past)
         try:
             demo.start()
+            Demo.until(lambda: demo.read("/api/health")["catalogue"]["published_today"], "a mapping", START_SECONDS)
             demo.until_ready()
             return _whole(demo, options)
         except BaseException:
