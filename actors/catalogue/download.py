@@ -165,7 +165,7 @@ class _BrokerDownload:
         try:
             request = next(flow)
             while True:
-                names.append(_name(request, names))
+                names.append(name_of(request, names))
                 response, body = await self._one(request, f"{self._code}-{len(kept)}", names[-1], missing)
                 kept.append(body)
                 request = flow.send(response)
@@ -225,7 +225,7 @@ class _BrokerDownload:
         return response
 
 
-def _name(request: WireRequest, known: list[str]) -> str:
+def name_of(request: WireRequest, known: list[str]) -> str:
     """Return the file's own name, as the last part of its address says it, told apart from the broker's others."""
     name = PurePosixPath(urlsplit(request.url).path).name or "file"
     return name if name not in known else f"{name} ({len(known) + 1})"

@@ -14,6 +14,7 @@ import attrs
 import polars as pl
 import trio
 
+from onebroker.actors.catalogue.download import NO_ANSWER, name_of
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.reading import UNREADABLE, read_broker, told
 from onebroker.actors.kernel.published import Published
@@ -25,6 +26,7 @@ from onebroker.actors.store.keys import RESOURCES
 from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
 from onebroker.brokers.contained import contained
 from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
+from onebroker.brokers.instrument_files import MISSING
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, WireResponse
 from onebroker.brokers.transport.interface import FrameStream, RoutedTransport, Transport
@@ -93,8 +95,12 @@ async def check_session(
         return (*address, Step(name="login", ok=False, detail=view.value.trouble or "no login", seconds=0.0))
     listings = {} if catalogue.latest is None else catalogue.latest.listings(doors.broker.code)
     user = access.login.user_id if access.login is not None else ""
-    steps = [*address, Step(name="login", ok=True, detail=user, seconds=0.0), *await check_reads(doors, access, listings)]
-    steps.append(Step(name="instruments", ok=bool(listings), detail=f"{len(listings)} listed", seconds=0.0))
+    steps = [
+        *address,
+        Step(name="login", ok=True, detail=user, seconds=0.0),
+        *await check_reads(doors, access, listings),
+    ]
+    steps.append(_mapped(doors.broker.code, catalogue, len(listings)))
     feed = view.value.market_feed
     if feed.connected:
         steps.append(Step(name="stream", ok=True, detail=_stream_life(feed, doors.clock), seconds=0.0))
@@ -102,6 +108,16 @@ async def check_session(
         share = _listed_share(doors.broker.code, catalogue)
         steps.append(await check_stream(doors, access, share, market_open=market_open()))
     return tuple(steps)
+
+
+def _mapped(code: str, catalogue: CatalogueState, count: int) -> Step:
+    """Say what the mapping has of a broker, and what its files lacked."""
+    detail = f"{count} listed"
+    if catalogue.latest is not None and not catalogue.published_today:
+        detail += f", of an earlier mapping: {catalogue.reason}"
+    if lacking := catalogue.lost.get(code) or told(catalogue.missing.get(code, {})):
+        detail += f"; not {lacking}"
+    return Step(name="instruments", ok=count > 0, detail=detail, seconds=0.0)
 
 
 def _listed_share(code: str, catalogue: CatalogueState) -> dict[str, Listing]:
@@ -153,26 +169,28 @@ async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listi
 
 
 async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[str, Listing]]:
-    """Fetch and read the broker's instrument file; return also its liquid shares, by broker_token."""
+    """Fetch and read the broker's instrument files; return also its liquid shares, by broker_token. What did not come, or cannot be
+    read, is said; the step fails when nothing is left."""
     found: dict[str, Listing] = {}
 
     async def fetch() -> str:
         requests = doors.broker.instruments.file_requests(access, doors.clock.now())
-        answers = await _answers(doors, requests, FILE_SECONDS)
-        if wrong := [answer.status for answer in answers if answer.status != 200]:
-            raise NothingCame(f"its file was answered with HTTP {wrong[0]}")
+        bodies, lost = await _files(doors, requests)
+        if len(lost) == len(bodies):
+            raise NothingCame(told(lost))
         try:
-            frame, missing = await trio.to_thread.run_sync(
-                read_broker, doors.broker, [answer.body for answer in answers], abandon_on_cancel=True
+            frame, unread = await trio.to_thread.run_sync(
+                read_broker, doors.broker, list(bodies.values()), list(bodies), abandon_on_cancel=True
             )
         except (BrokerError, ValueError):
             raise  # which say what is wrong
         except UNREADABLE as error:
             raise NothingCame(f"its file cannot be read ({type(error).__name__})") from error
-        if missing:
-            raise NothingCame(told(missing))
+        missing = unread | lost
+        if not frame.height:
+            raise NothingCame(told(missing) or "its files hold no instrument")
         found.update(_liquid(frame))
-        return f"{frame.height} rows"
+        return f"{frame.height} rows; not {told(missing)}" if missing else f"{frame.height} rows"
 
     return await timed("instruments", doors.clock, fetch), found
 
@@ -231,6 +249,29 @@ async def _first_tick(
 async def _subscribe(codec: FeedCodec, access: Access, stream: FrameStream, listings: Mapping[str, Listing]) -> None:
     for message in codec.subscribe_messages(access, list(listings.values())):
         await stream.send(message)
+
+
+async def _files(doors: Doors, flow: ReadFlow) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the bodies of all calls by the names of their files, `MISSING` for those that did not come, and why these did not."""
+    bodies: dict[str, bytes] = {}
+    lost: dict[str, str] = {}
+    try:
+        request = next(flow)
+        while True:
+            name = name_of(request, list(bodies))
+            try:
+                answer = await doors.caller.call(request, FILE_SECONDS)
+            except BrokerError as error:
+                answer, lost[name] = WireResponse(status=NO_ANSWER, body=MISSING), str(error)
+            else:
+                if answer.status != 200:
+                    answer, lost[name] = attrs.evolve(answer, body=MISSING), f"HTTP {answer.status}"
+            bodies[name] = answer.body
+            request = flow.send(answer)
+    except StopIteration:
+        return bodies, lost
+    finally:
+        flow.close()
 
 
 async def _answers(doors: Doors, flow: ReadFlow, timeout_seconds: float) -> list[WireResponse]:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import math
+import re
 import zipfile
 
 import attrs
@@ -10,6 +11,7 @@ import pytest
 import trio
 from patience import PATIENCE_SECONDS
 
+from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.sessions.check import Doors, check_instruments, check_reads, check_stream
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.messages import Check, Watch
@@ -17,7 +19,7 @@ from onebroker.brokers.broker import Access, Login
 from onebroker.brokers.events import CorruptFrame, Ticks
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.requests import StreamAddress, WireResponse
+from onebroker.brokers.requests import CallKind, NotSent, StreamAddress, WireResponse
 from onebroker.brokers.simulator.faults import FaultKind
 from onebroker.brokers.transport.budget import Budget
 from onebroker.brokers.transport.gate import BudgetGate
@@ -158,6 +160,56 @@ async def test_every_step_of_a_broker_works_over_a_login_alone(day, code, autoju
     assert [(step.name, step.ok) for step in steps] == [
         (name, True) for name in ("profile", *BOOKS, "instruments", "stream")
     ], steps
+
+
+class Without:
+    """A transport whose broker answers what `lost` says yes to with a server's failure."""
+
+    def __init__(self, inner, lost, *, dead=False):
+        self._inner, self._lost, self._dead = inner, lost, dead
+
+    async def send(self, request, timeout_seconds):
+        if not self._lost(request):
+            return await self._inner.send(request, timeout_seconds)
+        if self._dead:
+            raise NotSent("no connection")
+        return WireResponse(status=503, body=b"")
+
+
+@pytest.mark.parametrize("dead", [False, True])
+@pytest.mark.parametrize(
+    ("lost", "ok", "detail"),
+    [
+        (
+            lambda request: request.kind is not CallKind.FILE,
+            True,
+            r"\d+ rows; not file-paths: (HTTP 503|no connection)",
+        ),
+        (lambda request: "nse_fo" in request.url, True, r"\d+ rows; not nse_fo.csv: (HTTP 503|no connection)"),
+        (lambda request: True, False, r"file-paths: (HTTP 503|no connection); nse_cm.*; mcx_fo.csv: .*"),
+    ],
+)
+async def test_kotak_neo_s_instruments_fail_only_when_none_can_be_had(day, lost, ok, detail, dead, autojump_clock):
+    day.__init__(brokers=("kotakneo",))
+    async with day.service():
+        access = day.sessions["kotakneo"].view.value.access
+    await trio.sleep(60)
+    async with day.open_transport() as transport:
+        service = day.services["kotakneo"]
+        doors = doors_of(service.broker, Without(transport, lost, dead=dead), day.clock, service.budget())
+        autojump_clock.autojump_threshold = math.inf
+        step, share = await check_instruments(doors, access)
+    assert (step.ok, bool(share)) == (ok, ok), step.detail
+    assert re.fullmatch(detail, step.detail), step.detail
+
+
+async def test_a_mapping_of_an_earlier_day_is_said(day, autojump_clock):
+    async with day.market(), day.service():
+        latest = day.catalogue.value.latest
+        day.catalogue.set(CatalogueState(latest=latest, published_today=False, reason="no files came"))
+        step = (await checked(day))["instruments"]
+        assert step.ok
+        assert step.detail == f"{len(latest.listings('upstox'))} listed, of an earlier mapping: no files came"
 
 
 async def checked(day):
