@@ -277,7 +277,7 @@ class SessionActor:
         if isinstance(message, FetchQuotes):
             message.reply.answer(await self._quotes.fetch(message.listings))
         elif isinstance(message, AskByToken):
-            message.reply.answer(await self._by_token.find(message.question))
+            message.reply.answer(await self._by_token.find(message.question, message.priority))
         elif isinstance(message, AskMargin):
             await self._margins.ask(message.ticket, message.price)
             message.reply.answer(None)

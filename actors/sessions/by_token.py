@@ -23,28 +23,28 @@ class TokenReader:
         self._caller = caller
         self._clock = clock
 
-    async def find(self, question: TokenQuestion) -> FoundByToken | None:
+    async def find(self, question: TokenQuestion, priority: Priority) -> FoundByToken | None:
         """Return the order; None on a clear no. Raises LoginNeeded, NotOffered, BrokerError."""
         access = await live_access(self._login, self._broker.code)
         try:
-            return await self._find_once(access, question)
+            return await self._find_once(access, question, priority)
         except BrokerRefusal as refusal:
             if refusal.kind is not RefusalKind.SESSION_DEAD:
                 raise
             self._login.dead(access)
         with trio.move_on_after(CALL_SECONDS):
-            return await self._find_once(await self._login.wait_other(access), question)
+            return await self._find_once(await self._login.wait_other(access), question, priority)
         raise LoginNeeded(self._broker.code)
 
-    async def _find_once(self, access: Access, question: TokenQuestion) -> FoundByToken | None:
+    async def _find_once(self, access: Access, question: TokenQuestion, priority: Priority) -> FoundByToken | None:
         codec = self._broker.by_token
         if codec is None:
             raise NotOffered(f"{self._broker.code} cannot be asked for an order by its token")
         request = codec.token_request(access, question, self._clock.now())
         try:
-            response = await self._caller.call(request, READ_SECONDS, priority=Priority.AWAITED)
+            response = await self._caller.call(request, READ_SECONDS, priority=priority)
         except (NotSent, OutcomeUnknown):
-            response = await self._caller.call(request, READ_SECONDS, priority=Priority.AWAITED)
+            response = await self._caller.call(request, READ_SECONDS, priority=priority)
         try:
             return codec.parse_token(response, question)
         except BrokerRefusal as refusal:

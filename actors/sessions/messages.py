@@ -117,6 +117,7 @@ class AskByToken:
     LoginNeeded, NotOffered or BrokerError: nothing is known then. A dead login is repaired once."""
 
     question: TokenQuestion
+    priority: Priority = Priority.AWAITED
     reply: Reply[FoundByToken | None]
 
 
