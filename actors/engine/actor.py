@@ -118,6 +118,8 @@ class EngineActor:
         """Intents that are being made ready."""
         self._unread: frozenset[str] = frozenset()
         """After the store has lost writes: brokers whose books are still to be read."""
+        self._first_read: dict[str, float] = {}
+        """Broker code -> when the first book that was read since was begun, monotonic seconds."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -187,16 +189,15 @@ class EngineActor:
         await await_books(self._doors, unfinished, began)
         if self._doors.writes.lost:
             self._show(texts.STORE_LOST_WRITES)
-            settled = began + self._doors.settings.unknown_settle_seconds
-            self._unread = await await_settled_books(self._doors, settled)
+            self._unread = await await_settled_books(self._doors, began, self._first_read)
         await know_all(self._doors)
 
     async def _until_books_known(self) -> None:
         """After a loss: let open orders act as soon as every broker's book has been read."""
+        began = self._clock.monotonic()
         while not self._doors.writes.books_known.is_set():
             self._show_running()
-            settled = self._clock.monotonic()
-            self._unread = await await_settled_books(self._doors, settled, self._unread)
+            self._unread = await await_settled_books(self._doors, began, self._first_read, self._unread)
             if not self._unread:
                 await know_all(self._doors)
                 self._doors.writes.all_read()

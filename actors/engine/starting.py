@@ -38,15 +38,25 @@ async def await_books(doors: EngineDoors, unfinished: Iterable[str], began: floa
             nursery.start_soon(_await_book, sessions[code], began, STRANGERS_SECONDS, True)
 
 
-async def await_settled_books(doors: EngineDoors, moment: float, codes: Collection[str] | None = None) -> frozenset[str]:
-    """Have brokers (None: all) show a book that was begun at `moment` or later (monotonic seconds), and return those that have not,
-    half a minute after it. One that has been read for as long as an order may be late shows what was sent before."""
+async def await_settled_books(
+    doors: EngineDoors, began: float, first: dict[str, float], codes: Collection[str] | None = None
+) -> frozenset[str]:
+    """Have brokers (None: all) show books over as long as an order may be late, and return those that have not; each is waited for
+    half a minute at a time. As of an order of unknown outcome: a book begun `unknown_settle_seconds` after the first shows what was sent.
+
+    `began` in monotonic seconds: after that the first book must have been begun. `first` keeps when it was, by broker.
+    """
     left = set(doors.sessions if codes is None else codes)
 
     async def read(code: str) -> None:
         door = doors.sessions[code]
-        await trio.sleep_until(moment)
-        if await orders_read_after(door, moment, RECONCILE_SECONDS):
+        if code not in first:
+            if not await orders_read_after(door, began, RECONCILE_SECONDS):
+                return
+            first[code] = door.view.value.orders_read_started or began
+        settled = first[code] + doors.settings.unknown_settle_seconds
+        await trio.sleep_until(settled)
+        if await orders_read_after(door, settled, RECONCILE_SECONDS):
             left.discard(code)
 
     async with trio.open_nursery() as nursery:
