@@ -21,6 +21,7 @@ from onebroker.actors.engine.dry_run import dry_run
 from onebroker.actors.engine.intake import is_ready, ready
 from onebroker.actors.engine.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
 from onebroker.actors.engine.lock import EngineLock
+from onebroker.actors.engine.lost_orders import as_known, ask_for_lost, asked_by_token
 from onebroker.actors.engine.messages import (
     BooksFresh,
     CancelLeg,
@@ -138,11 +139,12 @@ class EngineActor:
                     self._doors.legs.forget()
                 records = await self._open_records()
                 await self._reconciled(records)
+                known = [as_known(self._doors, record) for record in records] if self._doors.writes.lost else []
                 for record in records:
                     self._start_parent(nursery, record, None)
                 for code, door in self._doors.sessions.items():
                     nursery.start_soon(self._route_orders, code, door)
-                nursery.start_soon(self._until_books_known)
+                nursery.start_soon(self._until_books_known, known)
                 self._show_running()
                 async for message in self._mailbox:
                     await self._handle(message, nursery)
@@ -160,7 +162,10 @@ class EngineActor:
         self._status.set(EngineStatus(running=False, reason=reason, starting=starting))
 
     def _show_running(self) -> None:
-        trouble = None if self._doors.writes.books_known.is_set() else texts.store_lost_writes(sorted(self._unread))
+        trouble = None
+        if not self._doors.writes.books_known.is_set():
+            asked = texts.store_lost_writes_asked(asked_by_token(self._doors))
+            trouble = texts.store_lost_writes(sorted(self._unread)) if self._unread else asked
         self._status.set(EngineStatus(running=True, reason="", trouble=trouble))
 
     # --- start ------------------------------------------------------------------------------------------------------
@@ -192,14 +197,16 @@ class EngineActor:
             self._unread = await await_settled_books(self._doors, began, self._first_read)
         await know_all(self._doors)
 
-    async def _until_books_known(self) -> None:
-        """After a loss: let open orders act as soon as every broker's book has been read."""
+    async def _until_books_known(self, records: list[ParentRecord]) -> None:
+        """After a loss: let open orders act as soon as every broker's book has been read, and those that can be asked by token were."""
         began = self._clock.monotonic()
         while not self._doors.writes.books_known.is_set():
             self._show_running()
             self._unread = await await_settled_books(self._doors, began, self._first_read, self._unread)
             if not self._unread:
                 await know_all(self._doors)
+                self._show_running()
+                await ask_for_lost(self._doors, records)
                 self._doors.writes.all_read()
                 self._show_running()
 

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 
 from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.engine.records import LegEntry, LegRecord, ParentRecord, decode_entry, entry_of
+from onebroker.actors.engine.recovering import FoundOrder
 from onebroker.actors.engine.tokens import looks_like_token, may_be_cut
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Store, StoreError
@@ -29,6 +30,8 @@ class Legs:
         self._day = ""
         self._strangers: dict[tuple[str, str], OrderRow] = {}
         """(broker, token) -> an order whose token the store does not know either."""
+        self._found: list[FoundOrder] = []
+        """Orders that the store had forgotten and their brokers have, by token; of those that no book showed when they were asked for."""
         self._nobodys: set[tuple[str, str]] = set()
         """(broker, order id) of orders without a token that are not ours."""
         self._unfinished: dict[str, LegRecord] = {}
@@ -80,6 +83,14 @@ class Legs:
     def strangers(self) -> Mapping[tuple[str, str], OrderRow]:
         """(broker, token) -> today's order with a token that nobody here knows."""
         return self._strangers
+
+    @property
+    def found(self) -> Collection[FoundOrder]:
+        """Today's orders that brokers were asked for by token and have."""
+        return tuple(self._found)
+
+    def note_found(self, order: FoundOrder) -> None:
+        self._found.append(order)
 
     def begins_one(self, broker: str, tag: str | None) -> str | None:
         """Return the one unsettled leg's token that a broker's shortened tag begins; None when it begins none or several."""
@@ -171,6 +182,7 @@ class Legs:
         """Forget every leg: the store has lost some, and what it does not know is to be found by its token again."""
         for known in (self._by_token, self._by_order, self._strangers, self._unfinished, self._unsettled):
             known.clear()
+        self._found.clear()
         self._nobodys.clear()
         self._version += 1
 
@@ -183,6 +195,7 @@ class Legs:
         self._by_order = {key: entry for key, entry in self._by_order.items() if entry.session_day == day}
         self._by_token = {key: entry for key, entry in self._by_token.items() if entry.session_day >= oldest}
         self._strangers.clear()
+        self._found.clear()
         self._nobodys.clear()
         self._traded.clear()
         self._version += 1

@@ -48,7 +48,7 @@ from onebroker.actors.engine.recording import (
     session_day,
 )
 from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_entry, entry_of
-from onebroker.actors.engine.recovering import with_lost_legs
+from onebroker.actors.engine.recovering import as_shown, with_found_legs, with_lost_legs
 from onebroker.actors.engine.rows import is_of, row_of
 from onebroker.actors.engine.sending import send_once
 from onebroker.actors.engine.stopping import Stopping
@@ -101,9 +101,11 @@ class ParentActor:
         self._under_way = 0
         """Tasks that may send."""
         self._looked_through: frozenset[tuple[str, str]] = frozenset()
-        """Orders with a token nobody knows of which it is known whether they are this parent's."""
+        """(broker, token) of orders that the store may have lost of which it is known whether they are this parent's."""
         self._end_heard: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its end was first heard of; a book begun later confirms it."""
+        self._taken_up = trio.Event()
+        """Set when it is as it goes on: after a restart with all that the store has lost of it."""
         self._stood_at: dict[str, float] = {}
         """Leg id -> when its order was last seen to stand, epoch seconds."""
 
@@ -141,7 +143,12 @@ class ParentActor:
                     self._under_way += 1
                     nursery.start_soon(self._place, place)
                 elif self._begin is None:
-                    self._take_up_again(record)
+                    if self._waits_for_books:
+                        self._under_way += 1
+                        nursery.start_soon(self._take_up_when_known)
+                    else:
+                        self._take_up_again(record)
+                        self._taken_up.set()
                     self._reconciling.read_unsettled_soon()
                 await self._until_over(nursery)
                 self._note_troubles()
@@ -150,16 +157,34 @@ class ParentActor:
             if self._recorder.unsaved:
                 await flush_shielded(self._write, deadline_seconds=FLUSH_SECONDS)
 
+    @property
+    def _waits_for_books(self) -> bool:
+        """Whether the store may have lost an order of this parent, and it is not known yet; a simple order has no more than one."""
+        known = self._begin is not None or self._doors.writes.books_known.is_set()
+        return not known and not self._record.state.final and not self._record.legs
+
+    async def _take_up_when_known(self) -> None:
+        """Take up what the store has lost, once that is known; of a parent that was ended meanwhile too."""
+        try:
+            await self._doors.writes.books_known.wait()
+            self._take_up_lost()
+            self._take_up_again(self._record)
+            self._taken_up.set()
+            self._note_troubles()
+        finally:
+            self._under_way -= 1
+
     def _take_up_lost(self) -> bool:
-        """Take up orders of this parent that brokers show and the store has forgotten (K19); tell whether there were any."""
-        strangers = self._doors.legs.strangers
-        if strangers.keys() <= self._looked_through:
+        """Take up orders of this parent that the store has forgotten and brokers show, or have said that they have (K19); tell whether
+        there were any."""
+        legs = self._doors.legs
+        there = {*legs.strangers, *((one.broker, one.leg.token) for one in legs.found)}
+        if there <= self._looked_through:
             return False
-        self._looked_through = frozenset(strangers)
-        before = self._newest()
-        record = with_lost_legs(
-            before, strangers, session_day(self._clock), self._clock.epoch(), self._doors.writes.runs
-        )
+        self._looked_through = frozenset(there)
+        before, today, now = self._newest(), session_day(self._clock), self._clock.epoch()
+        record = with_lost_legs(before, legs.strangers, today, now, self._doors.writes.runs)
+        record = with_found_legs(record, legs.found, today, now)
         for leg in record.legs[len(before.legs) :]:
             self._doors.legs.note(record, leg)
             entry = encode_entry(entry_of(record, leg))
@@ -405,6 +430,11 @@ class ParentActor:
 
     def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
         """Fold what the broker shows of a leg; `began` when it stands in a whole book begun then."""
+        if leg.found_by_token:
+            if began is None:
+                return  # a stream may tell no more of it than is known
+            leg = as_shown(self._record, leg, row)
+            self._recorder.change(self._record.with_leg(leg))
         heard = self._end_heard.get(leg.leg_id)
         confirmed = began is not None and heard is not None and began >= heard
         if is_finished(row.status) and heard is None:
@@ -467,6 +497,10 @@ class ParentActor:
         waiting = Counter(leg.broker for leg in self._record.legs if leg.leg_id in unsent and not leg.state.final)
         for broker, count in sorted(waiting.items()):
             found.append((self._record.instrument_id, plan_texts.still_to_cancel(broker, count)))
+        if self._waits_for_books:
+            found.append((self._record.instrument_id, unknown_texts.WAITS_FOR_BOOKS))
+        awaited = {leg.broker for leg in self._record.legs if leg.awaits_book}
+        found += [(self._record.instrument_id, unknown_texts.found_by_token(broker)) for broker in sorted(awaited)]
         sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
         now = self._clock.epoch()
         if sentences != self._record.troubles:

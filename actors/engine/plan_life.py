@@ -121,17 +121,15 @@ class PlanLife(PlanSteps, ABC):
 
     async def _work(self, nursery: trio.Nursery) -> None:
         """Look whenever something has changed or a time has come, until the plan is over."""
-        if self._begin is None and not self._doors.writes.books_known.is_set():
-            await self._doors.writes.books_known.wait()
-            if self._record.state in SENDS and self._take_up_lost():
-                self._parts = self._record.parts
+        if self._begin is None:
+            await self._taken_up.wait()
         with self._doors.quotes.follow(()) as follower:
             self._follower = follower
             nursery.start_soon(self._hear_quotes, follower)
             nursery.start_soon(self._hear_catalogue)
             while True:
                 self._news = trio.Event()
-                if self._record.state in SENDS:
+                if self._record.state in SENDS and not self._awaits_book:
                     looked = self._look(nursery)
                     follower.follow(looked.watched)
                     wake_in = looked.wake_at - self._clock.epoch()
@@ -141,6 +139,23 @@ class PlanLife(PlanSteps, ABC):
                 self._first.set()
                 with trio.move_on_after(max(0.0, min(wake_in, self._retry_in()))):
                     await self._news.wait()
+
+    @property
+    def _waits_for_books(self) -> bool:
+        known = self._begin is not None or self._doors.writes.books_known.is_set()
+        return not known and self._record.state in SENDS
+
+    @property
+    def _awaits_book(self) -> bool:
+        """Whether the plan has an order of which so little is known that nothing can be worked out beside it."""
+        return any(leg.awaits_book for leg in self._record.legs)
+
+    def _take_up_lost(self) -> bool:
+        taken = super()._take_up_lost()
+        if taken:
+            self._parts = self._record.parts
+            self._news.set()
+        return taken
 
     def _put_times_right(self, clock: ClockPut) -> None:
         """Look again too: a time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
@@ -384,9 +399,8 @@ class PlanLife(PlanSteps, ABC):
     # --- legs -------------------------------------------------------------------------------------------------------
 
     def _read(self, message: BooksFresh, nursery: trio.Nursery) -> None:
-        if self._record.state in SENDS and self._take_up_lost():
-            self._parts = self._record.parts
-            self._news.set()
+        if self._record.state in SENDS:
+            self._take_up_lost()
         super()._read(message, nursery)
 
     def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
@@ -452,7 +466,8 @@ class PlanLife(PlanSteps, ABC):
 
     def _note_troubles(self) -> None:
         record = self._record
-        if self._looked is not None or record.state in _ENDED_BY_OTHERS:
+        waits = self._waits_for_books or self._awaits_book
+        if self._looked is not None or record.state in _ENDED_BY_OTHERS or waits:
             super()._note_troubles()
         elif record.state not in SENDS:  # it ended before a restart, and nothing looks at it any more
             found = [(record.instrument_id, sentence) for sentence in record.troubles]

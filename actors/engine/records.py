@@ -123,8 +123,16 @@ class LegRecord:
     """When its price was moved last."""
     unsent: bool = False
     """Whether no connection could be opened for it, and another goes in its place: an exit of a running plan."""
+    found_by_token: bool = False
+    """Whether no more is known of it than that its broker has it: the store had lost it, its broker was asked for it by its token, and no
+    book has shown it yet (K19). Its quantity, prices and side are guesses until then."""
     sent_at: float = 0.0
     updated_at: float = 0.0
+
+    @property
+    def awaits_book(self) -> bool:
+        """Whether a book must show it before its parent goes on."""
+        return self.found_by_token and self.state.unsettled and not self.given_up
 
 
 @attrs.frozen(kw_only=True)

@@ -3,9 +3,11 @@
 A leg's token is a hash of intent, part, running number and the engine's run, so the tokens that a parent's next legs would have can be worked out.
 An order that shows one of them left before the loss: it is taken up as if its leg had been written as `sending`, and what its
 part would have remembered of it is put back as far as it can be told. Where it cannot, the part sends nothing more.
+
+A broker that was asked by token (`lost_orders`) may have an order that no book shows yet. It is taken up too, and its plan waits for the book.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import attrs
 
@@ -15,18 +17,62 @@ from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, wa
 from onebroker.actors.engine.plan.prices import Discretion, FromFillPrice
 from onebroker.actors.engine.plan.state import PartRecord
 from onebroker.actors.engine.plan.stored import decode_plan
-from onebroker.actors.engine.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.transitions import AFTER_HALT
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import unknown_orders as texts
 from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType
 
 AHEAD = 64
 """So many of a parent's next running numbers are tried: attempts that were never written use numbers up, too."""
+FREE_NUMBERS = 2
+"""Of so many running numbers that no leg has, below its last leg's and again above it, brokers are asked for the orders: two exits leave
+at once, and an attempt that was never written uses a number up, too. Where an order is found the next numbers follow."""
 SIMPLE_PART = "entry"
+_OF_ROW = (
+    "tradingsymbol",
+    "transaction_type",
+    "product",
+    "order_type",
+    "validity",
+    "quantity",
+    "price",
+    "trigger_price",
+)
+"""What the book alone says of an order that was found by its token."""
 
 Strangers = Mapping[tuple[str, str], OrderRow]
 """(broker, token) -> an order of today with a token that neither engine nor store knows."""
+
+
+@attrs.frozen(kw_only=True)
+class NextLeg:
+    """A leg that a parent may have sent without its record knowing it."""
+
+    token: str
+    part: str
+    """Part path."""
+    number: int
+    """Its running number within its parent."""
+    instrument_id: str
+    broker: str | None
+    """The one broker that it can have been sent to; None: any."""
+
+
+@attrs.frozen(kw_only=True)
+class FoundOrder:
+    """Such a leg that a broker has, and no book shows yet."""
+
+    parent_id: str
+    leg: NextLeg
+    broker: str
+    order_id: str | None
+    """None where the broker did not name it."""
+    instrument_token: str
+    tradingsymbol: str
+    segment: str
 
 
 def with_lost_legs(
@@ -47,6 +93,44 @@ def with_lost_legs(
             leg = attrs.evolve(leg, token=token, session_day=today, sent_at=now, updated_at=now)
             record = _taken_up(record, root, leg)
     return record
+
+
+def with_found_legs(record: ParentRecord, found: Iterable[FoundOrder], today: str, now: float) -> ParentRecord:
+    """Return the parent with those of the found orders that are its own; the very object when none is. Units as in `with_lost_legs`."""
+    root = None if record.plan is None else decode_plan(record.plan)
+    for one in found:
+        tokens, numbers = {leg.token for leg in record.legs}, {number_of(leg) for leg in record.legs}
+        if one.parent_id == record.parent_order_id and one.leg.token not in tokens and one.leg.number not in numbers:
+            leg = attrs.evolve(_found_leg(record, root, one), session_day=today, sent_at=now, updated_at=now)
+            record = _taken_up(record, root, leg)
+    return record
+
+
+def next_legs(record: ParentRecord, runs: Collection[int], free: int = FREE_NUMBERS) -> Iterator[NextLeg]:
+    """Yield the legs that brokers are asked for, lowest number first: of so many free numbers; `runs` of the engine that may have sent them."""
+    taken = {number_of(leg) for leg in record.legs}
+    last = max(taken, default=-1)
+    if record.plan is None:
+        parts: list[tuple[str, str, str | None]] = [(SIMPLE_PART, record.instrument_id, None)]
+        numbers = [] if taken else [0]
+    else:
+        orders = [part for part in walk(decode_plan(record.plan)) if isinstance(part, OrderPart)]
+        parts = [(part.path, part.instrument_id, part.broker) for part in orders]
+        between = [number for number in range(last) if number not in taken]
+        numbers = [*between[-free:], *range(last + 1, last + 1 + free)]
+    for number in numbers:
+        for path, instrument_id, broker in parts:
+            for run in runs:
+                token = leg_token(record.intent_id, path, number, run)
+                yield NextLeg(token=token, part=path, number=number, instrument_id=instrument_id, broker=broker)
+
+
+def as_shown(record: ParentRecord, leg: LegRecord, row: OrderRow) -> LegRecord:
+    """Return a leg that was found by its token as the book that shows it says that it is."""
+    shown = _leg(record, leg.part, number_of(leg), leg.broker, row)
+    leg = attrs.evolve(leg, found_by_token=False, **{name: getattr(shown, name) for name in _OF_ROW})
+    root = None if record.plan is None else decode_plan(record.plan)
+    return leg if root is None else attrs.evolve(leg, instance=_instance(_part_of(root, leg.part), leg))
 
 
 def _next_tokens(record: ParentRecord, root: Part | None, runs: Collection[int]) -> Iterator[tuple[str, str, int]]:
@@ -89,19 +173,56 @@ def _leg(record: ParentRecord, path: str, number: int, broker: str, row: OrderRo
     )
 
 
+def _found_leg(record: ParentRecord, root: Part | None, found: FoundOrder) -> LegRecord:
+    """Make the leg of an order of which only its token is known; its part, or the caller's body, says what it may be."""
+    part = None if root is None else _part_of(root, found.leg.part)
+    body = record.body
+    return LegRecord(
+        leg_id=f"{record.parent_order_id}.{found.leg.number}",
+        part=found.leg.part,
+        token=found.leg.token,
+        broker=found.broker,
+        segment=found.segment,
+        instrument_token=found.instrument_token,
+        tradingsymbol=found.tradingsymbol,
+        transaction_type=str(body.get("transaction_type", "")) if part is None else part.transaction_type,
+        product=str(body.get("product", "")) if part is None else part.product,
+        order_type=OrderType.LIMIT.value,
+        validity=str(body.get("validity", "")) if part is None else part.validity,
+        quantity=0,
+        price=None,
+        trigger_price=None,
+        session_day="",
+        state=LegState.UNKNOWN,
+        order_id=found.order_id,
+        found_by_token=True,
+    )
+
+
+def _part_of(root: Part, path: str) -> OrderPart:
+    part = next(one for one in walk(root) if one.path == path)
+    assert isinstance(part, OrderPart)
+    return part
+
+
+def _instance(part: OrderPart, leg: LegRecord) -> str | None:
+    closing = leg.transaction_type != part.transaction_type and not isinstance(part.quantity, FromPosition)
+    return CLOSING if closing else None
+
+
 def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> ParentRecord:
+    if record.state is ParentState.HALTED:
+        leg = attrs.evolve(leg, cancel_reason=AFTER_HALT)
     state = record.state if record.state.final or record.state is ParentState.CANCELLING else ParentState.WORKING
     record = attrs.evolve(record, state=state, updated_at=leg.updated_at)
     if root is None:
         return record.with_leg(leg)
-    part = next(one for one in walk(root) if one.path == leg.part)
-    assert isinstance(part, OrderPart)
-    closing = leg.transaction_type != part.transaction_type and not isinstance(part.quantity, FromPosition)
+    part = _part_of(root, leg.part)
     leg = attrs.evolve(
         leg,
         instrument_id=part.instrument_id,
         piece=sum(one.part == leg.part for one in record.legs),
-        instance=CLOSING if closing else None,
+        instance=_instance(part, leg),
     )
     return attrs.evolve(record.with_leg(leg), parts=_begun(record, root, part, leg))
 

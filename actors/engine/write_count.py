@@ -12,7 +12,7 @@ import trio
 
 from onebroker.actors.store import keys
 from onebroker.actors.store.durable import Durable, DurableError, EngineCount
-from onebroker.actors.store.interface import Fence, Op, Store, StoreError
+from onebroker.actors.store.interface import Fence, Op, Set, Store, StoreError
 
 SETTLE_SECONDS = 0.02
 """How long the first write after a quiet time waits for SQLite: with it goes the order's write ahead, and SQLite's work is done when the
@@ -24,6 +24,9 @@ CHECK_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 RUNS_BACK = 32
 """Of so many runs before this one the tokens are looked for in the books."""
+RUNS_ASKED = 4
+"""Of so many at most brokers are asked for orders by token: each costs them as many calls again, and a store that lost more is an
+old copy, whose orders have stood in the books for long."""
 
 _log = logging.getLogger("onebroker.engine")
 
@@ -41,10 +44,12 @@ class WriteCount:
         self._run = 1
         self._acknowledged = 0
         self._lost = False
+        self._lost_runs = range(0)
         self._kept: EngineCount | None = None
         self._news = trio.Event()
         self.books_known = trio.Event()
-        """Set unless the store has lost writes and the brokers' books are not all read since: until then no open plan acts."""
+        """Set unless the store has lost writes, and the brokers' books are not all read since, or the brokers that can be asked by token not
+        asked: until then no open plan acts."""
 
     @property
     def run(self) -> int:
@@ -57,8 +62,13 @@ class WriteCount:
 
     @property
     def lost(self) -> bool:
-        """Whether the store has lost writes, and the brokers' books are not all read since."""
+        """Whether the store has lost writes, and what they were is not found out since."""
         return self._lost
+
+    @property
+    def lost_runs(self) -> range:
+        """The runs before this one whose orders the store had lost when this one began, newest first; none when it has lost nothing."""
+        return self._lost_runs
 
     async def begin(self) -> None:
         """Compare, and begin a run. Raises StoreError, DurableError: then the engine cannot start."""
@@ -74,10 +84,14 @@ class WriteCount:
             _log.warning(
                 "Redis came back without its last writes: no open order acts until all brokers' books are read"
             )
+            whole = int(await self._store.get(keys.ENGINE_WHOLE) or 0)
+            self._lost_runs = range(self._run - 1, max(0, whole - 1, self._run - 1 - RUNS_ASKED), -1)
         else:
             self.books_known.set()
         self._acknowledged = there
         await self._put()
+        if not self._lost:
+            self._note_whole()
 
     async def commit(self, *ops: Op, fence: Fence, absent: str | None = None) -> None:
         """Commit to the store as `Store.commit` does, counted."""
@@ -87,10 +101,15 @@ class WriteCount:
         self._news.set()
 
     def all_read(self) -> None:
-        """The books have said what was lost."""
+        """The books, and the brokers that were asked, have said what was lost."""
         self._lost = False
+        self._note_whole()
         self._news.set()
         self.books_known.set()
+
+    def _note_whole(self) -> None:
+        """Have the store say from which run on it may miss something if it loses writes; should this be lost, it says an earlier one."""
+        self._store.post(Set(keys.ENGINE_WHOLE, str(self._run).encode()))
 
     async def keep(self) -> None:
         """Keep SQLite in step, and look whether Redis has lost something meanwhile. Raises StoreLostWrites."""

@@ -23,6 +23,7 @@
 | orders:token:<leg token> | parent actor | JSON {parent_id, leg_id, …} | 8 days |
 | orders:tagging | engine | set of the codes of brokers whose books have shown a leg token | |
 | orders:engine:writes | engine | count of its writes | |
+| orders:engine:whole | engine | number of its last run that missed nothing of what was written before | |
 | orders:lockout:<date> | engine | JSON | 2 days |
 | onebroker:schema | store | version of what is stored | |
 """
@@ -35,6 +36,7 @@ RESOURCES: tuple[Resource, ...] = ("orders", "trades", "positions", "holdings", 
 SESSION_TOKEN = "session:token"
 ENGINE_LOCK = "orders:engine:lock"
 ENGINE_WRITES = "orders:engine:writes"
+ENGINE_WHOLE = "orders:engine:whole"
 INTENTS = "orders:intents"
 OPEN_PARENTS = "orders:parents:open"
 TROUBLED_PARENTS = "orders:parents:troubled"

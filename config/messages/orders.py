@@ -310,3 +310,9 @@ def store_lost_writes(brokers: Sequence[str]) -> str:
         f"Redis came back without its last writes, so no open order acts until the books of {', '.join(brokers)} are read: "
         "log in there, or take the broker out of the settings"
     )
+
+
+def store_lost_writes_asked(brokers: Sequence[str]) -> str:
+    """Ours, of the engine."""
+    asked = f"{', '.join(brokers)} have been asked for the orders that it may have lost"
+    return f"Redis came back without its last writes, so no open order acts until {asked}"

@@ -29,6 +29,15 @@ def entries_not_sent(count: int) -> str:
     return f"the service was restarted before this order was answered, so {count} of its entries were not sent"
 
 
+def found_by_token(broker: str) -> str:
+    """K19, of a parent with an order that its broker has and no book shows yet."""
+    return f"the store had lost an order of this that {broker} has, so nothing more of it is sent until the book of {broker} shows it"
+
+
+WAITS_FOR_BOOKS = "Redis came back without its last writes, so nothing of this is sent until it is known what was lost"
+"""K19, of a parent that the store may have lost an order of."""
+
+
 def lost_by_the_store(broker: str) -> str:
     """K19, of a part whose further orders cannot be told from the one that was lost."""
     return f"the store had lost an order of this part that {broker} shows, so nothing more of it is sent"

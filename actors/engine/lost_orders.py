@@ -1,0 +1,202 @@
+"""Asking brokers by token for orders that the store has forgotten and no book shows (order-engine 2.5, K19). Part of the engine's actor,
+after the books have been read and before open plans act.
+
+A book may be read fresh and come from a copy that is behind. Brokers that can be asked for one order by our token are therefore asked
+for those that the lost runs of the engine can have sent next: of each part of each open parent, under the next running numbers. What
+is found is noted in the leg index; its parent takes it up (`recovering`) and sends nothing until a book shows it.
+
+The questions have the priority of plain reads within each broker's budget, behind every order message and the books: one at a time at
+each broker, at most `MOST_ASKED` at each, for as long as an order of unknown outcome is looked for. What is not answered by then the
+books have decided, as at a broker that cannot be asked: an exit must not wait for ever.
+"""
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.interface import Snapshot
+from onebroker.actors.engine.doors import EngineDoors, SessionDoor
+from onebroker.actors.engine.following import followed
+from onebroker.actors.engine.plan_placing import SENDS
+from onebroker.actors.engine.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
+from onebroker.actors.engine.recording import session_day
+from onebroker.actors.engine.records import ParentRecord
+from onebroker.actors.engine.recovering import (
+    FREE_NUMBERS,
+    FoundOrder,
+    NextLeg,
+    next_legs,
+    with_found_legs,
+    with_lost_legs,
+)
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
+from onebroker.brokers.broker import FoundByToken, TokenQuestion
+from onebroker.brokers.requests import BrokerError
+from onebroker.brokers.transport.priorities import Priority
+
+MOST_ASKED = 150
+"""Questions to one broker after one loss. The brokers' own limits are 200 calls a minute and more, so that they and the books beside them
+are answered within the minute for which an order is looked for."""
+
+
+_log = logging.getLogger("onebroker.engine")
+
+
+def asked_by_token(doors: EngineDoors) -> list[str]:
+    """Return the codes of the brokers that can be asked."""
+    return sorted(code for code, door in doors.sessions.items() if door.broker.by_token is not None)
+
+
+def as_known(doors: EngineDoors, record: ParentRecord) -> ParentRecord:
+    """Return a parent with the lost orders in it that are known by now."""
+    today, now = session_day(doors.clock), doors.clock.epoch()
+    record = with_lost_legs(record, doors.legs.strangers, today, now, doors.writes.runs)
+    return followed(with_found_legs(record, doors.legs.found, today, now), doors.catalogue.value.renames)
+
+
+async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> None:
+    """Ask for what the store has lost of these parents, and note what is found. Asks nothing when the store has lost nothing."""
+    if doors.writes.lost_runs:
+        asking = _Asking(doors, records, FREE_NUMBERS, Priority.READ)
+        with trio.move_on_after(doors.settings.unknown_settle_seconds):
+            unanswered = True
+            while unanswered:
+                unanswered = await asking.ask()
+                await trio.sleep(ASK_AGAIN_SECONDS if unanswered else 0)
+        asking.say_unanswered()
+
+
+@attrs.frozen(kw_only=True)
+class _Question:
+    parent_id: str
+    leg: NextLeg
+    broker: str
+    asked: TokenQuestion
+    tradingsymbol: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.broker, self.leg.token
+
+
+class _Asking:
+    def __init__(self, doors: EngineDoors, records: Iterable[ParentRecord], free: int, priority: Priority) -> None:
+        """`free`: of how many running numbers above its last leg's a parent's orders are asked for."""
+        self._doors = doors
+        self._free = free
+        self._priority = priority
+        newest_first = sorted(records, key=lambda record: record.updated_at, reverse=True)
+        self._records = [record for record in newest_first if record.state in SENDS]
+        """Those that changed last are asked for first: of them the last writes were."""
+        self._codes = asked_by_token(doors)
+        self._wanted: set[tuple[str, str]] = set()
+        """(broker, token) of all questions."""
+        self._taken: set[tuple[str, str]] = set()
+        """Those that may be asked."""
+        self._answered: set[tuple[str, str]] = set()
+        self._failed: Counter[tuple[str, str]] = Counter()
+        """How often one of them came to nothing: those go last, so that none keeps the others from being asked."""
+
+    async def ask(self) -> bool:
+        """Ask for everything; tell whether brokers have left something unanswered. Where an order is found, its parent's next numbers are
+        asked for, too."""
+        snapshot = await self._catalogue()
+        while True:
+            by_broker: defaultdict[str, list[_Question]] = defaultdict(list)
+            for question in self._questions(snapshot):
+                by_broker[question.broker].append(question)
+            if not by_broker:
+                return False
+            before = len(self._answered)
+            async with trio.open_nursery() as nursery:
+                for code, questions in by_broker.items():
+                    nursery.start_soon(self._ask_all, self._doors.sessions[code], questions)
+            if len(self._answered) == before:
+                return True
+
+    def say_unanswered(self) -> None:
+        for code in self._codes:
+            count = sum(broker == code for broker, _ in self._wanted - self._answered)
+            if count:
+                _log.warning(
+                    "%s has not said whether it has %s orders that the store may have lost: its book decides",
+                    code,
+                    count,
+                )
+
+    async def _catalogue(self) -> Snapshot:
+        catalogue = self._doors.catalogue
+        while (snapshot := catalogue.value.latest) is None:
+            await catalogue.wait_newer(catalogue.version)
+        return snapshot
+
+    def _questions(self, snapshot: Snapshot) -> list[_Question]:
+        """Return what is not answered yet, the first running numbers of all parents before the later ones."""
+        questions: list[tuple[int, int, _Question]] = []
+        for record in self._records:
+            numbers: list[int] = []
+            for leg in next_legs(as_known(self._doors, record), self._doors.writes.lost_runs, self._free):
+                numbers += [] if leg.number in numbers else [leg.number]
+                asked = self._of(record, leg, snapshot)
+                questions += [(self._failed[one.key], numbers.index(leg.number), one) for one in asked]
+        questions.sort(key=lambda one: one[:2])
+        return [question for *_, question in questions if self._may_ask(question)]
+
+    def _of(self, record: ParentRecord, leg: NextLeg, snapshot: Snapshot) -> Iterable[_Question]:
+        instrument = snapshot.instrument(leg.instrument_id)
+        for code in self._codes:
+            listing = None if instrument is None else instrument.listings.get(code)
+            if instrument is not None and listing is not None and leg.broker in (None, code):
+                yield _Question(
+                    parent_id=record.parent_order_id,
+                    leg=leg,
+                    broker=code,
+                    asked=TokenQuestion(
+                        token=leg.token, instrument_token=listing.broker_token, segment=instrument.identity.segment
+                    ),
+                    tradingsymbol=listing.tradingsymbol,
+                )
+
+    def _may_ask(self, question: _Question) -> bool:
+        self._wanted.add(question.key)
+        if question.key not in self._taken:
+            if sum(broker == question.broker for broker, _ in self._taken) >= MOST_ASKED:
+                return False
+            self._taken.add(question.key)
+        return question.key not in self._answered
+
+    async def _ask_all(self, door: SessionDoor, questions: Sequence[_Question]) -> None:
+        """Ask one after the other, until the broker gives no answer: it is left alone for a while then."""
+        for question in questions:
+            if not await self._ask(door, question):
+                return
+
+    async def _ask(self, door: SessionDoor, question: _Question) -> bool:
+        def asked(reply: Reply[FoundByToken | None]) -> AskByToken:
+            return AskByToken(question=question.asked, priority=self._priority, reply=reply)
+
+        try:
+            found = await door.address.ask(asked, ASK_SECONDS)
+        except (BrokerError, LoginNeeded, AskTimedOut, ActorNotRunning) as error:
+            _log.debug("%s did not say whether it has %s: %s", question.broker, question.leg.token, error)
+            self._failed[question.key] += 1
+            return False
+        self._answered.add(question.key)
+        if found is not None:
+            _log.warning("%s has an order that the store had lost: %s", question.broker, question.leg.token)
+            self._doors.legs.note_found(
+                FoundOrder(
+                    parent_id=question.parent_id,
+                    leg=question.leg,
+                    broker=question.broker,
+                    order_id=found.order_id,
+                    instrument_token=question.asked.instrument_token,
+                    tradingsymbol=question.tradingsymbol,
+                    segment=question.asked.segment,
+                )
+            )
+        return True
