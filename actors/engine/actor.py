@@ -5,6 +5,7 @@ again from the store. Structure: order-engine 2.7.
 """
 
 import contextlib
+import math
 import uuid
 from collections.abc import Mapping
 from typing import assert_never
@@ -21,7 +22,13 @@ from onebroker.actors.engine.dry_run import dry_run
 from onebroker.actors.engine.intake import is_ready, ready
 from onebroker.actors.engine.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
 from onebroker.actors.engine.lock import EngineLock
-from onebroker.actors.engine.lost_orders import as_known, ask_for_lost, asked_by_token
+from onebroker.actors.engine.lost_orders import (
+    REPEATED_SECONDS,
+    as_known,
+    ask_for_lost,
+    ask_for_repeated,
+    asked_by_token,
+)
 from onebroker.actors.engine.messages import (
     BooksFresh,
     CancelLeg,
@@ -121,6 +128,8 @@ class EngineActor:
         """After the store has lost writes: brokers whose books are still to be read."""
         self._first_read: dict[str, float] = {}
         """Broker code -> when the first book that was read since was begun, monotonic seconds."""
+        self._repeated_until = math.inf
+        """After a loss: monotonic seconds until which a caller may repeat an order that the store has forgotten."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -208,6 +217,7 @@ class EngineActor:
                 self._show_running()
                 await ask_for_lost(self._doors, records)
                 self._doors.writes.all_read()
+                self._repeated_until = self._clock.monotonic() + REPEATED_SECONDS
                 self._show_running()
 
     # --- messages ---------------------------------------------------------------------------------------------------
@@ -339,6 +349,8 @@ class EngineActor:
         """Journal an intent and start its parent, when those taken up before it have theirs (architecture 5a)."""
         try:
             record = await self._journaled(place, nursery)
+            if record is not None and self._doors.writes.lost_runs and self._clock.monotonic() < self._repeated_until:
+                await ask_for_repeated(self._doors, record)
             await turn.before.wait()
             if record is not None:
                 self._start_parent(nursery, record, (record, place))

@@ -8,6 +8,9 @@ is found is noted in the leg index; its parent takes it up (`recovering`) and se
 The questions have the priority of plain reads within each broker's budget, behind every order message and the books: one at a time at
 each broker, at most `MOST_ASKED` at each, for as long as an order of unknown outcome is looked for. What is not answered by then the
 books have decided, as at a broker that cannot be asked: an exit must not wait for ever.
+
+The store may have forgotten an intent as a whole, and its caller repeat it. For a while after a loss a new order is therefore asked for
+too before it goes out, for no longer than its caller has time.
 """
 
 import logging
@@ -42,6 +45,11 @@ MOST_ASKED = 150
 """Questions to one broker after one loss. The brokers' own limits are 200 calls a minute and more, so that they and the books beside them
 are answered within the minute for which an order is looked for."""
 
+REPEATED_SECONDS = 300.0
+"""For so long after a loss was settled an order that comes in may be one that the store has forgotten: answers are kept as long for callers
+that ask again."""
+REPEATED_ASK_SECONDS = 1.5
+"""So long it waits for that at most: a caller waits five seconds."""
 
 _log = logging.getLogger("onebroker.engine")
 
@@ -68,6 +76,12 @@ async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> N
                 unanswered = await asking.ask()
                 await trio.sleep(ASK_AGAIN_SECONDS if unanswered else 0)
         asking.say_unanswered()
+
+
+async def ask_for_repeated(doors: EngineDoors, record: ParentRecord) -> None:
+    """Ask for a new order, which its caller may have sent before the store lost it, and note what is found."""
+    with trio.move_on_after(REPEATED_ASK_SECONDS):
+        await _Asking(doors, [record], 1, Priority.AWAITED).ask()
 
 
 @attrs.frozen(kw_only=True)

@@ -191,6 +191,53 @@ async def test_a_broker_that_comes_back_with_an_old_book_has_it_read_for_as_long
         bought_once(day)
 
 
+# --- an intent that is forgotten as a whole -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [0, 200])
+async def test_an_order_that_its_caller_repeats_after_the_loss_is_asked_for_before_it_is_sent(
+    at, seconds, autojump_clock
+):
+    day = await at("upstox")
+    async with day.service():
+        memory = Memory(day)
+        share = day.equity()
+        body = day.body(share, price=ticket_price(day, share))
+        answer = await day.place(body)
+        await trio.sleep(5)
+    memory.put_back()
+    late(day, 1000)
+    async with day.service(log_in=False):
+        await day.until(lambda: day.status.value.running, 120)
+        await trio.sleep(seconds)
+        again = await day.place(body)
+        assert again.status == 409
+        assert again.body["error"].startswith("the order engine had already started this order")
+        await trio.sleep(400)
+        parent = await only_parent(day)
+        assert (parent["state"], parent["legs"][0]["order_id"]) == ("working", answer.body["order_id"])
+        assert len(day.messages("place")) == 1
+
+
+async def test_a_plan_that_its_caller_repeats_after_the_loss_is_taken_up_with_all_its_orders(at, autojump_clock):
+    day = await at("upstox")
+    async with traded(day) as trading:
+        memory = Memory(day)
+        await trading.place(bracket(trading))
+        await trading.until_messages(3)
+        await trio.sleep(5)
+    memory.put_back()
+    late(day, 1000)
+    async with traded(day, log_in=False) as trading:
+        await day.until(lambda: day.status.value.running, 120)
+        assert (await trading.place(bracket(trading))).status == 409
+        await trio.sleep(20)
+        assert [leg["state"] for leg in (await only_parent(day))["legs"]] == ["unknown"] * 3
+        await trio.sleep(400)
+        assert [leg["state"] for leg in (await only_parent(day))["legs"]] == ["complete", "pending", "open"]
+        assert len(trading.messages()) == 3
+
+
 # --- how much is asked ----------------------------------------------------------------------------------------------------
 
 
@@ -239,7 +286,9 @@ async def test_a_start_that_misses_nothing_asks_nothing_and_goes_on_at_once(at, 
     assert codec.asked == []
 
 
-async def test_after_a_loss_each_order_is_asked_for_once(at, monkeypatch, autojump_clock):
+async def test_after_a_loss_each_order_is_asked_for_once_and_a_new_one_only_for_a_while(
+    at, monkeypatch, autojump_clock
+):
     priorities, find = [], TokenReader.find
 
     async def noted(reader, question, priority):
@@ -257,7 +306,12 @@ async def test_after_a_loss_each_order_is_asked_for_once(at, monkeypatch, autoju
         bought_once(day)
         tokens = [token for _, token in codec.asked]
         assert tokens == [leg_token("p-1", "root", number) for number in (2, 3)], "the book has shown the second slice"
-    assert priorities == [Priority.READ, Priority.READ]
+        await trading.place(order(quantity=5, price=Fixed(trading.at(-3))), intent_id="p-2")
+        assert [token for _, token in codec.asked[2:]] == [leg_token("p-2", "root", 0)]
+        await trio.sleep(300)
+        await trading.place(order(quantity=5, price=Fixed(trading.at(-3))), intent_id="p-3")
+        assert len(codec.asked) == 3
+    assert priorities == [Priority.READ, Priority.READ, Priority.AWAITED]
 
 
 async def test_only_the_broker_that_can_have_it_is_asked(at, autojump_clock):
