@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 
 from onebroker.actors.engine.legs import LegOwner
+from onebroker.actors.engine.lost_legs import FoundOrder
 from onebroker.actors.engine.records import LegEntry, LegRecord, ParentRecord, decode_entry, entry_of
-from onebroker.actors.engine.recovering import FoundOrder
 from onebroker.actors.engine.tokens import looks_like_token, may_be_cut
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Store, StoreError

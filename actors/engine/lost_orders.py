@@ -23,18 +23,12 @@ import trio
 from onebroker.actors.catalogue.interface import Snapshot
 from onebroker.actors.engine.doors import EngineDoors, SessionDoor
 from onebroker.actors.engine.following import followed
+from onebroker.actors.engine.lost_legs import FoundOrder, NextLeg
 from onebroker.actors.engine.plan_placing import SENDS
 from onebroker.actors.engine.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
 from onebroker.actors.engine.recording import session_day
 from onebroker.actors.engine.records import ParentRecord
-from onebroker.actors.engine.recovering import (
-    FREE_NUMBERS,
-    FoundOrder,
-    NextLeg,
-    next_legs,
-    with_found_legs,
-    with_lost_legs,
-)
+from onebroker.actors.engine.recovering import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
 from onebroker.brokers.broker import FoundByToken, TokenQuestion

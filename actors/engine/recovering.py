@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import attrs
 
+from onebroker.actors.engine.lost_legs import FoundOrder, NextLeg
 from onebroker.actors.engine.plan.executions import Daily, Ladder
 from onebroker.actors.engine.plan.machine.legs import CLOSING
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
@@ -45,34 +46,6 @@ _OF_ROW = (
 
 Strangers = Mapping[tuple[str, str], OrderRow]
 """(broker, token) -> an order of today with a token that neither engine nor store knows."""
-
-
-@attrs.frozen(kw_only=True)
-class NextLeg:
-    """A leg that a parent may have sent without its record knowing it."""
-
-    token: str
-    part: str
-    """Part path."""
-    number: int
-    """Its running number within its parent."""
-    instrument_id: str
-    broker: str | None
-    """The one broker that it can have been sent to; None: any."""
-
-
-@attrs.frozen(kw_only=True)
-class FoundOrder:
-    """Such a leg that a broker has, and no book shows yet."""
-
-    parent_id: str
-    leg: NextLeg
-    broker: str
-    order_id: str | None
-    """None where the broker did not name it."""
-    instrument_token: str
-    tradingsymbol: str
-    segment: str
 
 
 def with_lost_legs(
