@@ -65,7 +65,8 @@ def price(value: object) -> float | None:
 
 def whole(value: object) -> int:
     """Return a quantity as the broker counts it; one it does not give (None, blank, `NA`) is zero, so that it is for figures only
-    that a row may leave out (`quantity` is for the others). Raise `BadAnswer` for anything else that is no whole number.
+    that a row leaves out where they are zero, or of which nothing depends (`quantity` is for the others). Raise `BadAnswer` for
+    anything else that is no whole number.
     """
     if value is None or (isinstance(value, str) and value.strip().upper() in _NOT_GIVEN):
         return 0

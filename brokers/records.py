@@ -117,7 +117,7 @@ class PositionRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     tradingsymbol: str
     exchange: str
     quantity: int | None
-    """Signed."""
+    """Signed. None in the net view for want of the units in a contract only; in the day's also where a leg is not told."""
     overnight_quantity: int | None = None
     """Signed: what was carried in from the day before. None = not told, as for all figures below; a day's row carries nothing: 0."""
     buy_quantity: int | None = None

@@ -87,7 +87,8 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     product: str
     """delivery, intraday, carry, cover, bracket, margin_trading, or the broker's term upper-cased."""
     quantity: int | None
-    """Units, signed; null where a broker of the row counts contracts of a size not known, as are the other quantities."""
+    """Units, signed; null where a broker of the row counts contracts of a size not known, or does not tell what was traded today; so are
+    the other quantities."""
     buy_quantity: int | None
     sell_quantity: int | None
     buy_value: float | None

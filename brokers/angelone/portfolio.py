@@ -156,8 +156,8 @@ class _Position:
             overnight_quantity=0,
             buy_quantity=self.bought,
             sell_quantity=self.sold,
-            buy_value=self._today("buy", self.bought),
-            sell_value=self._today("sell", self.sold),
+            buy_value=self._today("buy", self.bought, self.carried_buy),
+            sell_value=self._today("sell", self.sold, self.carried_sell),
             average_price=fields.price(average) if self.bought != self.sold else None,
             last_price=fields.price(row.get("ltp")),
             close_price=fields.price(row.get("close")),
@@ -189,7 +189,7 @@ class _Position:
         value = _signed(self.row.get(name))
         return None if value is None else abs(value) * self.value_scale
 
-    def _today(self, side: str, units: int) -> float | None:
+    def _today(self, side: str, units: int, carried_units: int) -> float | None:
         """Return today's value of a side: the whole less what was carried in.
 
         Whether `buyamount` is the whole is not known, as with the quantities (`_position`); `totalbuyvalue` always is.
@@ -197,7 +197,11 @@ class _Position:
         whole, carried = self._value(f"total{side}value"), self._value(f"cf{side}amount")
         if whole is None:
             return self._value(f"{side}amount")
-        return fields.rupee_sum((whole, -(carried or 0.0))) if units else 0.0
+        if not units:
+            return 0.0
+        if carried is None:
+            return None if carried_units else whole
+        return fields.rupee_sum((whole, -carried))
 
 
 def _position(
@@ -212,8 +216,8 @@ def _position(
     token = values.name_of(row, exchange, symbol, found)
     known = _units(row, token, listings)
     units = known or 1
-    buy, sell = fields.whole(row.get("buyqty")), fields.whole(row.get("sellqty"))
-    carried_buy, carried_sell = fields.whole(row.get("cfbuyqty")), fields.whole(row.get("cfsellqty"))
+    buy, sell = fields.quantity(row, "buyqty"), fields.quantity(row, "sellqty")
+    carried_buy, carried_sell = fields.quantity(row, "cfbuyqty"), fields.quantity(row, "cfsellqty")
     quantity = fields.counted(fields.required(row, "netqty").replace(" ", ""))  # its sign may stand apart
     if buy - sell == quantity and buy >= carried_buy and sell >= carried_sell:
         buy, sell = buy - carried_buy, sell - carried_sell
@@ -266,11 +270,11 @@ def _signed(value: object) -> float | None:
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
-    t1 = fields.whole(row.get("t1quantity"))
+    t1 = fields.quantity(row, "t1quantity")
     # Of the rows' three quantities the whole is `quantity`: realised, T1 and (it is taken) pledged units.
     whole = fields.counted(row.get("quantity")) if fields.text(row.get("quantity")) else None
     settled = fields.quantity(row, "realisedquantity") if whole is None else max(whole - t1, 0)
-    collateral = fields.whole(row.get("collateralquantity"))
+    collateral = fields.whole(row.get("collateralquantity"))  # null in the documents' sample
     exchange, symbol = fields.required(row, "exchange"), fields.required(row, "tradingsymbol")
     average = fields.price(row.get("averageprice"))
     on_margin = values.product(row.get("product")) == Product.MTF

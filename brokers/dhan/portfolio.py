@@ -74,7 +74,7 @@ def _figure(row: Mapping[str, object], *names: str) -> float | None:
 
 
 def _traded_today(row: Mapping[str, object]) -> bool:
-    return bool(fields.whole(row.get("dayBuyQty")) or fields.whole(row.get("daySellQty")))
+    return bool(fields.quantity(row, "dayBuyQty") or fields.quantity(row, "daySellQty"))
 
 
 def _token(row: Mapping[str, object]) -> str:
@@ -100,10 +100,10 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     units = known or 1
     net = fields.quantity(row, "netQty")
     carried_buy, carried_sell = (
-        fields.whole(row.get("carryForwardBuyQty")),
-        fields.whole(row.get("carryForwardSellQty")),
+        fields.quantity(row, "carryForwardBuyQty"),
+        fields.quantity(row, "carryForwardSellQty"),
     )
-    bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
+    bought, sold = fields.quantity(row, "buyQty"), fields.quantity(row, "sellQty")
     buy_average, sell_average = fields.price(row.get("buyAvg")), fields.price(row.get("sellAvg"))
     product = values.product(row.get("productType"))
     position = PositionRow(
@@ -141,7 +141,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     token = _token(row)
     known = _units(row, token, listings)
     units = known or 1
-    bought, sold = fields.whole(row.get("dayBuyQty")), fields.whole(row.get("daySellQty"))
+    bought, sold = fields.quantity(row, "dayBuyQty"), fields.quantity(row, "daySellQty")
     buy_value = _value(row, ("dayBuyValue",), bought, fields.price(row.get("buyAvg")), units)
     sell_value = _value(row, ("daySellValue",), sold, fields.price(row.get("sellAvg")), units)
     value, count = (buy_value, bought) if bought > sold else (sell_value, sold)
@@ -166,12 +166,13 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
 
 
 def _value(row: Mapping[str, object], names: Sequence[str], lots: int, each: float | None, units: int) -> float | None:
-    """Return the rupees of one side.
+    """Return the rupees of one side; None where a leg of it is not told.
 
     The documents do not say whether values of contracts have the multiplier in them, so quantity and average of the side
     decide which of the two it is.
     """
-    value = fields.rupee_sum(row.get(name) for name in names)
+    legs = [fields.number(row.get(name)) for name in names]
+    value = None if None in legs else fields.rupee_sum(legs)
     if value is None or units == 1 or each is None:
         return value
     without = lots * each
@@ -179,7 +180,7 @@ def _value(row: Mapping[str, object], names: Sequence[str], lots: int, each: flo
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
-    t1 = fields.whole(row.get("t1Qty"))
+    t1 = fields.quantity(row, "t1Qty")
     exchange = fields.required(row, "exchange")
     return HoldingRow(
         instrument_token=_holding_token(exchange, fields.required(row, "securityId")),
@@ -189,7 +190,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         # totalQty holds the T1 units and, as far as is known, the pledged ones.
         settled_quantity=max(fields.quantity(row, "totalQty") - t1, 0),
         t1_quantity=t1,
-        collateral_quantity=fields.whole(row.get("collateralQty")),
+        collateral_quantity=fields.quantity(row, "collateralQty"),
         average_price=fields.price(row.get("avgCostPrice")),
         last_price=fields.price(row.get("lastTradedPrice")),
     )

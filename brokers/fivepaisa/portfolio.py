@@ -91,8 +91,8 @@ class _Legs:
         self._known = self._contract_units(listings)
         self._units = units = self._known or 1
         self._quantity = fields.quantity(row, "NetQty") * units
-        self._carried = fields.whole(row.get("BodQty")) * units
-        self._bought, self._sold = (fields.whole(row.get(name)) * units for name in ("BuyQty", "SellQty"))
+        self._carried = fields.quantity(row, "BodQty") * units
+        self._bought, self._sold = (fields.quantity(row, name) * units for name in ("BuyQty", "SellQty"))
         self._with_carried = self._bought - self._sold == self._quantity
 
     def _contract_units(self, listings: Mapping[str, Listing]) -> int | None:
@@ -182,13 +182,13 @@ class _Legs:
         return value if abs(value - whole) <= abs(value - whole / self._units) else value * self._units
 
     def _plus(self, value: float | None, carried: int) -> float | None:
-        """Add a carried leg at the price it was carried at; None when that is not given."""
+        """Add a carried leg at the price it was carried at; None when that, or the value of the rest, is not given."""
         if not carried:
             return value
         price = fields.price(self._row.get("BODPositionPrice"))
-        if price is None:
+        if price is None or value is None:
             return None
-        return rupees(paise(value or 0.0) + value_paise(carried, price))
+        return rupees(paise(value) + value_paise(carried, price))
 
     def _average(self, value: float | None, quantity: int) -> float | None:
         """Return what one unit cost; the row's own average where the two are about the same quantity."""
@@ -201,7 +201,7 @@ class _Legs:
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
     exchange, code = _listed_where(row)
     kind = fields.text(row.get("ExchType")) or "C"
-    total, pool = fields.quantity(row, "Quantity"), fields.whole(row.get("PoolQty"))
+    total, pool = fields.quantity(row, "Quantity"), fields.quantity(row, "PoolQty")
     token = values.broker_token(exchange, kind, code)
     return HoldingRow(
         instrument_token=token,
@@ -211,7 +211,7 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         # The quantity is what is in the demat account (DPQty) and in the pool, which has not come there yet.
         settled_quantity=max(total - pool, 0),
         t1_quantity=min(pool, total),
-        margin_quantity=fields.whole(row.get("MTFQty")),
+        margin_quantity=fields.quantity(row, "MTFQty"),
         average_price=fields.price(row.get("AvgRate")),
         last_price=fields.price(row.get("CurrentPrice")),
     )

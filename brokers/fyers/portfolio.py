@@ -91,7 +91,7 @@ def parse_funds(responses: Sequence[WireResponse]) -> FundsRow:
 
 
 def _traded_today(row: Mapping[str, object]) -> bool:
-    return bool(fields.whole(row.get("dayBuyQty")) or fields.whole(row.get("daySellQty")))
+    return bool(fields.quantity(row, "dayBuyQty") or fields.quantity(row, "daySellQty"))
 
 
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
@@ -112,8 +112,8 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     known = _units(row, token, listings)
     units = known or 1
     lots = fields.quantity(row, "netQty")
-    carried = fields.whole(row.get("cfBuyQty")) - fields.whole(row.get("cfSellQty"))
-    bought, sold = fields.whole(row.get("buyQty")), fields.whole(row.get("sellQty"))
+    carried = fields.quantity(row, "cfBuyQty") - fields.quantity(row, "cfSellQty")
+    bought, sold = fields.quantity(row, "buyQty"), fields.quantity(row, "sellQty")
     position = PositionRow(
         position_key=fields.required(row, "id"),
         view="net",
@@ -155,9 +155,9 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     ticker = fields.required(row, "symbol")
     known = _units(row, token, listings)
     units = known or 1
-    bought, sold = fields.whole(row.get("dayBuyQty")), fields.whole(row.get("daySellQty"))
-    buys = "buyAvg" if not fields.whole(row.get("cfBuyQty")) else ""
-    sells = "sellAvg" if not fields.whole(row.get("cfSellQty")) else ""
+    bought, sold = fields.quantity(row, "dayBuyQty"), fields.quantity(row, "daySellQty")
+    buys = "buyAvg" if not fields.quantity(row, "cfBuyQty") else ""
+    sells = "sellAvg" if not fields.quantity(row, "cfSellQty") else ""
     average = buys if bought > sold else sells
     position = PositionRow(
         position_key=fields.required(row, "id"),
@@ -214,7 +214,7 @@ def _holds_t1(row: Mapping[str, object], quantity: int, fresh: int) -> bool:
 def _holding_row(row: Mapping[str, object], apart: Collection[str | None]) -> HoldingRow:
     """`apart` are the tickers whose T1 units have a row of their own."""
     ticker = fields.required(row, "symbol")
-    quantity, fresh = fields.quantity(row, "quantity"), fields.whole(row.get("qty_t1"))
+    quantity, fresh = fields.quantity(row, "quantity"), fields.quantity(row, "qty_t1")
     if _is_t1(row):
         settled, t1 = 0, quantity or fresh
     elif ticker in apart:
@@ -229,7 +229,7 @@ def _holding_row(row: Mapping[str, object], apart: Collection[str | None]) -> Ho
         # Pledged units are taken to be among those that have settled.
         settled_quantity=settled,
         t1_quantity=t1,
-        collateral_quantity=0 if _is_t1(row) else fields.whole(row.get("collateralQuantity")),
+        collateral_quantity=0 if _is_t1(row) else fields.quantity(row, "collateralQuantity"),
         average_price=fields.price(row.get("costPrice")),
         last_price=fields.price(row.get("ltp")),
     )

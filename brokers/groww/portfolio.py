@@ -94,7 +94,7 @@ def _used(row: Row, name: str) -> float | None:
 
 def _today(row: Row) -> tuple[int, int]:
     """Return what was bought and sold today. Credit is bought, debit is sold (documentation's wording)."""
-    bought, sold = fields.whole(row.get("credit_quantity")), fields.whole(row.get("debit_quantity"))
+    bought, sold = fields.quantity(row, "credit_quantity"), fields.quantity(row, "debit_quantity")
     if not _holds_carried(row):
         return bought, sold
     carried_in, carried_out = _carried(row)
@@ -102,8 +102,8 @@ def _today(row: Row) -> tuple[int, int]:
 
 
 def _carried(row: Row) -> tuple[int, int]:
-    bought = fields.whole(row.get("carry_forward_credit_quantity"))
-    return bought, fields.whole(row.get("carry_forward_debit_quantity"))
+    bought = fields.quantity(row, "carry_forward_credit_quantity")
+    return bought, fields.quantity(row, "carry_forward_debit_quantity")
 
 
 def _holds_carried(row: Row) -> bool:
@@ -113,7 +113,7 @@ def _holds_carried(row: Row) -> bool:
     `BadAnswer` when not even that fits.
     """
     carried = _carried(row)
-    legs = fields.whole(row.get("credit_quantity")) - fields.whole(row.get("debit_quantity"))
+    legs = fields.quantity(row, "credit_quantity") - fields.quantity(row, "debit_quantity")
     apart, net = legs + carried[0] - carried[1], fields.quantity(row, "quantity")
     for inside, quantity in ((False, apart), (True, legs), (False, -apart), (True, -legs)):
         if quantity == net:
@@ -190,7 +190,7 @@ _SETTLED_PARTS = ("demat_free_quantity", "demat_locked_quantity", "groww_locked_
 def _holding_row(row: Row) -> HoldingRow:
     """Rows carry no exchange: one listed at NSE is taken as NSE's, and known by its ISIN anyway."""
     symbol, exchange = fields.required(row, "trading_symbol"), _exchange(row)
-    t1 = fields.whole(row.get("t1_quantity"))
+    t1 = fields.quantity(row, "t1_quantity")
     quantity = fields.quantity(row, "quantity")
     return HoldingRow(
         instrument_token=Name(exchange, CASH, symbol).token,
@@ -200,7 +200,7 @@ def _holding_row(row: Row) -> HoldingRow:
         settled_quantity=quantity - t1 if _holds_t1(row, quantity, t1) else quantity,
         t1_quantity=t1,
         # Units pledged on by the broker (repledge) are pledged units still.
-        collateral_quantity=fields.whole(row.get("pledge_quantity")),
+        collateral_quantity=fields.quantity(row, "pledge_quantity"),
         average_price=fields.price(row.get("average_price")),
     )
 
@@ -218,5 +218,5 @@ def _holds_t1(row: Row, quantity: int, t1: int) -> bool:
     """
     if not t1:
         return False
-    settled = sum(fields.whole(row.get(name)) for name in _SETTLED_PARTS)
+    settled = sum(fields.quantity(row, name) for name in _SETTLED_PARTS)
     return settled != quantity and quantity >= t1

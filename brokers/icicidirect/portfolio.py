@@ -113,8 +113,9 @@ def _holding_row(
     name = naming.Name(HOLDINGS_EXCHANGE, stock)
     delivered = _held(demat)
     usable = sum(
-        fields.whole(demat.get(part))
+        fields.quantity(demat, part)
         for part in ("demat_avail_quantity", "demat_allocated_quantity", "blocked_quantity")
+        if demat
     )
     priced = portfolio or margin
     row = HoldingRow(

@@ -170,8 +170,9 @@ class _Legs:
     """Previous close, from the carried amounts that are valued at it."""
     bought: int
     sold: int
-    buy_amount: Fraction
-    sell_amount: Fraction
+    buy_amount: Fraction | None
+    """None = not told, as below."""
+    sell_amount: Fraction | None
     last: Fraction | None
 
     @classmethod
@@ -182,15 +183,15 @@ class _Legs:
             fields.unsigned(row, "cfBuyQty"),
             fields.unsigned(row, "cfSellQty"),
         )
-        buy_at_close, sell_at_close = _amount(row, "cfBuyAmt"), _amount(row, "cfSellAmt")
+        buy_at_close, sell_at_close = _amount(row, "cfBuyAmt", carried_buy), _amount(row, "cfSellAmt", carried_sell)
+        bought, sold = fields.unsigned(row, "flBuyQty"), fields.unsigned(row, "flSellQty")
         factor = _factor(row)
         if segment in values.CASH_SEGMENTS:
             cost = costs.get(token)
             buy_cost, sell_cost = _cost(cost, carried_buy), _cost(cost, carried_sell)
         else:
             buy_cost, sell_cost = buy_at_close, sell_at_close
-        carried = carried_buy + carried_sell
-        at_close = (buy_at_close + sell_at_close) / (carried * factor) if carried else Fraction(0)
+        carried, at_close = carried_buy + carried_sell, _plus(buy_at_close, sell_at_close)
         last = fields.price(row.get("ltp"))  # zero now and then, which is none
         return cls(
             token=token,
@@ -204,11 +205,11 @@ class _Legs:
             carried_sell=carried_sell,
             carried_buy_cost=buy_cost,
             carried_sell_cost=sell_cost,
-            close=at_close or None,
-            bought=fields.unsigned(row, "flBuyQty"),
-            sold=fields.unsigned(row, "flSellQty"),
-            buy_amount=_amount(row, "buyAmt"),
-            sell_amount=_amount(row, "sellAmt"),
+            close=at_close / (carried * factor) if carried and at_close else None,
+            bought=bought,
+            sold=sold,
+            buy_amount=_amount(row, "buyAmt", bought),
+            sell_amount=_amount(row, "sellAmt", sold),
             last=None if last is None else Fraction(exact(last)),
         )
 
@@ -342,8 +343,10 @@ def _positive(value: object) -> Fraction:
     return Fraction(exact(figure)) if figure is not None and figure > 0 else Fraction(1)
 
 
-def _amount(row: Row, name: str) -> Fraction:
-    return Fraction(exact(fields.number(row.get(name)) or 0.0))
+def _amount(row: Row, name: str, quantity: int) -> Fraction | None:
+    """Return what a leg of so many came to; None where the row does not say. A leg of nothing came to nothing."""
+    figure = fields.number(row.get(name)) if quantity else 0.0
+    return None if figure is None else Fraction(exact(figure))
 
 
 def _cost(average: Fraction | None, quantity: int) -> Fraction | None:
@@ -353,8 +356,8 @@ def _cost(average: Fraction | None, quantity: int) -> Fraction | None:
     return None if average is None else average * quantity
 
 
-def _plus(cost: Fraction | None, amount: Fraction) -> Fraction | None:
-    return None if cost is None else cost + amount
+def _plus(cost: Fraction | None, amount: Fraction | None) -> Fraction | None:
+    return None if cost is None or amount is None else cost + amount
 
 
 def _rupees(amount: Fraction | None) -> float | None:

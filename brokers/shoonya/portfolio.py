@@ -1,6 +1,8 @@
 """Shoonya's positions, holdings and funds.
 
-Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent quantity is zero.
+Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All values are texts; a quantity that
+is zero is left out. So a leg of a position that is left out is zero where the others then come to the net quantity; where they do not,
+it is not told.
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,11 +108,13 @@ def _segments(answer: Mapping[str, object]) -> dict[str, FundsSegment]:
     return segments
 
 
-_QUANTITIES = ("netqty", "daybuyqty", "daysellqty", "cfbuyqty", "cfsellqty")
+_LEGS = {"daybuyqty": 1, "daysellqty": -1, "cfbuyqty": 1, "cfsellqty": -1}
+"""With their signs in the net quantity."""
+_QUANTITIES = ("netqty", *_LEGS)
 
 
 class _Legs:
-    """One position: what was carried in (`cf`) and what was traded today (`day`), in units."""
+    """One position: what was carried in (`cf`) and what was traded today (`day`), in units; None = not told."""
 
     def __init__(self, row: Mapping[str, object], listings: Mapping[str, Listing]) -> None:
         self._row = row
@@ -118,48 +122,52 @@ class _Legs:
         self._token = token_of(row)
         self._known = values.row_factor(row, _QUANTITIES, self._exchange, self._token, listings)
         self._units = Decimal(1) if self._known is None else self._known
-        self._bought, self._sold = self._quantity("daybuyqty"), self._quantity("daysellqty")
-        self._carried_long, self._carried_short = self._quantity("cfbuyqty"), self._quantity("cfsellqty")
+        self._net = values.in_units(fields.quantity(row, "netqty"), self._units)
+        legs = {name: values.in_units(row.get(name), self._units) for name in _LEGS}
+        whole = sum(sign * legs[name] for name, sign in _LEGS.items()) == self._net
+        told = {name: units if whole or fields.text(row.get(name)) else None for name, units in legs.items()}
+        self._bought, self._sold = told["daybuyqty"], told["daysellqty"]
+        self._carried_long, self._carried_short = told["cfbuyqty"], told["cfsellqty"]
 
     @property
     def traded_today(self) -> bool:
-        return bool(self._bought or self._sold)
+        """Whether it has a part of today, or may have."""
+        return self._bought != 0 or self._sold != 0
 
     def net(self) -> PositionRow:
         row = self._row
-        quantity = values.in_units(fields.quantity(row, "netqty"), self._units)
         return self._row_of(
             "net",
-            quantity=quantity,
-            overnight_quantity=self._carried_long - self._carried_short,
-            buy_quantity=self._carried_long + self._bought,
-            sell_quantity=self._carried_short + self._sold,
-            buy_value=fields.rupee_sum((self._value("cfbuy"), self._value("daybuy"))),
-            sell_value=fields.rupee_sum((self._value("cfsell"), self._value("daysell"))),
-            average_price=self._average() if quantity else None,
+            quantity=self._net,
+            overnight_quantity=_less(self._carried_long, self._carried_short),
+            buy_quantity=_plus(self._carried_long, self._bought),
+            sell_quantity=_plus(self._carried_short, self._sold),
+            buy_value=self._values(cfbuy=self._carried_long, daybuy=self._bought),
+            sell_value=self._values(cfsell=self._carried_short, daysell=self._sold),
+            average_price=self._average() if self._net else None,
             realized=fields.number(row.get("rpnl")),
             unrealized=fields.number(row.get("urmtom")),
         )
 
     def day(self) -> PositionRow:
         """Today's part; its result is not reported apart."""
-        quantity = self._bought - self._sold
-        average = self._row.get("daybuyavgprc" if quantity > 0 else "daysellavgprc")
+        quantity = _less(self._bought, self._sold)
+        average = self._row.get("daybuyavgprc" if quantity and quantity > 0 else "daysellavgprc")
         return self._row_of(
             "day",
             quantity=quantity,
             overnight_quantity=0,
             buy_quantity=self._bought,
             sell_quantity=self._sold,
-            buy_value=self._value("daybuy"),
-            sell_value=self._value("daysell"),
+            buy_value=self._values(daybuy=self._bought),
+            sell_value=self._values(daysell=self._sold),
             average_price=fields.price(average) if quantity else None,
         )
 
     def _average(self) -> float | None:
         """Return the cost of what is held. `netavgprc` of a carried position counts from the previous close: no cost."""
         row = self._row
-        if not (self._carried_long or self._carried_short):
+        if self._carried_long == 0 and self._carried_short == 0:
             return fields.price(row.get("netavgprc"))
         cost = fields.price(row.get("netupldprc"))
         if cost is None and not self.traded_today:
@@ -167,8 +175,12 @@ class _Legs:
             cost = fields.price(row.get("cforgavgprc")) or fields.price(row.get("cforgavprc"))
         return cost
 
-    def _quantity(self, name: str) -> int:
-        return values.in_units(self._row.get(name), self._units)
+    def _values(self, **legs: int | None) -> float | None:
+        """Return the rupees of legs together, each given with its units; None where one that holds anything does not tell."""
+        told = [(units, self._value(leg)) for leg, units in legs.items()]
+        if any(units is None or (units and value is None) for units, value in told):
+            return None
+        return fields.rupee_sum(value for _, value in told)
 
     def _value(self, leg: str) -> float | None:
         """Return the rupees of one leg.
@@ -187,10 +199,10 @@ class _Legs:
         self,
         view: str,
         *,
-        quantity: int,
-        overnight_quantity: int,
-        buy_quantity: int,
-        sell_quantity: int,
+        quantity: int | None,
+        overnight_quantity: int | None,
+        buy_quantity: int | None,
+        sell_quantity: int | None,
         buy_value: float | None,
         sell_value: float | None,
         average_price: float | None,
@@ -220,6 +232,14 @@ class _Legs:
             unrealized=unrealized,
         )
         return in_contracts(position) if self._known is None else position
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _less(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one - other
 
 
 _HELD = ("holdqty", "npoadqty", "npoaqty", "dpqty", "brkcolqty", "unplgdqty", "benqty", "btstqty")

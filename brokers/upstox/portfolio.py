@@ -94,7 +94,7 @@ def _line(used: Mapping[str, object], name: str) -> object:
 
 
 def _traded_today(row: Mapping[str, object]) -> bool:
-    return bool(fields.whole(row.get("day_buy_quantity")) or fields.whole(row.get("day_sell_quantity")))
+    return bool(fields.quantity(row, "day_buy_quantity") or fields.quantity(row, "day_sell_quantity"))
 
 
 def _units(row: Mapping[str, object], token: str, listings: Mapping[str, Listing]) -> int | None:
@@ -110,8 +110,8 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     known = _units(row, token, listings)
     units = known or 1
     quantity = fields.quantity(row, "quantity") * units
-    bought = fields.whole(row.get("overnight_buy_quantity")) + fields.whole(row.get("day_buy_quantity"))
-    sold = fields.whole(row.get("overnight_sell_quantity")) + fields.whole(row.get("day_sell_quantity"))
+    bought = fields.quantity(row, "overnight_buy_quantity") + fields.quantity(row, "day_buy_quantity")
+    sold = fields.quantity(row, "overnight_sell_quantity") + fields.quantity(row, "day_sell_quantity")
     product = values.product(row.get("product"), token)
     position = PositionRow(
         position_key=f"{token}:{product}",
@@ -121,7 +121,7 @@ def _net_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
         tradingsymbol=fields.required(row, "trading_symbol", "tradingsymbol"),
         exchange=fields.required(row, "exchange"),
         quantity=quantity,
-        overnight_quantity=fields.whole(row.get("overnight_quantity")) * units,
+        overnight_quantity=fields.quantity(row, "overnight_quantity") * units,
         buy_quantity=bought * units,
         sell_quantity=sold * units,
         buy_value=_value(row.get("buy_value"), bought, row.get("buy_price"), units),
@@ -142,7 +142,7 @@ def _day_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Posi
     token = fields.required(row, "instrument_token")
     known = _units(row, token, listings)
     units = known or 1
-    bought, sold = fields.whole(row.get("day_buy_quantity")), fields.whole(row.get("day_sell_quantity"))
+    bought, sold = fields.quantity(row, "day_buy_quantity"), fields.quantity(row, "day_sell_quantity")
     # day_*_price is "" where nothing was bought or sold.
     average = row.get("day_buy_price") if bought > sold else row.get("day_sell_price")
     product = values.product(row.get("product"), token)
@@ -188,8 +188,8 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         isin=fields.text(row.get("isin")),
         # Upstox' quantity is everything settled, pledged units among them; T1 units are beside it.
         settled_quantity=fields.quantity(row, "quantity"),
-        t1_quantity=fields.whole(row.get("t1_quantity")),
-        collateral_quantity=fields.whole(row.get("collateral_quantity")),
+        t1_quantity=fields.quantity(row, "t1_quantity"),
+        collateral_quantity=fields.quantity(row, "collateral_quantity"),
         average_price=fields.price(row.get("average_price")),
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),
@@ -207,7 +207,7 @@ def _margin_row(row: Mapping[str, object]) -> HoldingRow | None:
         # A cash key ends in the ISIN.
         isin=token.partition("|")[2] or None if values.segment(token) in values.CASH_SEGMENTS else None,
         settled_quantity=0,
-        margin_quantity=fields.whole(row.get("quantity")),
+        margin_quantity=fields.quantity(row, "quantity"),
         margin_average_price=fields.price(row.get("average_price")),
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),

@@ -94,9 +94,9 @@ def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, L
         tradingsymbol=symbol,
         exchange=exchange,
         quantity=quantity,
-        overnight_quantity=fields.whole(row.get("overnight_quantity")) * units,
-        buy_quantity=fields.whole(row.get("buy_quantity")) * units,
-        sell_quantity=fields.whole(row.get("sell_quantity")) * units,
+        overnight_quantity=fields.quantity(row, "overnight_quantity") * units,
+        buy_quantity=fields.quantity(row, "buy_quantity") * units,
+        sell_quantity=fields.quantity(row, "sell_quantity") * units,
         buy_value=fields.number(row.get("buy_value")),
         sell_value=fields.number(row.get("sell_value")),
         # On closed rows it is zero or stale.
@@ -111,8 +111,9 @@ def _position_row(view: str, row: Mapping[str, object], listings: Mapping[str, L
 
 
 def _holding_row(row: Mapping[str, object]) -> HoldingRow:
-    margin = fields.part(row, "mtf")
-    collateral = fields.whole(row.get("collateral_quantity"))
+    # Recorded rows of the compact form have neither pledged nor margin-trading units.
+    margin, collateral = row.get("mtf"), fields.whole(row.get("collateral_quantity"))
+    margin = None if margin is None else fields.row_of(margin)
     return HoldingRow(
         instrument_token=fields.required(row, "instrument_token"),
         tradingsymbol=fields.required(row, "tradingsymbol"),
@@ -120,11 +121,11 @@ def _holding_row(row: Mapping[str, object]) -> HoldingRow:
         isin=fields.text(row.get("isin")),
         # Kite's quantity is the free units: neither pledged, nor T1, nor margin-trading ones are part of it.
         settled_quantity=fields.quantity(row, "quantity") + collateral,
-        t1_quantity=fields.whole(row.get("t1_quantity")),
-        margin_quantity=fields.whole(margin.get("quantity")),
+        t1_quantity=fields.quantity(row, "t1_quantity"),
+        margin_quantity=0 if margin is None else fields.quantity(margin, "quantity"),
         collateral_quantity=collateral,
         average_price=fields.price(row.get("average_price")),
-        margin_average_price=fields.price(margin.get("average_price")),
+        margin_average_price=None if margin is None else fields.price(margin.get("average_price")),
         last_price=fields.price(row.get("last_price")),
         close_price=fields.price(row.get("close_price")),
     )

@@ -4,6 +4,7 @@ import json
 from datetime import date
 from types import SimpleNamespace
 
+import attrs
 import msgspec
 import pytest
 from hypothesis import given
@@ -292,6 +293,42 @@ def test_a_row_in_contracts_of_unknown_size_has_no_units_and_costs_no_other_row_
     assert (contracts["broker"], contracts["quantity"], contracts["contracts"]) == ("b", None, -2)
     assert contracts["pnl"]["unrealized"] == -3.5
     assert rows[None].quantity == 7
+
+
+def test_sides_and_a_days_quantity_that_a_broker_does_not_tell_are_null_and_no_zero(world):
+    snapshot = world.Snapshot()
+    gold = snapshot.add(security("nse", "equities", "GOLD"), tokens={"a": "G", "b": "G"})
+    told = {
+        "instrument_token": "G",
+        "buy_quantity": 100,
+        "sell_quantity": 0,
+        "buy_value": 1000.0,
+        "overnight_quantity": 0,
+    }
+    not_told = {
+        "instrument_token": "G",
+        "buy_quantity": None,
+        "sell_quantity": 5,
+        "sell_value": 50.0,
+        "overnight_quantity": None,
+    }
+    slices = [
+        world.slice_of(
+            code, "positions", *[world.position(view, view=view, quantity=quantity, **more) for view in ("net", "day")]
+        )
+        for code, quantity, more in (("a", 100, told), ("b", -5, not_told))
+    ]
+    unknown = tuple(msgspec.structs.replace(row, quantity=None) if row.view == "day" else row for row in slices[1].rows)
+    shown = document(
+        world, PositionsAssembler(world.catalogue(snapshot)), slices[0], attrs.evolve(slices[1], rows=unknown)
+    )
+    (net,), (day,) = shown["net"], shown["day"]
+    assert (net["instrument_id"], net["quantity"], day["quantity"]) == (gold, 95, None)
+    for row in (net, day):
+        assert [row[name] for name in ("buy_quantity", "overnight_quantity", "buy_value", "buy_average")] == [None] * 4
+        assert (row["sell_quantity"], row["sell_value"]) == (5, 50.0)
+    ours, theirs = day["by_broker"]
+    assert (ours["quantity"], theirs["quantity"], "contracts" in theirs) == (100, None, False)
 
 
 def test_the_average_of_a_row_in_contracts_stands_and_its_result_is_never_computed(world):

@@ -60,6 +60,8 @@ def test_buy_and_sell_that_hold_the_carried_leg_already_are_not_added_twice(enve
 def test_a_missing_carry_price_is_no_average(enveloped):
     row = {
         "BodQty": 5,
+        "BuyQty": 0,
+        "SellQty": 0,
         "NetQty": 5,
         "Exch": "N",
         "ExchType": "D",
@@ -74,6 +76,9 @@ def test_a_missing_carry_price_is_no_average(enveloped):
 
 def test_contracts_of_unknown_size_are_not_taken_for_units(enveloped, listings):
     row = {
+        "BodQty": 0,
+        "BuyQty": 1,
+        "SellQty": 0,
         "NetQty": 1,
         "Exch": "M",
         "ExchType": "D",
@@ -82,10 +87,10 @@ def test_contracts_of_unknown_size_are_not_taken_for_units(enveloped, listings):
         "OrderFor": "D",
         "Multiplier": 1,
     }
-    (unknown,) = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [row]})], listings)
+    unknown, _ = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [row]})], listings)
     assert (unknown.quantity, unknown.contracts) == (None, 1)
     known = row | {"ScripCode": 8002}
-    (net,) = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [known]})], listings)
+    net, _ = portfolio.parse_positions([enveloped({"Status": 0, "NetPositionDetail": [known]})], listings)
     assert net.quantity == 100
 
 

@@ -18,7 +18,9 @@ def positions(*rows):
 
 
 def position(**figures):
-    return {"trading_symbol": "X", "segment": "FNO", "exchange": "NSE", "product": "NRML", **figures}
+    named = {"trading_symbol": "X", "segment": "FNO", "exchange": "NSE", "product": "NRML"}
+    legs = ("credit", "debit", "carry_forward_credit", "carry_forward_debit")
+    return {**named, **{f"{leg}_quantity": 0 for leg in legs}, **figures}
 
 
 def test_positions_have_carried_and_todays_legs_and_no_last_price(recorded):

@@ -9,8 +9,10 @@ import pytest
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, WireResponse
 from onebroker.brokers.shoonya import portfolio
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+GONE = object()
 
 
 @pytest.fixture
@@ -74,9 +76,52 @@ def test_the_original_cost_of_an_untouched_position_comes_in_two_spellings(recor
 
 
 def test_a_contract_of_unknown_factor_is_not_taken_for_a_unit():
-    row = {"exch": "MCX", "token": "1", "tsym": "X", "prd": "M", "netqty": "5"}
+    row = {"exch": "MCX", "token": "1", "tsym": "X", "prd": "M", "netqty": "5", "cfbuyqty": "5"}
     (net,) = portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode([row]))], {})
     assert (net.quantity, net.contracts) == (None, 5)
+
+
+@every_case("given", [GONE, ""], ids=["absent", "blank"])
+def test_a_leg_that_is_left_out_is_zero_only_where_the_others_come_to_the_net_quantity(recorded, listings, given):
+    """The recorded row: 150 sold before today, 50 bought today, so 100 short."""
+    row = msgspec.json.decode(recorded("positions").body)[0]
+
+    def views(leg, **changes):
+        left = {**row, **changes, leg: given}
+        body = [{name: value for name, value in left.items() if value is not GONE}]
+        net, *day = portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode(body))], listings)
+        assert net.quantity == int(left["netqty"])
+        return net, *day
+
+    net, day = views("cfbuyqty")
+    assert (net.overnight_quantity, net.buy_quantity, net.sell_quantity, net.buy_value) == (-150, 50, 150, 980000.0)
+    assert (day.quantity, day.buy_quantity, day.sell_quantity) == (50, 50, 0)
+    net, day = views("daybuyqty")
+    assert (net.overnight_quantity, net.buy_quantity, net.sell_quantity) == (
+        None,
+        None,
+        None,
+    )  # which of the three is not there?
+    assert (net.buy_value, net.sell_value, net.average_price) == (None, None, 19640.25)
+    assert (day.quantity, day.buy_quantity, day.sell_quantity, day.buy_value, day.average_price) == (
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    net, day = views("cfsellqty")
+    assert (net.overnight_quantity, net.buy_quantity, net.sell_quantity, net.sell_value) == (None, None, None, None)
+    assert (day.quantity, day.buy_quantity, day.sell_quantity) == (None, 50, None)
+    net, day = views("daysellqty", netqty="-120", daysellamt="390000.00", daysellavgprc="19500.00")
+    assert (net.buy_quantity, net.sell_quantity, net.sell_value, day.quantity) == (None, None, None, None)
+
+
+def test_a_cost_is_not_read_from_the_previous_close_where_the_carried_leg_is_not_told(recorded, listings):
+    row = msgspec.json.decode(recorded("positions").body)[2]
+    assert row.pop("cfbuyqty") == "20"
+    net, _ = portfolio.parse_positions([WireResponse(status=200, body=msgspec.json.encode([row]))], listings)
+    assert (net.quantity, net.overnight_quantity, net.average_price) == (2, None, None)
 
 
 def test_holdings_are_the_documents_valuation_in_buckets(recorded):

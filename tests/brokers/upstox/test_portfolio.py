@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+import msgspec
 import pytest
 
 from onebroker.brokers.records import FundsRow, HoldingRow, PositionRow
@@ -47,8 +48,11 @@ def test_a_commodity_position_is_in_units_and_both_spellings_of_its_value_are_ru
 
 
 def test_a_commodity_position_without_its_multiplier_is_not_taken_for_units():
-    row = b'[{"instrument_token":"MCX_FO|1","trading_symbol":"X","exchange":"MCX","product":"D","quantity":1}]'
-    (net,) = portfolio.parse_positions([WireResponse(status=200, body=b'{"status":"success","data":' + row + b"}")], {})
+    legs = ("overnight", "overnight_buy", "overnight_sell", "day_buy", "day_sell")
+    row = {"instrument_token": "MCX_FO|1", "trading_symbol": "X", "exchange": "MCX", "product": "D", "quantity": 1}
+    row |= {f"{leg}_quantity": int(leg in ("overnight", "overnight_buy")) for leg in legs}
+    body = msgspec.json.encode({"status": "success", "data": [row]})
+    (net,) = portfolio.parse_positions([WireResponse(status=200, body=body)], {})
     assert (net.quantity, net.contracts) == (None, 1)
 
 
