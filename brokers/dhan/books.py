@@ -40,10 +40,11 @@ def _order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Or
     scale = units or 1
     order_type = values.order_type(row.get("orderType"))
     quantity = fields.quantity(row, "quantity") * scale
-    status = values.order_status(fields.required(row, "orderStatus"), order_type, fields.whole(row.get("filledQty")))
+    word = fields.required(row, "orderStatus")
+    filled = fields.filled(row, "filledQty", values.status(word)) * scale
+    status = values.order_status(word, order_type, filled)
     if values.waits_for_market(status, row.get("afterMarketOrder") is True, row.get("exchangeOrderId")):
         status = OrderStatus.PENDING
-    filled = fields.filled(row, "filledQty", status) * scale
     # There is no cancelled quantity on the wire, and remainingQuantity does not say what became of it.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     return OrderRow(

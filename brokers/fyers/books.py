@@ -49,14 +49,15 @@ def order_row(row: Mapping[str, object], listings: Mapping[str, Listing]) -> Ord
     order_type = values.order_type(row.get("type"))
     exchange_order_id = fields.text(row.get("exchOrdId"))
     quantity = fields.quantity(row, "qty") * scale
+    word = fields.required(row, "status")
+    filled = fields.filled(row, "filledQty", fields.translated(values.STATUSES, word)) * scale
     status = values.status(
-        fields.required(row, "status"),
+        word,
         order_type,
-        filled=fields.whole(row.get("filledQty")),
+        filled=filled,
         after_market=row.get("offlineOrder") is True,
         at_exchange=exchange_order_id is not None,
     )
-    filled = fields.filled(row, "filledQty", status) * scale
     # remainingQuantity contradicts itself once an order is finished, and there is no cancelled quantity on the wire.
     pending, cancelled = fields.unfilled(status, quantity, filled)
     disclosed = row.get("disclosedQty") if row.get("disclosedQty") is not None else row.get("discloseQty")

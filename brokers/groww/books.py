@@ -74,7 +74,7 @@ def _each_once(trades: Sequence[TradeRow]) -> list[TradeRow]:
 
 def _fills(order: Row) -> tuple[str, int]:
     """Return an order's id and what of it has filled; raise `BadAnswer` for a row of which no trades can be asked for."""
-    filled = fields.whole(order.get("filled_quantity"))
+    filled = fields.filled(order, "filled_quantity", values.status(fields.required(order, "order_status")))
     if filled:
         fields.required(order, "segment")
     return fields.required(order, "groww_order_id"), filled

@@ -160,7 +160,10 @@ def _filled(row: Mapping[str, object]) -> int | None:
         return 0
     if word == values.ALL_FILLED:
         return quantity
-    left = fields.whole(row.get("pending_quantity")) + fields.whole(row.get("cancelled_quantity"))
+    rest = [row.get(name) for name in ("pending_quantity", "cancelled_quantity")]
+    if any(fields.text(units) is None for units in rest):
+        return None
+    left = sum(map(fields.counted, rest))
     if word in values.NOT_PARTLY_FILLED:
         return max(quantity - left, 0) if left else 0
     if word == values.PART_EXPIRED or not 0 < left < quantity:

@@ -127,7 +127,7 @@ class OrderFrames:
         name = self._name(message, at)
         letter = str(message[at.status]).strip().upper()
         status = fields.translated(values.STATUSES, values.STREAM_STATUSES.get(letter, letter))
-        quantity, filled = fields.whole(message[at.quantity]), fields.whole(message[at.executed])
+        quantity, filled = fields.counted(message[at.quantity]), fields.counted(message[at.executed])
         pending, cancelled = fields.unfilled(status, quantity, filled)
         order_id = fields.text(message[at.order_id])
         if order_id is None or not quantity:

@@ -172,6 +172,38 @@ def test_margin_trading_units_of_kite_that_do_not_say_how_many_are_refused(given
         parsed("zerodha", "holdings", body)
 
 
+@every_case("given", UNREADABLE.values(), ids=UNREADABLE)
+@every_case(
+    "code, stop", [("dhan", {"orderStatus": "PENDING", "orderType": "STOP_LOSS"}), ("fyers", {"status": 6, "type": 4})]
+)
+def test_a_stop_is_not_taken_as_waiting_because_its_fills_are_not_told(code, stop, given):
+    """Where the broker has one word for a stop before and after its trigger, what it filled tells them apart."""
+    name, field = FILLED[code][:2]
+    with pytest.raises(BadAnswer):
+        pytest.fail(f"read as {read(code, 'orders', name, *stop.items(), (field, given))}")
+
+
+@every_case("given", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_trade_book_is_not_whole_while_an_order_does_not_tell_its_fills(given):
+    """Groww lists trades order by order, of those that have fills."""
+    orders = spoiled(body_of("groww", "orders"), "filled_quantity", given)
+    with pytest.raises(BadAnswer):
+        pytest.fail(f"read as {parsed('groww', 'trades', orders)}")
+
+
+@every_case("given", UNREADABLE.values(), ids=UNREADABLE)
+@every_case("status", ["Cancelled", "Ordered", "Partially Executed"])
+@every_case("field", ["pending_quantity", "cancelled_quantity"])
+def test_a_fill_is_not_worked_out_of_a_rest_that_is_not_told(field, status, given):
+    """Of ICICI Direct's orders: they are asked for their fills."""
+    order = body_of("icicidirect", "orders")["Success"][0]
+    told = order | {"status": status, "quantity": "10", "pending_quantity": "3", "cancelled_quantity": "3"}
+    body = {"Success": [spoiled(told, field, given)], "Status": 200, "Error": None}
+    answers = [WireResponse(status=200, body=each) for each in (msgspec.json.encode(body), *[EMPTY["icicidirect"]] * 3)]
+    with pytest.raises(BadAnswer):
+        pytest.fail(f"read as {REGISTRY['icicidirect'].books.parse_orders(answers, {})}")
+
+
 def test_every_quantity_that_is_read_of_a_position_is_tried():
     for code, (name, _) in POSITIONS.items():
         listed = set(ALWAYS_SENT.get((code, "positions", name), "").split())

@@ -275,9 +275,11 @@ def test_a_message_that_names_no_order_is_a_corrupt_frame(stream, message):
 
 
 def test_an_order_that_cannot_be_read_still_moves_the_books(stream):
-    seen = stream.receive(event("order", [*CASH[:24], "1.5", *CASH[25:]]))
-    assert isinstance(seen[0], CorruptFrame)
-    assert seen[1:] == [BooksMoved()]
+    without_fills = [*CASH[:26], "", *CASH[27:]]
+    for message in ([*CASH[:24], "1.5", *CASH[25:]], without_fills):
+        seen = stream.receive(event("order", message))
+        assert isinstance(seen[0], CorruptFrame)
+        assert seen[1:] == [BooksMoved()]
 
 
 @pytest.mark.parametrize("module", [feed, order_feed])
