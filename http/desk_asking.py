@@ -14,9 +14,15 @@ from onebroker.http.services import OrderServices
 BESIDE_BROKER_SECONDS = 11.0
 """What a cancel may take beside the broker's own time: room 5 s, and the hand-over from desk to parent to session."""
 CHANGE_SECONDS = 14.0
-"""The same of a change or of a parent's cancel: a just-placed order's appearing too, or a turn after another change."""
+"""The same of a change or of a parent's cancel: a just-placed order's appearing too, or a turn after another change. An engine that is
+starting is waited for beside that (`change_seconds`)."""
 FLATTEN_SECONDS = 180.0
-"""A flatten takes up to a minute, and may wait for one that is under way."""
+"""A flatten takes up to 80 s, 40 of them for an engine that is away, and may wait for one that is under way."""
+
+
+def change_seconds(orders: OrderServices) -> float:
+    """Return what a change or a parent's cancel may take beside the broker's own time."""
+    return CHANGE_SECONDS + orders.settings.engine_wait_seconds
 
 
 async def ask_desk(

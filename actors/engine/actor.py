@@ -158,14 +158,14 @@ class EngineActor:
                 async for message in self._mailbox:
                     await self._handle(message, nursery)
         finally:
-            self._show("the order engine has stopped")
+            self._show("the order engine has stopped", starting=True)  # its supervisor starts it again
 
     async def _keep_lock(self) -> None:
         """Hold the lock; that no orders are taken any more is shown before anything else ends."""
         try:
             await self._lock.keep()
         finally:
-            self._show("the order engine is stopping")
+            self._show("the order engine is stopping", starting=True)
 
     def _show(self, reason: str, *, starting: bool = False) -> None:
         self._status.set(EngineStatus(running=False, reason=reason, starting=starting))
@@ -270,7 +270,8 @@ class EngineActor:
         except StoreError as error:
             message.reply.refuse(error)
         except FencedOut:
-            message.reply.refuse(StoreError("the order engine has lost its lock"))
+            # Nothing was written, and nobody halted.
+            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=False))
             self._lock.lose()
         else:
             for why in trouble:
@@ -406,7 +407,12 @@ class EngineActor:
             updated_at=now,
             deadline=now + place.deadline - self._clock.monotonic(),
             body=place.order.sent,
-            parameters={**_COMMON, **place.order.parameters, "closes_position": place.order.closes_position, "parts": {}},
+            parameters={
+                **_COMMON,
+                **place.order.parameters,
+                "closes_position": place.order.closes_position,
+                "parts": {},
+            },
             tag=place.order.tag,
             plan=None if plan is None else encode_plan(plan),
         )
@@ -442,7 +448,8 @@ class EngineActor:
             if not error.not_sent:
                 self._close_perhaps_written(nursery, record, str(error))
         except FencedOut:
-            place.reply.answer(answers.not_written(place.intent_id, "the order engine has lost its lock"))
+            # Nothing was written, so nothing is placed.
+            place.reply.refuse(ActorNotRunning(self._mailbox.name, taken=False))
             self._lock.lose()
         else:
             self._doors.parents.note(record.parent_order_id, record)

@@ -13,7 +13,7 @@ from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import body_keys, order_fields, parse, render
-from onebroker.http.desk_asking import BESIDE_BROKER_SECONDS, CHANGE_SECONDS, ask_desk
+from onebroker.http.desk_asking import BESIDE_BROKER_SECONDS, ask_desk, change_seconds
 from onebroker.http.order_lists import ORDERS, answer_list, read_list
 from onebroker.http.order_naming import Named, OrderNamed, read_named
 from onebroker.http.route import Answer, Kind, Parameter, Route
@@ -79,7 +79,7 @@ async def ask_to_cancel(
             )
         return StopParent(parent_id=named.parent_id, part=named.part, dry_run=dry_run, routed=routed, reply=reply)
 
-    beside_seconds = BESIDE_BROKER_SECONDS if isinstance(named, OrderNamed) else CHANGE_SECONDS
+    beside_seconds = BESIDE_BROKER_SECONDS if isinstance(named, OrderNamed) else change_seconds(orders)
     return await ask_desk(orders, make, named.shown(), dry_run=dry_run, beside_seconds=beside_seconds)
 
 

@@ -14,7 +14,7 @@ from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import body_keys, order_fields, parse, render
-from onebroker.http.desk_asking import CHANGE_SECONDS, ask_desk
+from onebroker.http.desk_asking import ask_desk, change_seconds
 from onebroker.http.modify_body import read_change
 from onebroker.http.order_lists import ORDERS, answer_list, read_list
 from onebroker.http.order_naming import OrderNamed, read_named
@@ -81,7 +81,7 @@ async def _ask_to_modify(
             parent_id=named.parent_id, part=named.part, change=change, dry_run=dry_run, routed=routed, reply=reply
         )
 
-    return await ask_desk(orders, make, named.shown(), dry_run=dry_run, beside_seconds=CHANGE_SECONDS)
+    return await ask_desk(orders, make, named.shown(), dry_run=dry_run, beside_seconds=change_seconds(orders))
 
 
 def _field(name: str, doc: str, kind: Kind = "string") -> Parameter:

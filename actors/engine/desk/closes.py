@@ -155,12 +155,13 @@ def sliced(units: int, most: int | None) -> list[int]:
 # --- placing them -----------------------------------------------------------------------------------------------------------
 
 
-async def close_all(room: DeskRoom, closes: list[Close]) -> list[Closed]:
-    """Place all of them at once through the engine and wait for the answers; return them in the order of `closes`."""
+async def close_all(room: DeskRoom, closes: list[Close], engine_until: float) -> list[Closed]:
+    """Place all of them at once through the engine and wait for the answers; return them in the order of `closes`. An engine that is
+    starting, or starts anew, is waited for until `engine_until` (monotonic seconds)."""
     done: dict[int, Closed] = {}
 
     async def one(number: int, close: Close) -> None:
-        done[number] = await _close(room, close)
+        done[number] = await _close(room, close, engine_until)
 
     async with trio.open_nursery() as nursery:
         for number, close in enumerate(closes):
@@ -168,8 +169,8 @@ async def close_all(room: DeskRoom, closes: list[Close]) -> list[Closed]:
     return [done[number] for number in sorted(done)]
 
 
-async def _close(room: DeskRoom, close: Close) -> Closed:
-    """Place one close as the place route would."""
+async def _close(room: DeskRoom, close: Close, engine_until: float) -> Closed:
+    """Place one close as the place route would. What the engine certainly did not take up goes to the next one."""
 
     def refused(status: int, sentence: str, *, intent_id: str | None = None, outcome: str | None = None) -> Closed:
         return Closed(
@@ -188,14 +189,12 @@ async def _close(room: DeskRoom, close: Close) -> Closed:
     state = room.doors.catalogue.value
     if not state.published_today:
         return refused(503, order_texts.catalogue_not_published(state.reason))
-    if not room.engine_runs:
-        return refused(503, order_texts.ENGINE_NOT_RUNNING)
-    intent_id = str(uuid.uuid4())
+    intent_id, order = str(uuid.uuid4()), close.body(quantity, instrument)
     try:
-        answer = await _place(room, close.body(quantity, instrument), intent_id)
+        answer = await _placed(room, order, intent_id, engine_until)
     except ActorNotRunning as error:
         if not error.taken:
-            return refused(503, order_texts.ENGINE_NOT_RUNNING, intent_id=intent_id)
+            return refused(503, order_texts.ENGINE_NOT_RUNNING)
         sentence = order_texts.FAILED_AFTER_WRITE
         return refused(504, sentence, intent_id=intent_id, outcome=Outcome.UNKNOWN.value)
     except AskTimedOut as error:
@@ -213,6 +212,19 @@ async def _close(room: DeskRoom, close: Close) -> Closed:
         http_status=answer.status,
         intent_id=intent_id,
     )
+
+
+async def _placed(room: DeskRoom, order: PlaceBody, intent_id: str, engine_until: float) -> EngineAnswer:
+    """Ask the engine, and again the one that comes after it, while none has taken the order up. Raises ActorNotRunning, AskTimedOut."""
+    asked = -1
+    while await room.engine_comes(engine_until, after=asked):
+        asked = room.status.version
+        try:
+            return await _place(room, order, intent_id)
+        except ActorNotRunning as error:
+            if error.taken:
+                raise
+    raise ActorNotRunning(room.engine.name, taken=False)
 
 
 async def _place(room: DeskRoom, order: PlaceBody, intent_id: str) -> EngineAnswer:

@@ -112,7 +112,7 @@ async def _engine_answer(
 ) -> EngineAnswer:
     named = {"parent_id": message.parent_id}
     room.check_store(named)
-    if not room.engine_runs:
+    if not await room.engine_comes(room.engine_deadline(message.routed)):
         raise Refusal(503, texts.ENGINE_NOT_RUNNING, named)
     unknown = {**named, "outcome": Outcome.UNKNOWN.value, "intent_id": intent.intent_id}
     try:

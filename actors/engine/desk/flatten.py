@@ -3,6 +3,8 @@
 `flat` is true only when every order of ours that may be alive is shown by its broker: another may still fill. Its parent cancels it
 when it appears. Nor is it while a broker has positions that cannot be read; those that can be are closed meanwhile.
 
+The orders are cancelled at once, with or without an engine; halting and closing wait for one that is starting, or starts anew.
+
 One at a time: a second one waits for the first to end and then does what is left, so that a repeated request closes no position
 twice. What keeps one step from being whole stands in the answer, and the next step is taken all the same.
 """
@@ -43,6 +45,8 @@ from onebroker.config.vocabulary import Outcome, is_finished
 WAIT_SECONDS = 5.0
 """For the cancels to show, for fresh positions, and for closed ones to show zero, each."""
 POLL_SECONDS = 0.25
+ENGINE_SECONDS = 40.0
+"""For an engine that is not there, from the start of a flatten on: another one's lock is free after 30 s."""
 
 OrderName = tuple[str, str]
 """Broker and order id."""
@@ -103,12 +107,14 @@ class Flattening:
         return EngineAnswer(status=200, body=body)
 
     async def _flatten(self, message: Flatten) -> EngineAnswer:
-        halted = await self._halt()
+        engine_until = self._clock.monotonic() + ENGINE_SECONDS
+        done: dict[OrderName, Cancelled] = {}
+        halted = await self._halt(done, engine_until)
         timing = self._room.timing(message.routed, None)
-        cancelled, not_read = await self._cancel_all()
+        cancelled, not_read = await self._cancel_all(done)
         still_open = [f"{code}:{row.order_id}" for code, row in self._open_orders()]
         not_shown = self._not_shown()
-        closed, shown, open_positions = await self._close_all()
+        closed, shown, open_positions = await self._close_all(engine_until)
         whole = {code for code, one in shown.items() if one.whole}
         not_read = sorted({*not_read, *(self._room.doors.sessions.keys() - whole)})
         flat = (
@@ -136,34 +142,54 @@ class Flattening:
 
     # --- step 1: the parents ----------------------------------------------------------------------------------------
 
-    async def _halt(self) -> dict[str, Any]:
-        """Halt every open parent; return `halted` of the answer."""
+    async def _halt(self, done: dict[OrderName, Cancelled], engine_until: float) -> dict[str, Any]:
+        """Halt every open parent; return `halted` of the answer. Where the engine is not there for it, orders are cancelled into `done`
+        meanwhile; no cancel holds the halt up."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._cancel_without_engine, done)
+            halted = await self._ask_to_halt(engine_until)
+            nursery.cancel_scope.cancel()
+        return halted
+
+    async def _ask_to_halt(self, engine_until: float) -> dict[str, Any]:
+        """Ask the engine, and where it ends before it has answered the one that comes after it: to halt what is halted does nothing."""
         room = self._room
-        if not room.engine_runs:
-            return {"error": order_texts.ENGINE_NOT_RUNNING}
         intent = room.intent(IntentKind.HALT, {})
         wait_seconds = room.doors.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
-        try:
-            halted: int = await room.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
-        except ActorNotRunning:
-            return {"error": order_texts.ENGINE_NOT_RUNNING}
-        except AskTimedOut:
-            return {"error": texts.close_not_answered(wait_seconds), "intent_id": intent.intent_id}
-        except StoreError as error:
-            return {"error": shared.redis_unreadable(str(error))}
-        answer = {"halted_parents": halted}
-        room.keep(intent, EngineAnswer(status=200, body=answer))
-        return answer
+        asked = -1
+        while await room.engine_comes(engine_until, after=asked):
+            asked = room.status.version
+            try:
+                halted: int = await room.engine.ask(lambda reply: HaltParents(intent=intent, reply=reply), wait_seconds)
+            except ActorNotRunning:
+                continue
+            except AskTimedOut:
+                return {"error": texts.close_not_answered(wait_seconds), "intent_id": intent.intent_id}
+            except StoreError as error:
+                return {"error": shared.redis_unreadable(str(error))}
+            answer = {"halted_parents": halted}
+            room.keep(intent, EngineAnswer(status=200, body=answer))
+            return answer
+        return {"error": order_texts.ENGINE_NOT_RUNNING}
+
+    async def _cancel_without_engine(self, done: dict[OrderName, Cancelled]) -> None:
+        """Cancel for ever what is open, once the engine is not there: its parents are halted first where it is."""
+        status = self._room.status
+        while self._room.engine_runs:
+            await status.wait_newer(status.version)
+        while True:
+            await self._cancel_new(done)
+            self._read_orders_soon()
+            await trio.sleep(POLL_SECONDS)
 
     # --- steps 2 and 3: the orders ----------------------------------------------------------------------------------
 
-    async def _cancel_all(self) -> tuple[list[Cancelled], list[str]]:
-        """Cancel every open order, those too that only then appear, until the fresh books show none and all that may be
-        alive, or the wait ends.
+    async def _cancel_all(self, done: dict[OrderName, Cancelled]) -> tuple[list[Cancelled], list[str]]:
+        """Cancel every open order that is not `done`, those too that only then appear, until the fresh books show none and all that may
+        be alive, or the wait ends.
 
         Returns what became of each cancel, and the brokers whose book is not known.
         """
-        done: dict[OrderName, Cancelled] = {}
         await self._cancel_new(done)
         after = self._clock.monotonic()
         with trio.move_on_after(WAIT_SECONDS):
@@ -171,8 +197,7 @@ class Flattening:
                 await self._cancel_new(done)
                 if not self._open_orders() and not unshown(self._room.doors) and self._all_read("orders", after):
                     break
-                for door in self._room.doors.sessions.values():
-                    read_soon(door, "orders")
+                self._read_orders_soon()
                 await trio.sleep(POLL_SECONDS)
         now = self._clock.monotonic()
         sessions = self._room.doors.sessions
@@ -227,6 +252,10 @@ class Flattening:
                 )
             )
 
+    def _read_orders_soon(self) -> None:
+        for door in self._room.doors.sessions.values():
+            read_soon(door, "orders")
+
     def _open_orders(self) -> list[tuple[str, OrderRow]]:
         """Return every order that has not finished, by broker and id; a status that maps to nothing counts as open."""
         return sorted(
@@ -262,7 +291,7 @@ class Flattening:
 
     # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
 
-    async def _close_all(self) -> tuple[list[Closed], Mapping[str, ShownPositions], list[str]]:
+    async def _close_all(self, engine_until: float) -> tuple[list[Closed], Mapping[str, ShownPositions], list[str]]:
         """Close what fresh rows show; return what became of each close, what was shown by broker, and what is still open after the
         wait."""
         after = self._clock.monotonic()
@@ -272,7 +301,7 @@ class Flattening:
                     nursery.start_soon(positions_after, door, after, WAIT_SECONDS)
         shown = self._shown_positions()
         closes = closes_of(self._room.doors, shown)
-        closed = await close_all(self._room, closes)
+        closed = await close_all(self._room, closes, engine_until)
         return closed, shown, await self._wait_for_zero(closes)
 
     def _shown_positions(self) -> dict[str, ShownPositions]:

@@ -70,7 +70,7 @@ class Modifies:
 
     async def _through_parent(self, message: ModifyOrder, held: Held, parent_id: str, intent: Intent) -> LegChanged:
         room = self._room
-        if not room.engine_runs:
+        if not await room.engine_comes(room.engine_deadline(message.routed)):
             raise Refusal(503, texts.ENGINE_NOT_RUNNING)
         deadline = room.room_deadline()
 

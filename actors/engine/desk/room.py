@@ -129,6 +129,19 @@ class DeskRoom:
     def engine_runs(self) -> bool:
         return self.status.value.running
 
+    async def engine_comes(self, until: float, *, after: int = -1) -> bool:
+        """Wait for an engine that is starting until `until` (monotonic seconds), as an order that is placed does; return whether it runs.
+        `after` is the version of a status that has proved wrong since: a newer one is waited for."""
+        with trio.move_on_after(max(0.0, until - self.doors.clock.monotonic())):
+            await self.status.wait_newer(after)
+            while self.status.value.starting:
+                await self.status.wait_newer(self.status.version)
+        return self.engine_runs and self.status.version > after
+
+    def engine_deadline(self, routed: float) -> float:
+        """Return until when a request that was read at `routed` waits for an engine that is starting (spec 2 §4.2)."""
+        return routed + self.doors.settings.engine_wait_seconds
+
     def ask_seconds(self) -> float:
         """Return how long a message to a parent may take: room, a just-placed order's appearing, and the broker."""
         settings = self.doors.settings

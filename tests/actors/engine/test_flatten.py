@@ -19,7 +19,7 @@ ANSWER = [
     "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",
     "positions_still_open_after_waiting", "brokers_not_read", "positions_not_readable", "flat", "timing_ms",
 ]  # fmt: skip
-OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 30)
+OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 600)
 
 
 async def bought(day, code, *, number=1, intent_id, quantity=20, product="MIS"):
@@ -127,7 +127,9 @@ async def test_without_a_running_engine_orders_are_cancelled_and_each_close_says
         await bought(day, "zerodha", intent_id="b-1")
         await day.store.write(OTHER)
         await day.until(lambda: not day.status.value.running)
+        began = day.clock.monotonic()
         answer = await day.flatten()
+        assert 40 <= day.clock.monotonic() - began < 60
         sentence = (
             "the order engine is not running, so the order was not placed; start unified-orders@order_engine.service"
         )

@@ -132,6 +132,6 @@ async def test_a_list_is_answered_entry_by_entry_and_handed_over_in_its_order(de
 
 async def test_a_desk_that_does_not_answer_leaves_the_outcome_unknown(desk, autojump_clock):
     desk.respond = lambda message: None
-    sentence = "the order desk did not answer within 18 s, so this may still happen"
+    sentence = "the order desk did not answer within 23 s, so this may still happen"
     answer = await modify(desk, {"order_id": "7", "quantity": 1})
     assert answer == (504, {"error": sentence, "order_id": "7", "outcome": "unknown"})
