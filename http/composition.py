@@ -326,7 +326,7 @@ def _clock_metrics(sessions: Mapping[str, SessionDoor], clock: Clock) -> list[Me
             kind="counter",
             doc="How often the wall clock was put by more than 2 s, or the machine slept, since the start of the process.",
             samples=(({}, float(clock.steps)),),
-        )
+        ),
     ]
 
 

@@ -70,6 +70,7 @@ class Cancelling:
         self._on_their_way: set[str] = set()
         """Those of which a cancel without a caller has begun."""
         self._turns: defaultdict[str, trio.Lock] = defaultdict(trio.Lock)
+        """Leg id -> what `turn` gives out."""
         self._unknown_since: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
         self._late_due: dict[str, float] = {}

@@ -57,7 +57,6 @@ class PlanSteps(ParentActor, ABC):
         """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
         self._settling: dict[str, float] = {}
         """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
-
         self._cancels_unsent: set[str] = set()
         """Legs that the plan wants to end, and whose cancel did not leave when it was tried last."""
 

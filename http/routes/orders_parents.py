@@ -114,7 +114,10 @@ ROUTES = (
                 status=200,
                 doc="Every cancel was accepted, or nothing rested, or a dry run (`resting_legs`); of a list `{results}`.",
             ),
-            Answer(status=207, doc="A cancel was refused, is unknown, or could not leave (`cancelling`); asking again tries the rest, and one that could not leave goes as soon as it can."),
+            Answer(
+                status=207,
+                doc="A cancel was refused, is unknown, or could not leave (`cancelling`); asking again tries the rest, and one that could not leave goes as soon as it can.",
+            ),
             Answer(
                 status=400,
                 doc=f"{texts.PARENT_NAME} / {change_texts.PARENTS_LIST} / {change_texts.PARENTS_ENTRY}",
