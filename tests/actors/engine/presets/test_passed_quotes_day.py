@@ -1,4 +1,4 @@
-"""Prices that stand for less than a look: stops that they touch fire, stops that follow them have seen them (order-engine 3.0)."""
+"""Prices that stand for less than a look: stops that they touch fire, stops that follow them have seen them (order-engine 0)."""
 
 import msgspec
 import trio
