@@ -173,6 +173,10 @@ class PartRecord:
     """Its `when` has come true, or it has none; never taken back."""
     fired_at: float | None = None
     """When that was."""
+    times_seen: tuple[str, ...] = ()
+    """Where the times stand in `when` that came while the plan was looked at: they are never late again."""
+    over: bool = False
+    """Of a group: its lifetime has ended; never taken back."""
     released: bool = False
     """The market has reached its held limit."""
     started_at: float | None = None

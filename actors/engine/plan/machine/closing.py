@@ -1,11 +1,14 @@
 """Closing what a part filled, at its brokers, when its lifetime ends with close_filled (order-engine 1.8)."""
 
+from collections import Counter
+
+from onebroker.actors.engine.plan.machine.excess import takers_by_base
 from onebroker.actors.engine.plan.machine.legs import CLOSING, ChangeLeg, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.machine.resizing import end
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.machine.wanted import FOLLOWING
-from onebroker.actors.engine.plan.parts import OrderPart, orders_of
+from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.pricing.touch import past_touch
 from onebroker.actors.engine.plan.state import PartState
@@ -18,11 +21,12 @@ def close_filled(look: Look, part: OrderPart) -> Verdict | None:
 
     Its exits have ended before. A close that its broker refused, or that ended unfilled, is not sent again; one that never reached it is.
     """
-    exits = [] if part.each_fill is None else list(orders_of(part.each_fill))
-    if any(not look.quiet(order) for order in exits):
+    linked = [] if part.each_fill is None else list(orders_of(part.each_fill))
+    takers = [order for base, orders in takers_by_base(look.root) if _is_of(part, base) for order in orders]
+    if any(_still_trades(look, order) for order in (*linked, *takers)):
         return None
     done = True
-    for broker, units in _open_by_broker(look, part, exits).items():
+    for broker, units in _open_by_broker(look, part).items():
         legs = [leg for leg in look.closing_legs(part) if leg.broker == broker]
         left = units - sum(leg.filled for leg in legs)
         failed = next((leg for leg in legs if _has_failed(leg)), None)
@@ -39,14 +43,46 @@ def _has_failed(leg: Leg) -> bool:
     return not leg.live and leg.filled < leg.quantity and not leg.never_reached and not given_back
 
 
-def _open_by_broker(look: Look, part: OrderPart, exits: list[OrderPart]) -> dict[str, int]:
-    held: dict[str, int] = {}
-    for leg in look.legs(part):
-        held[leg.broker] = held.get(leg.broker, 0) + leg.filled
-    for order in exits:
-        for leg in look.legs(order):
-            held[leg.broker] = held.get(leg.broker, 0) - leg.filled
+def _still_trades(look: Look, order: OrderPart) -> bool:
+    return bool(look.live(order)) or any(new.instance != CLOSING for new in look.on_the_way(order))
+
+
+def takes_away(look: Look, part: OrderPart) -> bool:
+    """Whether the part's fills close what it hangs on: they are nothing to be closed again."""
+    return any(order is part for _, orders in takers_by_base(look.root) for order in orders)
+
+
+def units_to_close(look: Look, part: OrderPart) -> int:
+    """Return what the part has filled that nothing has closed yet."""
+    if takes_away(look, part):
+        return 0
+    closed = sum(leg.filled for leg in look.closing_legs(part))
+    return sum(max(0, units) for units in _open_by_broker(look, part).values()) - closed
+
+
+def _is_of(part: OrderPart, base: Part) -> bool:
+    return any(order is part for order in own_orders_of(base))
+
+
+def _open_by_broker(look: Look, part: OrderPart) -> Counter[str]:
+    """Return the part's fills less those of what closes them; what closes several parts together counts for the first of them first."""
+    held = _by_broker(look, part)
+    for base, orders in takers_by_base(look.root):
+        if _is_of(part, base):
+            taken: Counter[str] = sum((_by_broker(look, order) for order in orders), Counter())
+            for one in own_orders_of(base):
+                if one is part:
+                    break
+                taken -= _by_broker(look, one)
+            held.subtract(taken)
     return held
+
+
+def _by_broker(look: Look, part: OrderPart) -> Counter[str]:
+    filled: Counter[str] = Counter()
+    for leg in look.legs(part):
+        filled[leg.broker] += leg.filled
+    return filled
 
 
 def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]) -> None:

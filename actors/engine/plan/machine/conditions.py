@@ -18,7 +18,6 @@ from onebroker.actors.engine.plan.parts import (
     Condition,
     Direction,
     JointPnl,
-    OrderPart,
     Part,
     PriceAt,
     Since,
@@ -26,7 +25,7 @@ from onebroker.actors.engine.plan.parts import (
     orders_of,
 )
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
-from onebroker.actors.engine.plan.state import Bars, Ending, Joint, PartRecord, PartState
+from onebroker.actors.engine.plan.state import Bars, Joint, PartRecord
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.messages import plan_life as texts
 
@@ -199,9 +198,6 @@ def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:
     due_at = look.record(part).due_at
     at = after_opening(look, part, instant_of(condition, look.now if due_at is None else due_at))
     look.wake(at)
-    if _too_late(look, part, at if due_at is None else max(at, due_at)):
-        look.note(part, ending=Ending(state=PartState.EXPIRED))
-        return False
     return look.now >= at
 
 
@@ -216,10 +212,33 @@ def after_opening(look: Look, part: Part, at: float) -> float:
     return max([at, *(opening + OPENING_SECONDS for opening in openings if opening is not None)])
 
 
-def _too_late(look: Look, part: Part, at: float) -> bool:
-    """Whether the time of an entry passed while nobody was looking, by more than it may be late (2.5)."""
-    is_entry = isinstance(part, OrderPart) and not part.is_exit
-    return is_entry and look.now - at > look.rules.late_entry_seconds
+def too_late(look: Look, part: Part) -> bool:
+    """Whether a time in the part's `when` passed while nobody was looking, by more than an entry may be late (2.5). One that came in
+    time is noted: what it waits for besides may come when it likes."""
+    record = look.record(part)
+    due_at = record.due_at
+    if part.when is None or due_at is None or record.fired or record.fired_at is not None:
+        return False
+    for place, condition in _times(part.when):
+        at = max(due_at, after_opening(look, part, instant_of(condition, due_at)))
+        seen = look.record(part).times_seen
+        if place in seen or look.now < at:
+            continue
+        if look.now - at > look.rules.late_entry_seconds:
+            return True
+        look.note(part, times_seen=(*seen, place))
+    return False
+
+
+def _times(condition: Condition, place: str = "") -> Iterator[tuple[str, TimeOfDay]]:
+    """Yield the times of a condition, with where they stand in it."""
+    match condition:
+        case TimeOfDay():
+            yield place, condition
+        case AllOf() | AnyOf():
+            word = "all" if isinstance(condition, AllOf) else "any"
+            for n, one in enumerate(condition.conditions):
+                yield from _times(one, f"{place}{word}.{n}.")
 
 
 def instant_of(condition: TimeOfDay, due_at: float) -> float:

@@ -30,3 +30,11 @@ class Context:
     """Lifetimes of parts above that have ended."""
     lives_on: bool = False
     """A lifetime above counts in days, so the part outlives its session."""
+    waits_on: bool = False
+    """Such days of waiting alone: the part outlives its session until it fires."""
+    waiting_since: float | None = None
+    """Since when a group above waits whose parts have their turn with it (epoch seconds); None = none does."""
+    late: bool = False
+    """The time of a group above passed while nobody was looking, by more than an entry may be late."""
+    base_closes: bool = False
+    """What the part hangs on is being closed."""

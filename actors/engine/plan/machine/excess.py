@@ -27,12 +27,19 @@ def over_filled(look: Look) -> int:
 
 def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
     """Yield what exits hang on, with them: those that trade the same instrument the other way."""
+    for base, exits in takers_by_base(root):
+        link = f"{base.path}.each_fill"
+        sized = [order for order in exits if order.path.startswith(link) or order.quantity == FromFill()]
+        if sized:
+            yield base, sized
+
+
+def takers_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
+    """Yield what other parts hang on, with those that trade the same instrument the other way, whatever their size."""
     for base, then in links_of(root):
-        hangs_on_fills = isinstance(base, OrderPart) and base.each_fill is then
-        sized = (order for order in own_orders_of(then) if hangs_on_fills or order.quantity == FromFill())
-        exits = [order for order in sized if _closes(base, order)]
-        if exits:
-            yield base, exits
+        takers = [order for order in own_orders_of(then) if _closes(base, order)]
+        if takers:
+            yield base, takers
 
 
 def _closes(base: Part, order: OrderPart) -> bool:

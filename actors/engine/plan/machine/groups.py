@@ -6,18 +6,20 @@ from typing import assert_never
 
 import attrs
 
-from onebroker.actors.engine.plan.machine.conditions import fired
+from onebroker.actors.engine.plan.machine.conditions import too_late
 from onebroker.actors.engine.plan.machine.context import Context
-from onebroker.actors.engine.plan.machine.lifetimes import counts_days, over
+from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
 from onebroker.actors.engine.plan.machine.look import Look, side_of
-from onebroker.actors.engine.plan.machine.orders import state_now, waits_to_close, work_order
+from onebroker.actors.engine.plan.machine.orders import fires, is_to_close, state_now, waits_to_close, work_order
 from onebroker.actors.engine.plan.machine.protection import is_lost, left_open
 from onebroker.actors.engine.plan.machine.targets import from_fill
 from onebroker.actors.engine.plan.machine.verdicts import goes_again, together
 from onebroker.actors.engine.plan.machine.wanted import average_below, trigger_of
 from onebroker.actors.engine.plan.parts import (
     FromFill,
+    Lifetime,
     OneCancelsOthersPart,
+    OnEnd,
     OrderPart,
     Part,
     Rule,
@@ -62,13 +64,15 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
     if link is not None:
         dropped = record.own is not None and not look.filled(part)
         closing = record.ending is not None and record.ending.close
+        by_group = any(one.on_end is OnEnd.CLOSE_FILLED for one in context.over)  # what else hangs on it is closed too
         below = Context(
             turn=look.filled(part) > 0,
             base=part,
             base_done=record.own is not None,
-            ending=UNFILLED if dropped else DROPPED if closing else None,
+            base_closes=closing,
+            ending=UNFILLED if dropped else DROPPED if closing and not by_group else None,
             over=context.over,
-            lives_on=context.lives_on or counts_days(part),
+            lives_on=context.lives_on or context.waits_on or counts_days(part),
         )
         if look.filled(part):
             _take_up(look, link, part)
@@ -78,7 +82,7 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
     record = look.record(part)
     if record.own is None:
         state = state_now(look, part)
-    elif waits_to_close(look, part):
+    elif waits_to_close(look, part, context):
         state = PartState.WORKING
     elif link is None:
         state = record.own
@@ -152,16 +156,26 @@ def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
 
 def _group(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
-    if record.state.final and not look.came_back(part) and not _fills_late(look, part):
+    closes = record.ending is None and any(_is_to_close(look, part, context, one) for one in context.over)
+    if record.state.final and not closes and not look.came_back(part) and not _fills_late(look, part):
         return
     if context.ending is not None and record.ending is None:
         record = look.note(part, ending=context.ending)
     if context.turn and record.due_at is None and record.ending is None:
         record = look.note(part, due_at=look.now)
-    context = attrs.evolve(context, turn=_starts(look, part, context), held_back=False)
     context = _with_lifetime(look, part, context)
+    waits = record.due_at is not None and not _has_begun(look, part)
+    if waits:
+        _end_waiting(look, part, context)
+        since = record.due_at if context.waiting_since is None else context.waiting_since
+        late = context.late or too_late(look, part)
+        context = attrs.evolve(context, waiting_since=since, late=late)
+    elif record.due_at is not None:
+        context = attrs.evolve(context, waiting_since=None)
+    record = look.record(part)
     if record.ending is not None:
         context = attrs.evolve(context, ending=record.ending)
+    context = attrs.evolve(context, turn=_starts(look, part, context), held_back=False)
     match part:
         case SequencePart():
             _sequence(look, part, context)
@@ -173,7 +187,25 @@ def _group(look: Look, part: Part, context: Context) -> None:
             raise AssertionError(part)
         case _:
             assert_never(part)
-    _settle(look, part)
+    _settle(look, part, context)
+
+
+def _has_begun(look: Look, part: Part) -> bool:
+    """Whether a part right below has had its turn."""
+    return any(look.record(child).due_at is not None for child in children_of(part))
+
+
+def _end_waiting(look: Look, part: Part, context: Context) -> None:
+    """End a group that waits, or have it begin, where a lifetime says so: the group's own or one above (1.8)."""
+    for lifetime in context.over:
+        if look.record(part).ending is None and applies(lifetime, has_sent=False):
+            ending = ending_of(lifetime)
+            look.note(part, fired=True) if ending.marketable else look.note(part, ending=ending)
+
+
+def _is_to_close(look: Look, part: Part, context: Context, lifetime: Lifetime) -> bool:
+    """Whether orders of a group that have ended have filled what is to be closed at the end of a lifetime."""
+    return any(is_to_close(look, order, context, lifetime) for order in own_orders_of(part))
 
 
 def _starts(look: Look, part: Part, context: Context) -> bool:
@@ -181,31 +213,40 @@ def _starts(look: Look, part: Part, context: Context) -> bool:
     record = look.record(part)
     if record.due_at is None:
         return False
-    if not record.fired and (part.when is None or fired(look, part, part.when)):
-        record = look.note(part, fired=True)
-    return record.fired and not context.held_back
+    return record.ending is None and fires(look, part) and not context.held_back
 
 
 def _with_lifetime(look: Look, part: Part, context: Context) -> Context:
-    if counts_days(part):
+    lifetime = part.lifetime
+    if lifetime is None:
+        return context
+    if waits_days(part):
+        context = attrs.evolve(context, waits_on=True)
+    elif counts_days(part):
         context = attrs.evolve(context, lives_on=True)
-    if part.lifetime is not None and over(look, part):
-        return attrs.evolve(context, over=(*context.over, part.lifetime), turn=context.turn)
-    return context
+    if not look.record(part).over:
+        if not over(look, part):
+            return context
+        if _has_begun(look, part) or applies(lifetime, has_sent=False):
+            look.note(part, over=True)
+    return attrs.evolve(context, over=(*context.over, lifetime))
 
 
-def _settle(look: Look, part: Part) -> None:
+def _settle(look: Look, part: Part, context: Context) -> None:
     record = look.record(part)
     children = [look.record(child) for child in children_of(part)]
     states = [child.state for child in children]
     if all(state.final for state in states):
-        begun = [child.state for child in children if child.due_at is not None]  # what never had its turn says nothing
+        # What never had its turn says nothing; but what waited for it until its time was over.
+        begun = [one.state for one in children if one.due_at is not None or one.state is PartState.EXPIRED]
         if isinstance(part, OneCancelsOthersPart):
             state = together(begun or states, one_is_enough=True)
         else:
             state = _ended_together(look, part, begun or states)
         if isinstance(part, TogetherPart) and part.inseparable and _was_refused(look, part, states):
             state = PartState.REJECTED
+        if part.lifetime is not None and record.ending is None and _is_to_close(look, part, context, part.lifetime):
+            state = PartState.WORKING
     else:
         state = next((one for one in _SHOWN_FIRST if one in states), PartState.PENDING)
         if state is PartState.PENDING and record.due_at is not None and not record.fired:
@@ -262,7 +303,8 @@ def _shares(look: Look, children: tuple[Part, ...], context: Context) -> dict[in
 def _sequence(look: Look, part: SequencePart, context: Context) -> None:
     work(look, part.first, context)
     first, kept = look.record(part.first), look.kept(part.first)
-    own_done = first.own is not None or first.state.final
+    own_orders = [look.record(order) for order in own_orders_of(part.first)]
+    own_done = first.state.final or all(order.own is not None for order in own_orders)
     if kept:
         _take_up(look, part.then, part.first)
     starts = first.state.final if part.start_then is StartThen.DONE else own_done
@@ -272,6 +314,8 @@ def _sequence(look: Look, part: SequencePart, context: Context) -> None:
         base=part.first,
         base_done=own_done,
         guard=None,
+        waiting_since=None,
+        base_closes=any(order.ending is not None and order.ending.close for order in own_orders),
         ending=UNFILLED if first.state.final and not kept else context.ending,
     )
     work(look, part.then, below)

@@ -6,6 +6,7 @@ import attrs
 
 from onebroker.actors.engine.plan.executions import Daily
 from onebroker.actors.engine.plan.machine.conditions import fired, instant, instant_of
+from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, OrderPart, Part, TimeOfDay, own_orders_of
 from onebroker.actors.engine.plan.state import Ending, PartState
@@ -66,10 +67,12 @@ def applies(lifetime: Lifetime, *, has_sent: bool) -> bool:
     return lifetime.applies_to is AppliesTo.BOTH or (lifetime.applies_to is AppliesTo.WORKING) == has_sent
 
 
-def lives_on(look: Look, part: OrderPart) -> bool:
-    """Whether the part outlives its session by itself: by days of its own, or because it is daily. Days of waiting are over once it
-    has fired: the order is then one of that day (3.19)."""
-    return isinstance(part.execution, Daily) or (counts_days(part) and _day_of_firing(look, part) is None)
+def lives_on(look: Look, part: OrderPart, context: Context) -> bool:
+    """Whether the part outlives its session: by days of its own or of a part above, or because it is daily. Days of waiting are over
+    once it has fired: the order is then one of that day (3.19)."""
+    if isinstance(part.execution, Daily) or context.lives_on or (counts_days(part) and not waits_days(part)):
+        return True
+    return (context.waits_on or waits_days(part)) and look.record(part).fired_at is None
 
 
 def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
@@ -81,30 +84,40 @@ def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
     return (from_epoch(session.opens).date() - from_epoch(due_at).date()).days > execution.valid_days
 
 
-def _day_of_firing(look: Look, part: OrderPart) -> float | None:
-    if part.lifetime is None or part.lifetime.applies_to is not AppliesTo.WAITING or part.lifetime.after_days is None:
-        return None
-    return look.record(part).fired_at
-
-
 def _own_day(part: Part, due_at: float) -> float:
-    """Return an instant of the day to which the part's times belong: of a later one that its `when` names."""
-    if not isinstance(part.when, TimeOfDay) or part.when.day is None:
+    """Return an instant of the day to which the part's times belong: of a later one that its `when` names, or those of all its orders."""
+    waits = (
+        [part.when]
+        if isinstance(part, OrderPart) or part.when is not None
+        else [one.when for one in own_orders_of(part)]
+    )
+    days = [one for one in waits if isinstance(one, TimeOfDay) and one.day is not None]
+    if not days or len(days) < len(waits):
         return due_at
-    return max(due_at, instant_of(attrs.evolve(part.when, at=time()), due_at))
+    return max(due_at, min(instant_of(attrs.evolve(one, at=time()), due_at) for one in days))
 
 
 def counts_days(part: Part) -> bool:
     return part.lifetime is not None and part.lifetime.after_days is not None
 
 
-def day_is_over(look: Look, part: OrderPart) -> bool:
+def waits_days(part: Part) -> bool:
+    """Whether its lifetime counts days of waiting alone."""
+    return counts_days(part) and part.lifetime is not None and part.lifetime.applies_to is AppliesTo.WAITING
+
+
+def day_is_over(look: Look, part: OrderPart, context: Context) -> bool:
     """Whether the session of the part's day has closed: that on which it became due, unless it waits for a later one."""
-    due_at = look.record(part).due_at
+    due_at, fired_at = look.record(part).due_at, look.record(part).fired_at
     if due_at is None:
         return False
-    fired_at = _day_of_firing(look, part)
-    session = look.session(part, _own_day(part, due_at) if fired_at is None else fired_at)
+    waited = fired_at is not None and (context.waits_on or waits_days(part))
+    return session_closed(look, part, fired_at if waited and fired_at is not None else _own_day(part, due_at))
+
+
+def session_closed(look: Look, part: OrderPart, since: float) -> bool:
+    """Whether the session that stood, or came next, at that time (epoch seconds) has closed."""
+    session = look.session(part, since)
     if session is None:
         return False
     look.wake(session.closes)

@@ -1,8 +1,8 @@
 """One order part in one look: its turn, its condition, its legs, its link, its end (order-engine 2.2)."""
 
 from onebroker.actors.engine.plan.executions import Daily
-from onebroker.actors.engine.plan.machine.closing import close_filled
-from onebroker.actors.engine.plan.machine.conditions import fired
+from onebroker.actors.engine.plan.machine.closing import close_filled, takes_away, units_to_close
+from onebroker.actors.engine.plan.machine.conditions import fired, too_late
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.exposure import work_exposure
 from onebroker.actors.engine.plan.machine.legs import Reason
@@ -13,6 +13,7 @@ from onebroker.actors.engine.plan.machine.lifetimes import (
     ending_of,
     lives_on,
     over,
+    session_closed,
 )
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
@@ -22,7 +23,7 @@ from onebroker.actors.engine.plan.machine.sending import send
 from onebroker.actors.engine.plan.machine.targets import final_target, target
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stopped
 from onebroker.actors.engine.plan.machine.wanted import observe
-from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, OnEnd, OrderPart, TimeOfDay, orders_of
+from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, Lifetime, OnEnd, OrderPart, Part, TimeOfDay
 from onebroker.actors.engine.plan.prices import Marketable, Trail, is_stop, uncapped
 from onebroker.actors.engine.plan.state import Ending, PartState
 from onebroker.actors.engine.records import LegState
@@ -36,6 +37,8 @@ def work_order(look: Look, part: OrderPart, context: Context) -> None:
         return
     if context.ending is not None and record.ending is None and record.own is None:
         record = look.note(part, ending=context.ending)
+    if context.base_closes and record.ending is None and record.own is None and takes_away(look, part):
+        record = look.note(part, ending=Ending(state=PartState.CANCELLED))
     if record.due_at is None and not _becomes_due(look, part, context):
         return
     _lifetimes(look, part, context)
@@ -49,12 +52,23 @@ def work_order(look: Look, part: OrderPart, context: Context) -> None:
 
 def _becomes_due(look: Look, part: OrderPart, context: Context) -> bool:
     record = look.record(part)
-    if context.turn and record.ending is None:
-        look.note(part, due_at=look.now)
-        return True
+    if record.ending is None and _missed_its_turn(look, part, context):
+        record = look.note(part, ending=Ending(state=PartState.EXPIRED))
     if record.ending is not None:
         look.note(part, own=record.ending.state, status_message=record.ending.message)
-    return False
+        return False
+    if context.turn:
+        look.note(part, due_at=look.now)
+    return context.turn
+
+
+def _missed_its_turn(look: Look, part: OrderPart, context: Context) -> bool:
+    """Whether the part waited with a group until its day was over (1.8), or is an entry whose time has passed unseen (2.5)."""
+    if context.late and not part.is_exit:
+        return True
+    if context.waiting_since is None or context.lives_on or context.waits_on:
+        return False
+    return session_closed(look, part, context.waiting_since)
 
 
 def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
@@ -63,8 +77,8 @@ def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
     ended = (*context.over, own) if own is not None and over(look, part) else context.over
     for lifetime in ended:
         record = look.record(part)
-        if lifetime is own and record.own is not None and waits_to_close(look, part):
-            look.note(part, own=None, ending=ending_of(lifetime))
+        if is_to_close(look, part, context, lifetime):
+            look.note(part, state=PartState.WORKING, own=None, ending=ending_of(lifetime))
             return
         if record.ending is not None or record.own is not None or record.marketable:
             return
@@ -72,20 +86,25 @@ def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
             ending = ending_of(lifetime)
             if ending.marketable:
                 look.note(part, marketable=True, fired=True)
+            elif ending.close and lifetime is not own and takes_away(look, part):
+                look.note(part, ending=Ending(state=PartState.EXPIRED))
             else:
                 look.note(part, ending=ending)
 
 
-def waits_to_close(look: Look, part: OrderPart) -> bool:
+def waits_to_close(look: Look, part: OrderPart, context: Context) -> bool:
     """Whether a part whose own legs have ended goes on because what filled is to be closed at the end of its lifetime (1.8)."""
-    lifetime, record = part.lifetime, look.record(part)
-    if lifetime is None or lifetime.on_end is not OnEnd.CLOSE_FILLED or record.own is None or record.ending is not None:
+    return part.lifetime is not None and is_to_close(look, part, context, part.lifetime)
+
+
+def is_to_close(look: Look, part: OrderPart, context: Context, lifetime: Lifetime) -> bool:
+    """Whether what a part whose own legs have ended has filled is to be closed at the end of a lifetime, its own or one above."""
+    record = look.record(part)
+    if lifetime.on_end is not OnEnd.CLOSE_FILLED or record.own is None or (record.ending or context.ending) is not None:
         return False
-    if not applies(lifetime, has_sent=True):
+    if not applies(lifetime, has_sent=True) or units_to_close(look, part) <= 0:
         return False
-    exits = [] if part.each_fill is None else orders_of(part.each_fill)
-    kept = look.filled(part) - sum(look.filled(order) for order in exits)
-    return kept > 0 and (lives_on(look, part) or not day_is_over(look, part))
+    return lives_on(look, part, context) or not day_is_over(look, part, context)
 
 
 # --- working -------------------------------------------------------------------------------------------------------------
@@ -95,11 +114,10 @@ ARMED_SECONDS = 0.05
 """How long what is due as it comes in stands armed: its caller is told so before anything is sent."""
 
 
-def _is_being_armed(look: Look, part: OrderPart) -> bool:
+def _is_being_armed(look: Look, part: Part) -> bool:
     """Whether a part that waits for a price, the account or a morning has only just become due: it is armed first, also when it has
     nothing to wait for any more, and sends a moment later (spec 2 §7, first answers)."""
-    activated = isinstance(part.price, Trail) and part.price.activate_at is not None
-    waits = activated or isinstance(part.execution, Daily) or not isinstance(part.when, TimeOfDay | None)
+    waits = not isinstance(part.when, TimeOfDay | None) or (isinstance(part, OrderPart) and _begins_armed(part))
     due_at = look.record(part).due_at
     # By the clock, not by the number of looks: the same plan looked at twice in a moment asks for the same.
     if not waits or due_at is None or look.now >= due_at + ARMED_SECONDS:
@@ -108,9 +126,17 @@ def _is_being_armed(look: Look, part: OrderPart) -> bool:
     return True
 
 
+def _begins_armed(part: OrderPart) -> bool:
+    activated = isinstance(part.price, Trail) and part.price.activate_at is not None
+    return activated or isinstance(part.execution, Daily)
+
+
 def _work(look: Look, part: OrderPart, context: Context) -> None:
     observe(look, part, context)
-    if not _fires(look, part) or context.held_back or _is_being_armed(look, part):
+    if not part.is_exit and too_late(look, part):
+        look.note(part, ending=Ending(state=PartState.EXPIRED))
+        return
+    if not fires(look, part) or context.held_back or _is_being_armed(look, part):
         if _day_over(look, part, context):
             look.note(part, own=PartState.EXPIRED)
         return
@@ -133,7 +159,8 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
     _conclude(look, part, context, verdict, wanted_units)
 
 
-def _fires(look: Look, part: OrderPart) -> bool:
+def fires(look: Look, part: Part) -> bool:
+    """Whether the part's `when`, where it has one, has come true; noted in its record."""
     if look.record(part).fired:
         return True
     if part.when is not None:
@@ -149,7 +176,7 @@ def _fires(look: Look, part: OrderPart) -> bool:
 def _day_over(look: Look, part: OrderPart, context: Context) -> bool:
     if isinstance(part.execution, Daily):
         return days_are_over(look, part, part.execution)
-    return not context.lives_on and not lives_on(look, part) and day_is_over(look, part)
+    return not lives_on(look, part, context) and day_is_over(look, part, context)
 
 
 def _work_holdings(look: Look, part: OrderPart, context: Context, verdict: Verdict | None) -> None:

@@ -1,5 +1,5 @@
-"""Random plans on a random market with a random broker (order-engine 2; part 7's invariants): nothing is sent beyond what was
-asked for, exits never exceed what they close, an ended plan leaves nothing at a broker, and a plan always comes to rest."""
+"""Random plans on a random market with a random broker (order-engine 2): nothing is sent beyond what was asked for, exits never exceed
+what they close and are not closed themselves, an ended plan leaves nothing at a broker, and a plan always comes to rest."""
 
 from decimal import Decimal as D
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Participation, TopUp, Twap
 from onebroker.actors.engine.plan.machine.advance import is_calm
+from onebroker.actors.engine.plan.machine.legs import CLOSING
 from onebroker.actors.engine.plan.parts import (
     Direction,
     FromFill,
@@ -111,11 +112,12 @@ def entries(draw, path):
 @st.composite
 def plans(draw):
     kind = draw(st.sampled_from(("one", "one", "together", "oca", "sequence", "trigger")))
+    whole = {"when": draw(st.one_of(st.none(), WHENS)), "lifetime": draw(LIFETIMES)}
     if kind == "one":
         return draw(entries("root"))
     if kind == "sequence":
         then = order("root.then", "SELL", FromFill(), draw(TARGETS), is_exit=True)
-        return SequencePart(path="root", first=draw(entries("root.first")), then=then)
+        return SequencePart(path="root", first=draw(entries("root.first")), then=then, **whole)
     if kind == "trigger":
         hidden = order(
             "root.children.0", "SELL", 20, Marketable(follow=True), is_exit=True,
@@ -124,7 +126,11 @@ def plans(draw):
         back = order("root.children.1", "SELL", 20, NativeStop(trigger_price=D(97), limit_price=D(96)), is_exit=True)
         return oco("root", hidden, back, rule=Rule.TRIGGER)
     children = [draw(entries(f"root.children.{n}")) for n in range(2)]
-    return together("root", *children) if kind == "together" else oco("root", *children, rule=Rule.CANCEL)
+    return (
+        together("root", *children, **whole)
+        if kind == "together"
+        else oco("root", *children, rule=Rule.CANCEL, **whole)
+    )
 
 
 EVENTS = st.lists(
@@ -186,7 +192,7 @@ def check(run):
     for part in walk(run.root):
         if not isinstance(part, OrderPart):
             continue
-        own = [leg for leg in run.legs if leg.part == part.path and leg.instance != "close"]
+        own = [leg for leg in run.legs if leg.part == part.path and leg.instance != CLOSING]
         committed = sum(leg.committed for leg in own)
         if isinstance(part.quantity, Units):
             assert committed <= part.quantity.quantity, part.path
@@ -196,6 +202,8 @@ def check(run):
             for child in (one for one in walk(link) if isinstance(one, OrderPart) and one.instrument_id == "I"):
                 out = sum(leg.committed for leg in run.legs if leg.part == child.path)
                 assert out <= filled, f"{child.path} has {out} out for {filled} filled"
+    exits = {part.path for part in walk(run.root) if isinstance(part, OrderPart) and part.is_exit}
+    assert not [leg for leg in run.legs if leg.instance == CLOSING and leg.part in exits], "an exit was closed again"
     if run.over():
         assert not [leg for leg in run.resting if leg.state is not LegState.CANCELLING], "an ended plan left an order"
 
