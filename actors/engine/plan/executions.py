@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.references.forms import PriceReference
+
 
 @attrs.frozen
 class AllAtOnce:
@@ -98,6 +100,8 @@ class Ladder:
     """A rung is sent again when the order made by its fill has filled."""
     from_middle: bool = False
     """The two prices are distances from the middle of the market as it is when the part starts (grid)."""
+    around: PriceReference | None = None
+    """The two prices are distances from what this comes to, worked out anew for every order (grid)."""
 
 
 @attrs.frozen

@@ -1,11 +1,14 @@
-"""The middle of the market, which types that stand on both sides of it begin at (order-engine 3.18, 3.51). Raises Refusal 409."""
+"""The middle of the market, or what a price reference comes to: what types that stand on both sides begin at (order-engine 3.18, 3.51)."""
 
 from decimal import Decimal
 
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.triggers import check_quote
+from onebroker.actors.engine.references.forms import PriceReference
+from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
+from onebroker.config.messages import references as reference_texts
 from onebroker.config.vocabulary import Side
 
 
@@ -19,3 +22,11 @@ def middle_of(body: Body, market: Market) -> Decimal:
             raise body.refusal(texts.nobody(side), 409)
     assert quote.mid is not None
     return quote.mid
+
+
+def centres_of(body: Body, reference: PriceReference, market: Market) -> tuple[Decimal, ...]:
+    """Return what a reference comes to now for either side. Raises Refusal 400, 503."""
+    if body.tick is None:
+        raise body.refusal(reference_texts.NO_TICK, 503)
+    quote = market.seen(body.instrument.instrument_id)
+    return tuple(resolve_price(reference, side, quote, body.tick) for side in Side)

@@ -1,4 +1,4 @@
-"""What quotes on both sides stand around when that is a price reference, and not the middle (order-engine 3.51; spec 2 §6)."""
+"""What orders on both sides stand around when that is a price reference, and not the middle (order-engine 3.18, 3.51; spec 2 §6)."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -17,7 +17,12 @@ from onebroker.config.vocabulary import Side
 
 
 def centre_of(
-    look: Look, part: OrderPart, reference: PriceReference, quote: Seen, own: Level | None, across: Sequence[Level]
+    look: Look,
+    part: OrderPart,
+    reference: PriceReference,
+    quote: Seen | None,
+    own: Sequence[Level],
+    across: Sequence[Level],
 ) -> Decimal | None:
     """Return the reference worked out for the part's side, from the book without what we rest there ourselves (`own`, `across`);
     None, with the reason noted, while it cannot be."""
@@ -25,9 +30,8 @@ def centre_of(
     if tick is None:
         look.cannot(part, 503, texts.NO_TICK)
         return None
-    mine, theirs = (() if own is None else (own,)), across
-    buy, sell = (mine, theirs) if side is Side.BUY else (theirs, mine)
-    book = attrs.evolve(quote, buy=_without(quote.buy, buy), sell=_without(quote.sell, sell))
+    buy, sell = (own, across) if side is Side.BUY else (across, own)
+    book = None if quote is None else attrs.evolve(quote, buy=_without(quote.buy, buy), sell=_without(quote.sell, sell))
     try:
         return resolve_price(reference, side, book, tick)
     except Refusal as refusal:

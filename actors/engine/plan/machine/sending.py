@@ -21,11 +21,12 @@ from onebroker.actors.engine.plan.executions import (
     Twap,
     Vwap,
 )
+from onebroker.actors.engine.plan.machine.centre import centre_of
 from onebroker.actors.engine.plan.machine.conditions import after_opening
 from onebroker.actors.engine.plan.machine.crossing import unseen
 from onebroker.actors.engine.plan.machine.discretion import work_discretion
 from onebroker.actors.engine.plan.machine.instances import send_instances
-from onebroker.actors.engine.plan.machine.inventory import room
+from onebroker.actors.engine.plan.machine.inventory import opposite_levels, room
 from onebroker.actors.engine.plan.machine.legs import Leg, Reason
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
@@ -33,7 +34,7 @@ from onebroker.actors.engine.plan.machine.resizing import end, grow
 from onebroker.actors.engine.plan.machine.targets import given_back
 from onebroker.actors.engine.plan.machine.verdicts import forgone, goes_again
 from onebroker.actors.engine.plan.machine.wanted import price_of
-from onebroker.actors.engine.plan.market import Session
+from onebroker.actors.engine.plan.market import Level, Session
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.pieces.cutting import (
     due_time,
@@ -47,6 +48,7 @@ from onebroker.actors.engine.plan.prices import RESTING, Discretion, Fixed, From
 from onebroker.actors.engine.plan.pricing.touch import within_reach
 from onebroker.actors.engine.plan.state import PartState
 from onebroker.actors.engine.records import LegState
+from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.config.clock import from_epoch
 from onebroker.config.messages import plan_life as texts
 
@@ -289,7 +291,7 @@ def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
 
 def _ladder(sending: Sending, execution: Ladder) -> None:
     look, part = sending.look, sending.part
-    ladder = _placed_around(sending, execution)
+    ladder = execution if execution.around is not None else _placed_around(sending, execution)
     if ladder is None:
         return
     total = sending.target + forgone(part, look.legs(part)) - given_back(look, part)
@@ -303,7 +305,13 @@ def _ladder(sending: Sending, execution: Ladder) -> None:
             limit = room(look, part)
             if (limit is not None and missing > limit) or (execution.one_at_a_time and _later_rest(sending, number)):
                 return
-            _place_rung(sending, number, missing, rung.price)
+            price = (
+                rung.price
+                if execution.around is None
+                else _referenced_rung(sending, execution, execution.around, number)
+            )
+            if price is not None:
+                _place_rung(sending, number, missing, price)
         if execution.one_at_a_time and sum(leg.filled for leg in legs) < wanted_units:
             return
 
@@ -325,8 +333,30 @@ def _placed_around(sending: Sending, execution: Ladder) -> Ladder | None:
         memory = attrs.evolve(memory, base=quote.mid)
         look.remember(part, memory)
     assert memory.base is not None
-    from_price, to_price = memory.base + execution.from_price, memory.base + execution.to_price
-    return attrs.evolve(execution, from_price=from_price, to_price=to_price)
+    return _moved(execution, memory.base)
+
+
+def _moved(ladder: Ladder, centre: Decimal) -> Ladder:
+    """Return a ladder of distances around a price."""
+    return attrs.evolve(ladder, from_price=centre + ladder.from_price, to_price=centre + ladder.to_price)
+
+
+def _referenced_rung(sending: Sending, execution: Ladder, around: PriceReference, number: int) -> Decimal | None:
+    """Return a rung's price around what the reference comes to: worked out once for each order, so that a held one waits at its price;
+    None while it cannot be."""
+    look, part = sending.look, sending.part
+    resolved = look.record(part).memory.resolved
+    key = f"{number}.{sum(leg.piece == number for leg in look.legs(part))}"
+    if key not in resolved:
+        own = tuple(Level(leg.price, leg.unfilled) for leg in look.live(part) if leg.price is not None)
+        quote = look.seen(part.instrument_id) if around.needs_quote else None
+        centre = centre_of(look, part, around, quote, own, opposite_levels(look, part))
+        if centre is None:
+            return None
+        others = {one: price for one, price in resolved.items() if not one.startswith(f"{number}.")}
+        resolved = {**others, key: centre}
+        look.remember(part, attrs.evolve(look.record(part).memory, resolved=resolved))
+    return rungs(_moved(execution, resolved[key]), sending.target, sending.side, look.terms(part))[number].price
 
 
 def _later_rest(sending: Sending, number: int) -> bool:

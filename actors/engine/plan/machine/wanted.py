@@ -199,7 +199,7 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
             own = None if asked.leg is None or asked.leg.price is None else Level(asked.leg.price, asked.leg.unfilled)
             skewed = skew(look, part, price, terms.tick)
             across = opposite_levels(look, part)
-            centre = None if price.centre is None else centre_of(look, part, price.centre, quote, own, across)
+            centre = None if price.centre is None else centre_of(look, part, price.centre, quote, _levels(own), across)
             if price.centre is not None and centre is None:
                 return None
             if record.memory.own_price is not None:
@@ -216,6 +216,10 @@ def _from_book(look: Look, part: OrderPart, price: Price, quote: Seen, asked: As
                 look.wake(memory.since + ((look.now - memory.since) // step + 1) * step)
             return limit
     raise AssertionError(price)
+
+
+def _levels(own: Level | None) -> tuple[Level, ...]:
+    return () if own is None else (own,)
 
 
 def _modelled(look: Look, part: OrderPart, price: OptionModel, asked: Asked) -> Decimal | None:

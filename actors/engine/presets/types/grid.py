@@ -1,4 +1,8 @@
-"""grid: buys below and sells above the market, each fill places its opposite (order-engine 3.18, 6.7; spec 2 §7)."""
+"""grid: buys below and sells above the market, each fill places its opposite (order-engine 3.18, 6.7; spec 2 §7).
+
+A price reference gives the centre, worked out anew for each rung that is sent (spec 2 §6); what a fill places stands a step from the
+order that filled. A quantity reference is worked out once, at intake: a position has one side to be closed on, a grid trades both.
+"""
 
 from decimal import Decimal
 
@@ -7,12 +11,21 @@ import attrs
 from onebroker.actors.engine.plan.executions import Ladder
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import OrderPart, Part, Units
-from onebroker.actors.engine.plan.prices import ExitOrder, FillBasis, Fixed, FromFillPrice, Peg, Touch
+from onebroker.actors.engine.plan.prices import (
+    ExitOrder,
+    FillBasis,
+    Fixed,
+    FromFillPrice,
+    Peg,
+    Price,
+    Referenced,
+    Touch,
+)
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least, price, whole_from
 from onebroker.actors.engine.presets.building import child, exit_order, linked, order, sized, together
-from onebroker.actors.engine.presets.middle import middle_of
-from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset
+from onebroker.actors.engine.presets.middle import centres_of, middle_of
+from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
 from onebroker.config.messages import presets_pieces as texts
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import Side
@@ -39,7 +52,7 @@ def read(fields: Fields, body: Body) -> Settings:
         step_points=step,
         most_inventory=fields.optional("most_inventory", at_least(each), levels * each),
     )
-    if body.limit is not None:
+    if body.limit is not None and body.defaults.price_reference is None:
         _check_lowest(body, settings, body.limit)
     return settings
 
@@ -57,31 +70,43 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def _rungs(settings: Settings, body: Body, path: str, side: Side) -> OrderPart:
-    """One side: around the LIMIT price, or the middle of the market at the start."""
-    own = attrs.evolve(body, defaults=attrs.evolve(body.defaults, transaction_type=side.value))
-    centre = body.limit if body.limit is not None else Decimal(0)
+    """One side: around the LIMIT price, what a price reference comes to for each order, or the middle of the market at the start."""
+    own = attrs.evolve(body, defaults=attrs.evolve(body.defaults, transaction_type=side.value, closing=None))
+    reference = body.defaults.price_reference
+    centre = Decimal(0) if reference is not None or body.limit is None else body.limit
     away = -side.sign * settings.step_points
     rungs = Ladder(
         from_price=centre + away,
         to_price=centre + settings.levels * away,
         steps=settings.levels,
         restore=True,
-        from_middle=body.limit is None,
+        from_middle=reference is None and body.limit is None,
+        around=reference,
     )
     opposite = FromFillPrice(order=ExitOrder.LIMIT, basis=FillBasis.LIMIT, distance=settings.step_points)
     return order(
         own,
         path,
-        Peg(reference=Touch.MID) if rungs.from_middle else Fixed(rungs.from_price),
+        _price(rungs),
         quantity=Units(settings.levels * sized(body)),
         execution=rungs,
         each_fill=exit_order(own, linked(path), opposite),
     )
 
 
+def _price(rungs: Ladder) -> Price:
+    if rungs.around is not None:
+        return Referenced(rungs.around)
+    return Peg(reference=Touch.MID) if rungs.from_middle else Fixed(rungs.from_price)
+
+
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """The middle of a MARKET grid is the market's."""
-    if body.limit is None:
+    """The middle of a MARKET grid, or what a reference comes to, is the market's."""
+    reference = body.defaults.price_reference
+    if reference is not None:
+        for centre in centres_of(body, reference, market):
+            _check_lowest(body, settings, centre)
+    elif body.limit is None:
         _check_lowest(body, settings, middle_of(body, market))
 
 
@@ -92,6 +117,7 @@ PRESET = Preset(
     read=read,
     tree=tree,
     order_types=MARKET_OR_LIMIT,
+    references=Refs.EACH,
     legs=True,
     sees_market=True,
     check_market=check_market,

@@ -15,10 +15,8 @@ from onebroker.actors.engine.plan.prices import Peg, Touch
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import at_least
 from onebroker.actors.engine.presets.building import child, order, sized, together
-from onebroker.actors.engine.presets.middle import middle_of
+from onebroker.actors.engine.presets.middle import centres_of, middle_of
 from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Preset, Refs
-from onebroker.actors.engine.references.pricing import resolve_price
-from onebroker.config.messages import references as reference_texts
 from onebroker.config.vocabulary import Side
 
 EVERY_SECONDS = Decimal(1)
@@ -72,11 +70,7 @@ def check_market(_: Settings, body: Body, market: Market) -> None:
     if reference is None:
         middle_of(body, market)
         return
-    if body.tick is None:
-        raise body.refusal(reference_texts.NO_TICK, 503)
-    quote = market.seen(body.instrument.instrument_id)
-    for side in Side:
-        resolve_price(reference, side, quote, body.tick)
+    centres_of(body, reference, market)
 
 
 PRESET = Preset(

@@ -6,6 +6,8 @@ from decimal import Decimal as D
 import attrs
 import trio
 
+from onebroker.actors.engine.presets.preset import Refs
+from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.actors.engine.synthetic import completed
 from tests.actors.engine.plan.strategies import World
 from tests.support.typed import accepted
@@ -16,6 +18,37 @@ async def bought(trading, quantity, broker):
     answer = await trading.send(quantity=quantity, broker=broker)
     await trading.until(answer, "completed")
     return len(trading.day.messages("place"))
+
+
+AT_EACH_ORDER = {
+    "accumulation", "closing_price", "grid", "implementation_shortfall", "twap", "two_sided_quote", "vwap",
+}  # fmt: skip
+WHEN_DUE = {"account_conditional", "opening_auction", "scheduled"}
+"""`account_conditional` is of those that work it out at each later order: it sends one, when it is due."""
+NEVER = {
+    "basket", "daily_stop", "exposure_hedge", "ladder", "legged_spread", "oca", "scale_with_profit_taker", "square_off", "strategy_stop",
+    "two_sided_breakout",
+}  # fmt: skip
+
+
+def test_every_type_works_its_references_out_when_the_specification_says():
+    """Spec 2 §6; all others at intake, which for types that wait for a price is when they are armed."""
+    lists = {Refs.EACH: AT_EACH_ORDER, Refs.SCHEDULED: WHEN_DUE, Refs.NEVER: NEVER}
+    lists[Refs.INTAKE] = set(PRESETS) - set().union(*lists.values())
+    found = {refs: {name for name, preset in PRESETS.items() if preset.references is refs} for refs in Refs}
+    assert found == lists
+
+
+async def test_an_account_order_that_liquidates_is_sized_by_the_position_of_its_moment(trading, autojump_clock):
+    sent = await bought(trading, 20, "zerodha")
+    answer = await trading.send(
+        transaction_type="BUY", quantity=None, quantity_reference={"kind": "liquidate_position"},
+        synthetic={"type": "account_conditional", "watch_field": "available_balance", "trigger_level": 1, "trigger_direction": "below"},
+    )  # fmt: skip
+    assert answer.status == 202, answer
+    root = (await trading.parent(answer))["parameters"]["parts"]["root"]
+    assert root["quantity"]["position"]["instrument_ids"] == [trading.share.instrument_id]
+    assert len(trading.messages()) == sent
 
 
 async def test_every_slice_of_a_twap_takes_the_price_of_its_own_moment(trading, autojump_clock):

@@ -420,6 +420,30 @@ async def test_a_grid_round_trip(trading, autojump_clock):
     assert len(said(trading)) == 10
 
 
+async def test_a_grid_takes_its_price_reference_at_the_moment_of_each_rung(trading, autojump_clock):
+    step = trading.snap(trading.start / 100)
+    own = {"type": "grid", "levels": 1, "step_points": step}
+    answer = await trading.send(quantity=5, order_type="LIMIT", price_reference={"kind": "last"}, synthetic=own)
+    assert answer.status == 200, answer
+    start = trading.at(0)
+    assert together(trading) == [("BUY", 5, start - step), ("SELL", 5, start + step)]
+    await trading.move("-1.3")
+    await trading.until_messages(3)
+    assert placed(trading)[2:] == [("SELL", 5, start)]
+    await trading.move("0.5")
+    await trading.until_messages(4)
+    assert placed(trading)[3:] == [("BUY", 5, trading.at("0.5") - step)]
+    assert (await trading.parent(answer))["body"]["price_reference"] == {"kind": "last"}
+
+
+async def test_a_grid_whose_reference_brings_it_below_zero_is_refused(trading, autojump_clock):
+    own = {"type": "grid", "levels": 2, "step_points": trading.at(-20)}
+    answer = await trading.send(quantity=5, order_type="LIMIT", price_reference={"kind": "last"}, synthetic=own)
+    assert answer.status == 400
+    assert answer.body["error"].startswith("step_points and levels bring the lowest price to ")
+    assert said(trading) == []
+
+
 async def test_a_grid_around_a_limit_price_of_which_a_cancel_is_refused_is_cancelled_again(trading, autojump_clock):
     step = trading.snap(trading.start / 100)
     own = {"type": "grid", "levels": 1, "step_points": step}

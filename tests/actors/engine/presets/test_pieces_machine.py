@@ -16,12 +16,14 @@ from onebroker.actors.engine.plan.executions import (
     TopUp,
     Twap,
 )
+from onebroker.actors.engine.plan.market import Level, Seen
 from onebroker.actors.engine.plan.parts import FromFill, TimeOfDay
 from onebroker.actors.engine.plan.prices import Cap, ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
 from onebroker.actors.engine.references.forms import PriceKind, PriceReference
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.plan.world import Runner
+from tests.support.typed import accepted, running
 
 
 def ladder(from_price, to_price, steps, **more):
@@ -171,6 +173,79 @@ def test_a_grid_around_the_middle_waits_for_one_and_keeps_it():
     assert run.sent() == ["PLACE alpha SELL 5 LIMIT 100 -> A5"]
     run.book("A5", "complete")
     assert run.sent() == ["PLACE alpha BUY 5 LIMIT 99 -> A6"]
+
+
+def referenced_grid(reference, hold=False, levels=2):
+    """What the type makes of a price reference."""
+    settings = {"type": "grid", "levels": levels, "step_points": 1, "hold_limits": hold}
+    return running(accepted(settings, price=None, price_reference=reference, quantity=5))
+
+
+def test_a_grid_works_its_price_reference_out_anew_for_each_order():
+    run = referenced_grid({"kind": "last"})
+    run.quote(100, 99.95, 100.05)
+    first = ["PLACE alpha BUY 5 LIMIT 99 -> A1", "PLACE alpha BUY 5 LIMIT 98 -> A2"]
+    assert run.sent() == [*first, "PLACE alpha SELL 5 LIMIT 101 -> A3", "PLACE alpha SELL 5 LIMIT 102 -> A4"]
+    run.quote(103, 102.95, 103.05)
+    assert run.sent() == []  # what rests stays
+    run.book("A1", "complete")
+    assert run.sent() == ["PLACE alpha SELL 5 LIMIT 100 -> A5"]  # what a fill places stands a step from that order
+    run.book("A5", "complete")
+    assert run.sent() == ["PLACE alpha BUY 5 LIMIT 102 -> A6"]
+    run.quote(104, 103.95, 104.05)
+    run.book("A6", "complete")
+    run.book("A7", "complete")
+    assert run.sent() == ["PLACE alpha SELL 5 LIMIT 103 -> A7", "PLACE alpha BUY 5 LIMIT 103 -> A8"]
+
+
+def test_the_offsets_of_a_grid_s_reference_push_each_side_towards_filling():
+    run = referenced_grid({"kind": "mid", "offset_ticks": -4}, levels=1)
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == ["PLACE alpha BUY 5 LIMIT 98.8 -> A1", "PLACE alpha SELL 5 LIMIT 101.2 -> A2"]
+
+
+def test_a_grid_s_own_orders_are_no_market_for_its_reference():
+    run = referenced_grid({"kind": "bid_level"}, levels=1)
+    run.world.quotes["I"] = Seen(
+        last_price=D(100), received_at=run.world.now, buy=(Level(D(100), 50), Level(D(99), 5), Level(D(98), 50)), sell=(Level(D(101), 50),)
+    )  # fmt: skip
+    run.look()
+    assert run.sent() == ["PLACE alpha BUY 5 LIMIT 99 -> A1", "PLACE alpha SELL 5 LIMIT 101 -> A2"]
+    run.world.quotes["I"] = Seen(
+        last_price=D(98), received_at=run.world.now, buy=(Level(D(99), 5), Level(D(98), 50)), sell=(Level(D(101), 50),)
+    )  # fmt: skip
+    run.look()
+    run.book("A2", "complete")
+    assert run.sent() == ["PLACE alpha BUY 5 LIMIT 100 -> A3"]
+    run.book("A3", "complete")
+    assert run.sent() == ["PLACE alpha SELL 5 LIMIT 99 -> A4"]  # the bid at 99 is our own
+
+
+def test_a_held_rung_waits_at_the_price_at_which_its_holding_began():
+    run = referenced_grid({"kind": "last"}, hold=True, levels=1)
+    run.quote(100, 99.95, 100.05)
+    run.quote(100.5, 100.45, 100.55)
+    assert run.sent() == []
+    run.quote(99, 98.95, 99)
+    assert run.sent() == ["PLACE alpha BUY 5 LIMIT 99 -> A1"]
+
+
+def test_what_a_rung_s_reference_came_to_is_kept_for_one_order_of_each_rung():
+    run = referenced_grid({"kind": "last"}, levels=1)
+    run.quote(100, 99.95, 100.05)
+    for turn in range(20):
+        resting = [leg for leg in run.resting if leg.side == "BUY"]
+        run.book(resting[0].leg_id, "complete")
+        run.book(run.legs[-1].leg_id, "complete")
+        run.quote(100 + turn, 99.95 + turn, 100.05 + turn)
+    assert len(run.parts["root.children.0"].memory.resolved) == 1
+
+
+def test_a_grid_whose_reference_cannot_be_worked_out_waits_for_it():
+    run = referenced_grid({"kind": "bid_level", "level": 2}, levels=1)
+    run.quote(100, 99.95, 100.05)
+    assert run.sent() == []
+    assert run.outcome.reasons["root.children.0"].status == 503
 
 
 def test_a_grid_of_one_level_restores_it_too():
