@@ -23,8 +23,14 @@ def rows_of(common, share, contract):
     return [common | share, common | contract]
 
 
+def nothing_of(names):
+    """The quantities that a broker's documents show in every row, each of nothing."""
+    return dict.fromkeys(names.split(), 0)
+
+
 ZERODHA = rows_of(
-    {"product": "NRML", "average_price": 100.5, "last_price": 101.0, "realised": 0, "unrealised": 1.5},
+    nothing_of("overnight_quantity buy_quantity sell_quantity")
+    | {"product": "NRML", "average_price": 100.5, "last_price": 101.0, "realised": 0, "unrealised": 1.5},
     {"exchange": "NSE", "tradingsymbol": "INFY", "instrument_token": 1, "quantity": 3, "multiplier": 1},
     {
         "exchange": "MCX", "tradingsymbol": "NEWFUT", "instrument_token": 2, "quantity": -2, "overnight_quantity": -1,
@@ -32,7 +38,8 @@ ZERODHA = rows_of(
     },
 )  # fmt: skip
 UPSTOX = rows_of(
-    {"product": "D", "average_price": 100.5, "last_price": 101.0, "realised": 0, "unrealised": 1.5},
+    nothing_of("overnight_quantity overnight_buy_quantity overnight_sell_quantity day_buy_quantity day_sell_quantity")
+    | {"product": "D", "average_price": 100.5, "last_price": 101.0, "realised": 0, "unrealised": 1.5},
     {"exchange": "NSE", "trading_symbol": "INFY", "instrument_token": "NSE_EQ|INE1", "quantity": 3, "multiplier": 1},
     {
         "exchange": "MCX", "trading_symbol": "NEWFUT", "instrument_token": "MCX_FO|2", "quantity": -2,
@@ -40,7 +47,8 @@ UPSTOX = rows_of(
     },
 )  # fmt: skip
 DHAN = rows_of(
-    {"productType": "MARGIN", "costPrice": 100.5, "sellAvg": 100.5, "realizedProfit": 0, "unrealizedProfit": 1.5},
+    nothing_of("buyQty sellQty carryForwardBuyQty carryForwardSellQty dayBuyQty daySellQty")
+    | {"productType": "MARGIN", "costPrice": 100.5, "sellAvg": 100.5, "realizedProfit": 0, "unrealizedProfit": 1.5},
     {"exchangeSegment": "NSE_EQ", "tradingSymbol": "INFY", "securityId": "1", "netQty": 3},
     {
         "exchangeSegment": "MCX_COMM", "tradingSymbol": "NEWFUT", "securityId": "2", "netQty": -2, "sellQty": 2,
@@ -59,7 +67,8 @@ ANGELONE = rows_of(
     },
 )  # fmt: skip
 FYERS = rows_of(
-    {"productType": "MARGIN", "netAvg": 100.5, "ltp": 101.0, "realized_profit": 0, "unrealized_profit": 1.5},
+    nothing_of("buyQty sellQty cfBuyQty cfSellQty dayBuyQty daySellQty")
+    | {"productType": "MARGIN", "netAvg": 100.5, "ltp": 101.0, "realized_profit": 0, "unrealized_profit": 1.5},
     {"id": "NSE:INFY-EQ-MARGIN", "symbol": "NSE:INFY-EQ", "fyToken": "10100000001594", "netQty": 3, "segment": 10,
      "exchange": 10},
     {
@@ -68,7 +77,8 @@ FYERS = rows_of(
     },
 )  # fmt: skip
 FIVEPAISA = rows_of(
-    {"OrderFor": "D", "BuyAvgRate": 100.5, "SellAvgRate": 100.5, "LTP": 101.0, "BookedPL": 0, "MTOM": 1.5},
+    nothing_of("BodQty BuyQty SellQty")
+    | {"OrderFor": "D", "BuyAvgRate": 100.5, "SellAvgRate": 100.5, "LTP": 101.0, "BookedPL": 0, "MTOM": 1.5},
     {"Exch": "N", "ExchType": "C", "ScripCode": 1, "ScripName": "INFY", "NetQty": 3, "BuyQty": 3},
     {
         "Exch": "M", "ExchType": "D", "ScripCode": 2, "ScripName": "NEWFUT", "NetQty": -2, "SellQty": 2, "BodQty": -1,
@@ -96,7 +106,11 @@ BROKERS = {
     "zerodha": (zerodha, lambda rows: {"status": "success", "data": {"net": rows, "day": rows}}, ZERODHA),
     "upstox": (upstox, lambda rows: {"status": "success", "data": rows}, UPSTOX),
     "dhan": (dhan, lambda rows: rows, DHAN),
-    "angelone": (angelone, lambda rows: {"status": True, "message": "SUCCESS", "errorcode": "", "data": rows}, ANGELONE),
+    "angelone": (
+        angelone,
+        lambda rows: {"status": True, "message": "SUCCESS", "errorcode": "", "data": rows},
+        ANGELONE,
+    ),
     "fyers": (fyers, lambda rows: {"s": "ok", "netPositions": rows}, FYERS),
     "fivepaisa": (
         fivepaisa,
