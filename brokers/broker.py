@@ -192,6 +192,9 @@ class OrderAnswer:
     rate_limited: bool = False
     address_refused: bool = False
     """Refused because the address that the broker saw is not registered with it: so is every other order, exits among them."""
+    turned_away: bool = False
+    """Certainly refused for one of these three before an order was looked at: nothing was placed, changed or cancelled, and once the
+    reason has passed the same message may be sent again. Not for a refusal that could also mean something else."""
 
 
 class OrderCodec(Protocol):

@@ -83,7 +83,7 @@ def answer_to(
     why = _about_another(request.about, answer, known)
     if why is None:
         return answer
-    return attrs.evolve(answer, outcome=Outcome.UNKNOWN, order_id=None, status_message=why)
+    return attrs.evolve(answer, outcome=Outcome.UNKNOWN, order_id=None, status_message=why, turned_away=False)
 
 
 def _about_another(asked: OrderNames, answer: OrderAnswer, known: Container[str]) -> str | None:
@@ -120,12 +120,14 @@ def _same(asked: str, told: str) -> bool:
     return asked == told
 
 
-def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> OrderAnswer:
+def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool, clear: bool = True) -> OrderAnswer:
     """Return the answer a refusal is: REJECTED only where `surely` nothing went in, else UNKNOWN (order-engine row 10).
 
-    A refusal whose words leave it open is UNKNOWN too.
+    A refusal whose words leave it open is UNKNOWN too. `clear`: whether it can mean nothing else than its kind; one that could does
+    not count as turned away, so that the order is not sent again.
     """
-    if refusal.kind not in _BEFORE_THE_ORDER and _IN_DOUBT.search(refusal.message):
+    at_the_door, in_doubt = refusal.kind in _BEFORE_THE_ORDER, _IN_DOUBT.search(refusal.message) is not None
+    if in_doubt and not at_the_door:
         surely = False
     return OrderAnswer(
         outcome=Outcome.REJECTED if surely else Outcome.UNKNOWN,
@@ -135,6 +137,7 @@ def refused(refusal: BrokerRefusal, response: WireResponse, *, surely: bool) -> 
         session_dead=refusal.kind is RefusalKind.SESSION_DEAD,
         rate_limited=refusal.kind is RefusalKind.RATE_LIMITED,
         address_refused=refusal.kind is RefusalKind.ADDRESS_NOT_REGISTERED,
+        turned_away=surely and clear and at_the_door and not in_doubt,
     )
 
 

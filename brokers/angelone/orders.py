@@ -140,7 +140,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
             and refusal.kind is not RefusalKind.UNAVAILABLE
             and (response.status != 403 or response.body.strip() != b"")
         )
-        return refused(refusal, response, surely=surely)
+        return refused(refusal, response, surely=surely, clear=wire.is_clear(refusal, response.status))
     accepted = order_id is not None and 200 <= response.status < 300 and _said_yes(response)
     return not_refused(order_id if accepted else None, response)
 

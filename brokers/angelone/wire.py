@@ -178,6 +178,13 @@ def kind_of(status: int, code: str | None, message: str) -> RefusalKind:
     return RefusalKind.UNAVAILABLE if status >= 500 else RefusalKind.REFUSED
 
 
+def is_clear(refusal: BrokerRefusal, status: int) -> bool:
+    """Tell whether a refusal can mean nothing else than its kind: by its code, the HTTP status, or words that are documented. A plain 403, and
+    an `invalid token` under another code (of which token?), can."""
+    by_words = RATE_TEXT.search(refusal.message) is not None or says_address(refusal.message)
+    return refusal.code in REFUSALS or status in _STATUS_REFUSALS or by_words
+
+
 def said_yes(envelope: Mapping[str, object]) -> bool:
     """Tell whether an envelope of either kind says yes."""
     return _truth(envelope.get("status")) is True or _truth(envelope.get("success")) is True

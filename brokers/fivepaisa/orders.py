@@ -23,6 +23,7 @@ NO_ALGO = 0
 _ZERO = Decimal(0)
 _CLEAR_CODES = frozenset({"1", "2", "head 1"})
 """Documented refusals: by the risk check, of the input, of the message."""
+_ORDER_NUMBERS = ("BrokerOrderID", "BrokerOrderId")
 
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
@@ -100,19 +101,14 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     if refusal is not None:
         told = refusal.kind is not RefusalKind.REFUSED or refusal.code in _CLEAR_CODES
         surely = response.status < 500 and response.status != 408 and refusal.kind is not RefusalKind.UNAVAILABLE
-        return _with_names(refused(refusal, response, surely=surely and told), response)
+        clear = wire.is_clear(refusal, response.status) and not _names_an_order(response)
+        return _with_names(refused(refusal, response, surely=surely and told, clear=clear), response)
     return _with_names(not_refused(_order_number(response), response), response)
 
 
 def _with_names(answer: OrderAnswer, response: WireResponse) -> OrderAnswer:
     """Add the exchange's number and the tag: a refusal names its order too."""
-    try:
-        envelope = response.json()
-    except BadAnswer:
-        return answer
-    body = envelope.get("body") if isinstance(envelope, dict) else None
-    if not isinstance(body, dict):
-        return answer
+    body = _body(response)
     return attrs.evolve(
         answer,
         exchange_order_id=exchange_number(body.get("ExchOrderID")),
@@ -120,12 +116,26 @@ def _with_names(answer: OrderAnswer, response: WireResponse) -> OrderAnswer:
     )
 
 
+def _body(response: WireResponse) -> dict[str, object]:
+    """Return the body in an answer's envelope, empty where it has none."""
+    try:
+        envelope = response.json()
+    except BadAnswer:
+        return {}
+    body = envelope.get("body") if isinstance(envelope, dict) else None
+    return body if isinstance(body, dict) else {}
+
+
+def _names_an_order(response: WireResponse) -> bool:
+    return any(number(_body(response).get(name)) for name in _ORDER_NUMBERS)
+
+
 def _order_number(response: WireResponse) -> str | None:
     try:
         body = wire.answer(response)
     except BadAnswer:
         return None
-    order_number = number(body.get("BrokerOrderID")) or number(body.get("BrokerOrderId"))
+    order_number = next(filter(None, (number(body.get(name)) for name in _ORDER_NUMBERS)), None)
     if number(body.get("Status")) != wire.OK or not order_number or order_number != int(order_number):
         return None
     return str(int(order_number))

@@ -163,6 +163,11 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
     return _by_status(response, text(envelope.get("message")) or text(envelope.get("Message")) or "")
 
 
+def is_clear(refusal: BrokerRefusal, status: int) -> bool:
+    """Tell whether a refusal can mean nothing else than its kind: the words of limits alone are guessed."""
+    return refusal.kind is not RefusalKind.RATE_LIMITED or status == 429
+
+
 def kind_of(message: str, otherwise: RefusalKind) -> RefusalKind:
     """Return what a refusal's sentence says it is."""
     return _named(message) or otherwise

@@ -105,7 +105,8 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     order_id, remark = _named(response)
     refusal = wire.refusal_of(response)
     if refusal is not None:
-        return refused(refusal, response, surely=order_id is None and wire.surely_refused(refusal, response))
+        surely = order_id is None and wire.surely_refused(refusal, response)
+        return refused(refusal, response, surely=surely, clear=wire.is_clear(refusal, response.status))
     return not_refused(order_id if 200 <= response.status < 300 else None, response, token=remark)
 
 

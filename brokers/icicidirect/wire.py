@@ -64,6 +64,7 @@ USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
 DEAD_SESSION = frozenset({"RESOURCE NOT AVAILABLE", "INVALID SESSION", "PUBLIC KEY DOES NOT EXIST"})
 """Errors (capitals, without the full stop) of an expired session, a wrong one, and one of another app key."""
 RATE_STATUS = 5
+_RATE_CODES: Final = frozenset({str(RATE_STATUS), "429"})
 _RATE_ERROR: Final = "LIMIT EXCEED"
 _NOTHING_FOUND: Final = re.compile(
     r"\bno (data|record|order|trade|position|holding)s?\b.*\b(found|available)\b", re.IGNORECASE
@@ -190,6 +191,12 @@ def surely_refused(refusal: BrokerRefusal, response: WireResponse) -> bool:
     envelope = envelope_of(response)
     error = "" if envelope is None else _error(envelope)
     return bool(error) and not _NOT_SURE.search(error)
+
+
+def is_clear(refusal: BrokerRefusal, status: int) -> bool:
+    """Tell whether a refusal can mean nothing else than its kind: the words of the call limit alone may also name a trading limit."""
+    by_words = refusal.kind is RefusalKind.RATE_LIMITED and status != 429 and refusal.code not in _RATE_CODES
+    return not by_words
 
 
 def says_not_traded(refusal: BrokerRefusal) -> bool:

@@ -114,7 +114,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
             and refusal.code not in wire.UNCLEAR_CODES
             and not (response.status == 403 and response.body.lstrip().startswith(b"<"))  # a gateway's page
         )
-        return refused(refusal, response, surely=surely)
+        return refused(refusal, response, surely=surely, clear=wire.is_clear(refusal, response.status))
     return not_refused(order_id if 200 <= response.status < 300 else None, response)
 
 

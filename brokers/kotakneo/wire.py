@@ -171,6 +171,12 @@ def refusal_of(response: WireResponse) -> BrokerRefusal | None:
     return BrokerRefusal(_kind(response.status, code, message), message, code=code)
 
 
+def is_clear(refusal: BrokerRefusal, status: int) -> bool:
+    """Tell whether a refusal can mean nothing else than its kind: HTTP 403 alone may also refuse what was asked for."""
+    by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD and refusal.code not in REFUSALS
+    return not by_status or _DEAD_WORDS.search(refusal.message) is not None
+
+
 def said_no(response: WireResponse) -> tuple[str | None, str | None] | None:
     """Return code and message of an answer that says no in one of the broker's four shapes; None when it does not."""
     try:

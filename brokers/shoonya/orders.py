@@ -95,7 +95,7 @@ def parse_order_answer(response: WireResponse) -> OrderAnswer:
     refusal = wire.refusal_of(response)
     if refusal is not None:
         unclear = response.status >= 500 or response.status == 408 or wire.is_unclear(refusal)
-        return refused(refusal, response, surely=not unclear)
+        return refused(refusal, response, surely=not unclear, clear=wire.is_clear(refusal, response.status))
     return not_refused(_order_id(response), response)
 
 

@@ -156,6 +156,12 @@ def is_unclear(refusal: BrokerRefusal) -> bool:
     )
 
 
+def is_clear(refusal: BrokerRefusal, status: int) -> bool:
+    """Tell whether a refusal can mean nothing else than its kind: HTTP 403 alone may also refuse what was asked for."""
+    by_status = status == 403 and refusal.kind is RefusalKind.SESSION_DEAD
+    return not by_status or _DEAD_SESSION.search(refusal.message) is not None
+
+
 def refusal_of(response: WireResponse) -> BrokerRefusal | None:
     """Return the refusal an answer is, or None when it is none."""
     envelope = error_envelope(response)
