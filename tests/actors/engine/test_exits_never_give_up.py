@@ -261,6 +261,18 @@ async def test_a_stop_that_another_hand_cancelled_is_said_as_a_refused_one(marke
             assert (row["message"], row["ended"]) == (NAKED, True)
 
 
+async def test_a_hidden_stop_that_its_broker_refuses_hours_later_is_said(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await hidden_stop(trading)
+        await trio.sleep(600)
+        market.simulator.fault("zerodha", FaultKind.REJECT_ORDERS, seconds=30)
+        trading.moved(-3)
+        parent = await trading.until(answer, "rejected")
+        assert parent["status_message"].endswith("; " + NAKED)
+        (row,) = order_problems(market.engine_doors.troubles.rows)
+        assert (row["message"], row["ended"]) == (NAKED, True)
+
+
 async def restarted_problems(market):
     async with traded(market, log_in=False):
         return order_problems(market.engine_doors.troubles.rows)

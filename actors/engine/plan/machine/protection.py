@@ -1,7 +1,8 @@
 """How many units a plan has open that no stop guards, because an exit was lost or cannot leave (order-engine 1.7, 2.2). Pure.
 
-The one place that knows: what the parent says, what `/api/health` shows and what the log holds come from here. A stop is lost when
-its broker refused it, when it expired, or when another hand cancelled it; not when its own plan or its caller did.
+The one place that knows: what the parent says, what `/api/health` shows and what the log holds come from here. An exit is lost when
+its broker refused it, when it expired, or when another hand cancelled it; not when its own plan or its caller did, nor when that was told
+to its caller's face.
 """
 
 from collections import Counter
@@ -59,9 +60,9 @@ def left_open(look: Look, part: Part) -> int:
 
 
 def is_lost(look: Look, order: OrderPart) -> bool:
-    """Whether a stop has ended otherwise than by its plan, its caller or its fills."""
+    """Whether a stop, or any other exit, has ended otherwise than by its plan, its caller or its fills."""
     record = look.record(order)
-    if not is_stop(order.price) or record.own is None:
+    if not (order.is_exit or is_stop(order.price)) or record.own is None:
         return False
     if record.own in (PartState.REJECTED, PartState.FAILED):
         return True
@@ -110,14 +111,23 @@ def _standing_alone(part: Part) -> Iterator[Part]:
 
 
 def _left_of(look: Look, part: Part) -> int:
-    """Return what such an exit, or group of exits, was to close and has not, less what a stop guards. One that its broker never had
-    was refused to its caller's face."""
+    """Return what such an exit, or group of exits, was to close and has not, less what a stop guards. One that left at once and that its
+    broker never had was refused to its caller's face."""
     exits = list(own_orders_of(part))
-    lost = [order for order in exits if is_lost(look, order) and any(leg.accepted for leg in look.legs(order))]
+    lost = [order for order in exits if is_lost(look, order) and not _is_told(look, order)]
     if not lost and not any(is_held_up(look, order) for order in exits):
         return 0
     asked = max((asked_of(look, order) or 0 for order in exits), default=0)
     return max(0, asked - sum(look.filled(order) for order in exits) - _guarded(look, exits))
+
+
+def _is_told(look: Look, order: OrderPart) -> bool:
+    """Whether the caller of such an exit knows how it ended, or sees to it himself: it left as soon as its turn came, and was refused then,
+    or rested where he cancels it. A stop is there to guard, so one that was accepted is missed whoever takes it away."""
+    record = look.record(order)
+    if record.started_at is not None and record.due_at is not None and record.started_at > record.due_at:
+        return False
+    return not (is_stop(order.price) and any(leg.accepted for leg in look.legs(order)))
 
 
 def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
