@@ -2,12 +2,14 @@
 result or its parent being cancelled (K13); and when an order turns up late (row 13c) or after a flatten. Part of a parent's actor, which alone
 calls it."""
 
+import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 
 import attrs
 import trio
 
+from onebroker.actors.engine.again import change_seconds
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.intents import taken_up
 from onebroker.actors.engine.lock import EngineLock
@@ -76,6 +78,8 @@ class Cancelling:
         self._late_due: dict[str, float] = {}
         """Leg id -> monotonic seconds from which the cancel of that late order may be sent (again)."""
         self._late_tries: Counter[str] = Counter()
+        self._turned_away: Counter[str] = Counter()
+        """Leg id -> how many cancels without a caller its broker turned away."""
 
     async def for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
         """Cancel as asked, and answer."""
@@ -126,27 +130,40 @@ class Cancelling:
         """Cancel without a caller; what does not leave is tried again as `wanted` says."""
         try:
             if reason in UNASKED:
-                if not await self._leaves(leg, row, reason):
-                    self._has_not_left(leg.leg_id)
-                return
-            async with self.turn(leg.leg_id):
-                if leg.leg_id in self._to_send:  # else a caller's has reached the broker meanwhile
-                    await self._leaves(leg, row, reason)
+                sent = await self._tried(leg, row, reason)
+                seconds = self._pause_seconds(leg, sent)
+                if sent is None or sent.goes_again:
+                    self._has_not_left(leg.leg_id, seconds)
+            else:
+                async with self.turn(leg.leg_id):
+                    if leg.leg_id not in self._to_send:
+                        return  # a caller's has reached the broker meanwhile
+                    seconds = self._pause_seconds(leg, await self._tried(leg, row, reason))
+            if seconds:
+                await trio.sleep(seconds)
+                self._doors.read_soon(leg.broker)  # the book that shows the order lets it go
         finally:
             self._on_their_way.discard(leg.leg_id)
 
-    async def _leaves(self, leg: LegRecord, row: OrderRow, reason: str) -> bool:
-        """Try to cancel; return whether the message may have reached the broker."""
+    async def _tried(self, leg: LegRecord, row: OrderRow, reason: str) -> Sent | None:
+        """Try to cancel; return what became of the message, None where it could not be sent."""
         deadline = self._clock.monotonic() + self._doors.settings.engine_wait_seconds
-        try:
-            return (await self.cancel(leg.broker, row, leg, reason, deadline)).reached
-        except NOT_SENT:
-            return False
+        with contextlib.suppress(*NOT_SENT):
+            return await self.cancel(leg.broker, row, leg, reason, deadline)
+        return None
 
-    def _has_not_left(self, leg_id: str) -> None:
-        """What certainly has not reached the broker is no try: it goes on until one has."""
+    def _pause_seconds(self, leg: LegRecord, sent: Sent | None) -> float:
+        """Return how long a cancel waits that its broker turned away; one that did not leave does not."""
+        if sent is None or not sent.answer.turned_away:
+            return 0.0
+        tries = self._turned_away[leg.leg_id]
+        self._turned_away[leg.leg_id] += 1
+        return change_seconds(tries, is_slow=sent.is_slow)
+
+    def _has_not_left(self, leg_id: str, seconds: float) -> None:
+        """What certainly has not reached the broker, or was turned away, is no try: it goes on until one has."""
         self._late_tries[leg_id] -= 1
-        self._late_due[leg_id] = self._clock.monotonic() + LATE_RETRIES_SECONDS[0]
+        self._late_due[leg_id] = self._clock.monotonic() + max(seconds, LATE_RETRIES_SECONDS[0])
 
     def wanted(self, leg: LegRecord, began: float | None) -> str | None:
         """Return the reason to cancel an open leg now without being asked; `began` when a whole book shows it open."""
@@ -206,7 +223,7 @@ class Cancelling:
                 clock=self._clock,
                 when_accepted=cancelling_order(row),
             )
-            if sent.reached:
+            if not sent.goes_again:
                 self._to_send.discard(leg_id)  # what may have reached the broker is not sent again unasked
             self._note(leg_id, row, sent)
         return sent

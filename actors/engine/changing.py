@@ -233,8 +233,8 @@ class Changing:
             case Outcome.UNKNOWN:
                 self._unknown_since[leg_id] = self._clock.monotonic()
             case _:
-                # What certainly did not leave is none of the changes that a broker allows for one order.
-                modifies = leg.modifies if sent.reached else leg.modifies - 1
+                # What certainly did not leave, or was turned away, is none of the changes that a broker allows for one order.
+                modifies = leg.modifies - 1 if sent.goes_again else leg.modifies
                 self._leg_changed(attrs.evolve(leg, wanted=None, modifies=modifies))
 
     def standing(self, leg: LegRecord, row: OrderRow) -> OrderRow:

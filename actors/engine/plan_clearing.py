@@ -174,7 +174,7 @@ class Clearing:
                 sent = await self._directly(code, row, deadline)
         except NOT_SENT:
             return False
-        return sent.reached
+        return not sent.goes_again
 
     async def _through_parent(self, code: str, row: OrderRow, parent_id: str, deadline: float) -> Sent | None:
         """Have another open parent cancel its leg; None when it is finished, and nobody else acts on the order."""

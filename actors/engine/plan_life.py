@@ -333,9 +333,12 @@ class PlanLife(PlanSteps, ABC):
                 and not done.ends
                 and (done.passes or new.instance == CLOSING)
             ):
-                seconds = self._waiting.note(new, str(done.answer.body.get("error", "")))
+                tries = self._waiting.note(new, str(done.answer.body.get("error", "")))
                 self._news.set()  # what is open meanwhile is said at once
-                await self._waiting.wait(new, seconds)
+                if done.turned_away is None:
+                    await self._waiting.wait(new, tries)
+                else:
+                    await self._waiting.wait_after(new, tries, *done.turned_away)
             elif isinstance(done, NotPlaced):
                 self._refuse_part(new, done)
             elif isinstance(done, Placed):

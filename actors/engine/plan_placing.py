@@ -58,6 +58,8 @@ class NotPlaced:
     """Whether that is about the moment, not about the order: no connection, no login, no room, no store to write it ahead."""
     ends: bool = False
     """Whether its part sends nothing more, on no later day either."""
+    turned_away: tuple[str, Sent] | None = None
+    """The broker that turned it away at the door, and what it answered; None where it has not reached any."""
 
 
 class Dropped:
@@ -259,7 +261,8 @@ class Placing:
         return None
 
     async def _send(self, planned: Planned, new: NewLeg, *, goes_again: bool) -> Placed | NotPlaced:
-        """Send once. With `goes_again` one that no connection could be opened for is not placed, and waits."""
+        """Send once. With `goes_again` one that no connection could be opened for, or that the broker turned away before it looked at the
+        order, is not placed, and waits."""
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
         with self._traffic.message(leg_id):
             sent = await send_once(
@@ -275,13 +278,14 @@ class Placing:
             leg = self._recorder.record.leg(leg_id)
             assert leg is not None
             self._is_sent(leg_id)
-            unsent = goes_again and not sent.reached and leg.state.unsettled
+            unsent = goes_again and sent.goes_again and leg.state.unsettled
             if unsent:
                 self._hold(new)  # before the next look, which would hand it out at once
             self._leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
             await self._recorder.write()  # the result is recorded before the caller hears it
         if unsent:
-            return NotPlaced(_refused(sent.answer.status_message or ""), passes=True)
+            away = (broker, sent) if sent.answer.turned_away else None
+            return NotPlaced(_refused(sent.answer.status_message or ""), passes=True, turned_away=away)
         return Placed(leg_id, sent)
 
 

@@ -4,11 +4,13 @@ its life: what could not leave, and what a broker refused, is told to the next l
 
 import math
 from abc import ABC
+from collections import Counter
 from collections.abc import Iterable
 
 import attrs
 import trio
 
+from onebroker.actors.engine.again import change_seconds
 from onebroker.actors.engine.cancelling import NOT_SENT
 from onebroker.actors.engine.changing import priority_of_step
 from onebroker.actors.engine.doors import EngineDoors
@@ -59,6 +61,8 @@ class PlanSteps(ParentActor, ABC):
         """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
         self._cancels_unsent: set[str] = set()
         """Legs that the plan wants to end, and whose cancel did not leave when it was tried last."""
+        self._tries = Counter[str]()
+        """Leg id -> how many messages about it in a row its broker turned away."""
 
     def _row(self, leg: LegRecord) -> OrderRow | None:
         door = self._doors.sessions.get(leg.broker)
@@ -104,9 +108,10 @@ class PlanSteps(ParentActor, ABC):
             self._news.set()
 
     def _note_change(self, leg_id: str, action: ChangeLeg, change: LegChange, sent: Sent) -> None:
-        if not sent.reached:
-            self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
+        if sent.goes_again:
+            self._leave_alone(leg_id, sent)
             return
+        self._tries.pop(leg_id, None)
         before = self._refusals.get(leg_id, Refusals())
         refused = (action.quantity, action.price, action.trigger) if sent.answer.outcome is Outcome.REJECTED else None
         self._refusals[leg_id] = attrs.evolve(before, change=refused)
@@ -127,10 +132,12 @@ class PlanSteps(ParentActor, ABC):
             leg, row = found
             deadline = self._clock.monotonic() + ROOM_SECONDS
             sent = await self._cancelling.cancel(leg.broker, row, leg, action.reason, deadline)
-            if not sent.reached:
+            if sent.goes_again:
                 self._cancel_unsent(leg_id, sent.answer.status_message or "")
+                self._leave_alone(leg_id, sent)
                 return
             self._cancels_unsent.discard(leg_id)
+            self._tries.pop(leg_id, None)
             if sent.answer.outcome is Outcome.REJECTED:
                 before = self._refusals.get(leg_id, Refusals())
                 self._refusals[leg_id] = attrs.evolve(
@@ -144,6 +151,14 @@ class PlanSteps(ParentActor, ABC):
                 del self._left_alone[leg_id]
             self._under_way -= 1
             self._news.set()
+
+    def _leave_alone(self, leg_id: str, sent: Sent) -> None:
+        """Wait with a leg whose message could not leave; where its broker turned it away, longer each time."""
+        seconds = UNSENT_SECONDS
+        if sent.answer.turned_away:
+            seconds = change_seconds(self._tries[leg_id], is_slow=sent.is_slow)
+            self._tries[leg_id] += 1
+        self._left_alone[leg_id] = self._clock.monotonic() + seconds
 
     def _cancel_unsent(self, leg_id: str, why: str) -> None:
         """A cancel that certainly did not leave is asked for again by a look, soon, for as long as it takes."""

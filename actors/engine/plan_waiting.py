@@ -1,7 +1,8 @@
 """Exits of a plan that could not leave: each waits and is handed out anew, for as long as it takes (order-engine row 42). Part of a plan
 parent's actor, beside `plan_placing`.
 
-Only what certainly never reached a broker comes here, so trying again sends nothing twice.
+Only what certainly never reached a broker, or was turned away by it before it looked at the order, comes here, so trying again sends nothing
+twice.
 """
 
 from collections.abc import Mapping
@@ -10,12 +11,11 @@ from typing import NamedTuple
 import attrs
 import trio
 
+from onebroker.actors.engine.again import wait_seconds
 from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan.state import PartRecord
-
-AGAIN_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
-"""How long an exit that could not leave waits before it is tried again; from then on the last of them."""
+from onebroker.actors.sessions.messages import Sent
 
 
 class _Place(NamedTuple):
@@ -54,21 +54,42 @@ class WaitingExits:
         if not any(one is new for one in self.orders):
             self.orders.append(new)
 
-    def note(self, new: NewLeg, reason: str) -> float:
-        """Hold an exit, and return how many seconds it is to wait."""
+    def note(self, new: NewLeg, reason: str) -> int:
+        """Hold an exit, and return how often it was tried before."""
         self.hold(new)
         before = self._held_up.get(_place_of(new))
         tries = 0 if before is None else before.tries + 1
         self._held_up[_place_of(new)] = _HeldUp(reason, tries)
-        return AGAIN_SECONDS[min(tries, len(AGAIN_SECONDS) - 1)]
+        return tries
 
-    async def wait(self, new: NewLeg, seconds: float) -> None:
-        """Wait so long; where its broker has no login, only until there is one. Then the next look prices the exit anew."""
+    async def wait(self, new: NewLeg, tries: int) -> None:
+        """Wait as long as is due after so many tries; where its broker has no login, only until there is one. Then the next look prices the
+        exit anew."""
         try:
-            with trio.move_on_after(seconds):
+            with trio.move_on_after(wait_seconds(tries, is_slow=False)):
                 await self._logged_in_anew(new.broker)
         finally:
-            self.orders[:] = [one for one in self.orders if one is not new]
+            self._let_go(new)
+
+    async def wait_after(self, new: NewLeg, tries: int, broker: str, sent: Sent) -> None:
+        """Wait where a broker turned the exit away: all of the time, since the very next one may be turned away too; only that of an
+        unregistered address ends when the broker has taken an order from it."""
+        try:
+            with trio.move_on_after(wait_seconds(tries, is_slow=sent.is_slow)):
+                await self._address_taken(broker, is_slow=sent.is_slow)
+        finally:
+            self._let_go(new)
+
+    def _let_go(self, new: NewLeg) -> None:
+        self.orders[:] = [one for one in self.orders if one is not new]
+
+    async def _address_taken(self, broker: str, *, is_slow: bool) -> None:
+        door = self._doors.sessions.get(broker)
+        if door is None or not is_slow:
+            await trio.sleep_forever()
+        else:
+            while door.view.value.address_refused:
+                await door.view.wait_newer(door.view.version)
 
     async def _logged_in_anew(self, broker: str | None) -> None:
         door = None if broker is None else self._doors.sessions.get(broker)

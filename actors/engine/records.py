@@ -122,7 +122,8 @@ class LegRecord:
     moved_at: float = 0.0
     """When its price was moved last."""
     unsent: bool = False
-    """Whether no connection could be opened for it, and another goes in its place: an exit of a running plan."""
+    """Whether no connection could be opened for it, or its broker turned it away at the door, and another goes in its place: an exit of
+    a running plan."""
     found_by_token: bool = False
     """Whether no more is known of it than that its broker has it: the store had lost it, its broker was asked for it by its token, and no
     book has shown it yet (K19). Its quantity, prices and side are guesses until then."""

@@ -107,7 +107,7 @@ class Stopping:
                 self._cancelling.send_later(leg.leg_id)
                 note(_cancel_of(current, Outcome.REJECTED, why_not_sent(error, leg.broker)))
             else:
-                if not sent.reached:
+                if sent.goes_again:
                     self._cancelling.send_later(leg.leg_id)
                 note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
 

@@ -252,7 +252,8 @@ class SessionActor:
             self._address_trouble = None
         else:
             return
-        self._publish(trouble=self._address_trouble or self._login_trouble)
+        trouble = self._address_trouble
+        self._publish(trouble=trouble or self._login_trouble, address_refused=trouble is not None)
 
     def _read_soon(self, resources: tuple[Resource, ...]) -> None:
         """Read at once, instead of at the cadence: what an order message of ours, an event of the stream, or a fill can have

@@ -63,6 +63,17 @@ class Sent:
     reached: bool
     """False when no connection could be opened: the broker has not seen it."""
 
+    @property
+    def goes_again(self) -> bool:
+        """Whether it certainly changed nothing, for a reason that is no order's and passes: the broker has not seen it, or turned it away
+        at the door. A running plan sends it again then; a caller is told, and decides."""
+        return not self.reached or self.answer.turned_away
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it goes again at a slow pace only: a person must register the address first."""
+        return self.answer.turned_away and self.answer.address_refused
+
 
 def result(outcome: Outcome, why: str, *, broker_seconds: float = 0.0, reached: bool) -> Sent:
     """Return what became of a message when the broker itself gave no answer."""

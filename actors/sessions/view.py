@@ -79,6 +79,8 @@ class SessionView:
     login: LoginState = LoginState.STARTING
     trouble: str | None = None
     """Why the login is not live, or the broker takes no orders from this address, in a sentence without secrets."""
+    address_refused: bool = False
+    """Whether the broker took no order from this machine's address when it was sent one last."""
     access: Access | None = attrs.field(default=None, repr=False)
     """Present exactly when the login is live: what request builders need."""
     orders: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)

@@ -75,13 +75,13 @@ class Leg:
     given_up: bool = False
     """Whether it stays unknown, because it cannot be told from other orders (row 13b): it is waited for no more."""
     unsent: bool = False
-    """Whether it certainly never left, as an exit of a running plan that no connection could be opened for."""
+    """Whether it certainly never left, or was turned away at the door, as an exit of a running plan."""
     ended_at: float = 0.0
     """When that was found out of one that never reached its broker."""
 
     @property
     def never_reached(self) -> bool:
-        """Whether it is certain that its broker never had it."""
+        """Whether it is certain that its broker never had it in its books."""
         return self.unsent or self.state is LegState.NOT_SENT
 
     @property
