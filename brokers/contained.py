@@ -8,9 +8,11 @@ of the exception are not, because they may quote the answer.
 import contextlib
 import itertools
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
+
+import attrs
 
 from onebroker.brokers.records import Tick
 from onebroker.brokers.requests import BadAnswer, BrokerError
@@ -26,19 +28,31 @@ class Unforeseen(BadAnswer):
     """A codec raised an error that it does not declare."""
 
 
+@attrs.frozen
+class OddName:
+    """What can be read of whose a row is that cannot be read otherwise."""
+
+    order_id: str | None = None
+    """None where it cannot be read."""
+    tag: str | None = None
+    """Empty where the row says that there is none; None where it does not say."""
+
+
 class OddRows(BadAnswer, Generic[T]):
     """Some rows of a book cannot be read; each is named in the text."""
 
-    def __init__(self, odd: Sequence[str], of: int, readable: Iterable[T]) -> None:
+    def __init__(self, odd: Sequence[str], of: int, readable: Iterable[T], names: Sequence[OddName] = ()) -> None:
         super().__init__(f"{len(odd)} of {of} rows could not be read: {'; '.join(odd)}")
         self.odd = tuple(odd)
         self.of = of
         self.readable = tuple(readable)
         """The others, in their order."""
+        self.names = tuple(names) or (OddName(),) * len(odd)
+        """Of orders: which these are, as far as it can be read."""
 
     def beside(self, readable: Iterable[U]) -> "OddRows[U]":
         """Return the same trouble with what became of the readable rows."""
-        return OddRows(self.odd, self.of, readable)
+        return OddRows(self.odd, self.of, readable, self.names)
 
 
 @contextlib.contextmanager
@@ -54,12 +68,38 @@ def contained(*declared: type[Exception]) -> Iterator[None]:
         raise Unforeseen(f"{type(cause).__name__} at {place_of(cause)}") from error
 
 
-def read_rows(rows: Iterable[Row], read: Callable[[Row], T]) -> list[T]:
-    """Read rows that stand by themselves, each on its own. Raise `OddRows`, with the readable ones, when any cannot be read."""
+def read_rows(rows: Iterable[Row], read: Callable[[Row], T], name: Callable[[Row], OddName] | None = None) -> list[T]:
+    """Read rows that stand by themselves, each on its own. Raise `OddRows`, with the readable ones and the names of the others, when any
+    cannot be read."""
     readable, odd = _read_each(rows, read)
     if odd:
-        raise OddRows(odd, len(odd) + len(readable), readable)
+        names = () if name is None else tuple(_named(row, name) for row, _ in odd)
+        raise OddRows([why for _, why in odd], len(odd) + len(readable), readable, names)
     return readable
+
+
+def order_names(
+    ids: Sequence[str], tags: Sequence[str], tag: Callable[[object], str | None]
+) -> Callable[[Mapping[str, object]], OddName]:
+    """Return how to name an order's row: by the first of the fields `ids` that is filled, and by its tag, which `tag` reads."""
+
+    def name(row: Mapping[str, object]) -> OddName:
+        given = next((row[one] for one in ids if row.get(one)), None)
+        order_id = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else None
+        told = [row[one] for one in tags if one in row]
+        plain = all(one is None or isinstance(one, str) for one in told)
+        read = next(filter(None, map(tag, told)), "") if told and plain else None
+        return OddName(order_id=order_id, tag=read)
+
+    return name
+
+
+def _named(row: Row, name: Callable[[Row], OddName]) -> OddName:
+    try:
+        with contained():
+            return name(row)
+    except BadAnswer:
+        return OddName()
 
 
 def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[T]:
@@ -70,7 +110,7 @@ def read_views(rows: Iterable[Row], read: Callable[[Row], Sequence[T]]) -> list[
     readable, odd = _read_each(rows, read)
     views = [view for each in itertools.zip_longest(*readable) for view in each if view is not None]
     if odd:
-        raise OddRows(odd, len(odd) + len(readable), views)
+        raise OddRows([why for _, why in odd], len(odd) + len(readable), views)
     return views
 
 
@@ -79,7 +119,7 @@ def read_some(rows: Iterable[Row], read: Callable[[Row], T | None]) -> list[T]:
     readable, odd = _read_each(rows, read)
     kept = [each for each in readable if each is not None]
     if odd:
-        raise OddRows(odd, len(odd) + len(readable), kept)
+        raise OddRows([why for _, why in odd], len(odd) + len(readable), kept)
     return kept
 
 
@@ -101,16 +141,16 @@ def read_quotes(rows: Iterable[Row], read: Callable[[Row], Tick | None]) -> dict
     return {tick.broker_token: tick for tick in read_some(rows, read)}
 
 
-def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], list[str]]:
-    """Return what could be read, and why each of the others could not."""
+def _read_each(rows: Iterable[Row], read: Callable[[Row], T]) -> tuple[list[T], list[tuple[Row, str]]]:
+    """Return what could be read, and each of the others with why it could not."""
     readable: list[T] = []
-    odd: list[str] = []
+    odd: list[tuple[Row, str]] = []
     for number, row in enumerate(rows, start=1):
         try:
             with contained():
                 readable.append(read(row))
         except BadAnswer as error:
-            odd.append(f"row {number}: {error}")
+            odd.append((row, f"row {number}: {error}"))
     return readable, odd
 
 

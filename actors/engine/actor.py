@@ -66,6 +66,7 @@ from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor
+from onebroker.actors.sessions.view import PartlyRead
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import AlreadyThere, FencedOut, Op, Set, SetAdd, StoreError, StreamAdd
 from onebroker.brokers.records import OrderRow
@@ -539,6 +540,7 @@ class EngineActor:
         """Tell parents what a broker shows of their legs, newest per order; rows first, then that a whole read is in."""
         seen: Mapping[str, OrderRow] = {}
         fresh_told: float | None = None
+        partly_told: PartlyRead | None = None
         version = -1
         while True:
             if version == door.view.version:
@@ -553,9 +555,16 @@ class EngineActor:
                 seen = view.orders
             if view.orders_read_started is not None and view.orders_read_started != fresh_told:
                 fresh_told = view.orders_read_started
-                message = BooksFresh(broker=code, began=fresh_told, orders=view.orders)
-                for running in tuple(self._parents.values()):
-                    running.mailbox.address.replace(("fresh", code), message)
+                self._tell_fresh(BooksFresh(broker=code, began=fresh_told, orders=view.orders))
+            if view.orders_partly is not partly_told:
+                partly_told = view.orders_partly
+                if partly_told is not None:
+                    began = partly_told.read_started
+                    self._tell_fresh(BooksFresh(broker=code, began=began, orders=view.orders, partly=partly_told))
+
+    def _tell_fresh(self, message: BooksFresh) -> None:
+        for running in tuple(self._parents.values()):
+            running.mailbox.address.replace(("fresh", message.broker), message)
 
     async def _route_row(self, code: str, row: OrderRow) -> None:
         legs = self._doors.legs

@@ -14,6 +14,7 @@ from onebroker.actors.engine.records import LegChange, LegRecord
 from onebroker.actors.engine.references.forms import PriceReference, QuantityReference, References
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.view import PartlyRead
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import WireRequest
 from onebroker.config.vocabulary import Outcome
@@ -271,12 +272,14 @@ class LegSeen:
 
 @attrs.frozen(kw_only=True)
 class BooksFresh:
-    """A whole read of the broker's book, begun at `began` (monotonic seconds), is in."""
+    """A read of the broker's book, begun at `began` (monotonic seconds), is in: a whole one, or one of which some rows cannot be read."""
 
     broker: str
     began: float
     orders: Mapping[str, OrderRow] = attrs.field(repr=False)
     """The book as folded after that read."""
+    partly: PartlyRead | None = None
+    """Of one that is not whole: which orders it shows, and what is known of the others. None of a whole one."""
 
 
 @attrs.frozen(kw_only=True)

@@ -415,12 +415,17 @@ class ParentActor:
         return is_of(leg, row, session_day(self._clock))
 
     def _read(self, message: BooksFresh, nursery: trio.Nursery) -> None:
-        """Compare the legs with a whole book: what it shows, and what it does not."""
+        """Compare the legs with a book: what it shows, and what it does not. One of which rows cannot be read says nothing about a leg that
+        one of these may be."""
         for leg in self._record.legs:
             if leg.broker == message.broker:
-                row = self._row_of(leg, message) or self._reconciling.settle(leg, message, nursery)
-                if row is not None:
+                row = self._row_of(leg, message)
+                if row is None and not self._reconciling.may_be_odd(leg, message):
+                    row = self._reconciling.settle(leg, message, nursery)
+                if row is not None and (message.partly is None or row.order_id in message.partly.shown):
                     self._follow(leg, row, message.began, nursery)
+        if message.partly is not None or self._record.troubles:
+            self._note_troubles()
 
     def _row_of(self, leg: LegRecord, message: BooksFresh) -> OrderRow | None:
         if not leg.state.final or leg.state is LegState.NOT_SENT:
@@ -501,6 +506,11 @@ class ParentActor:
             found.append((self._record.instrument_id, unknown_texts.WAITS_FOR_BOOKS))
         awaited = {leg.broker for leg in self._record.legs if leg.awaits_book}
         found += [(self._record.instrument_id, unknown_texts.found_by_token(broker)) for broker in sorted(awaited)]
+        unknown = Counter(leg.broker for leg in self._record.legs if leg.state is LegState.UNKNOWN and not leg.given_up)
+        for broker, count in sorted(unknown.items()):
+            door = self._doors.sessions.get(broker)
+            if door is not None and door.view.value.orders_partly is not None:
+                found.append((self._record.instrument_id, plan_texts.not_known(broker, count)))
         sentences = tuple(dict.fromkeys(sentence for _, sentence in found))
         now = self._clock.epoch()
         if sentences != self._record.troubles:

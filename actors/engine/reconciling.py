@@ -14,8 +14,10 @@ from onebroker.actors.engine.doors import EngineDoors
 from onebroker.actors.engine.fingerprints import Doubt, Match, match
 from onebroker.actors.engine.lapsing import has_lapsed
 from onebroker.actors.engine.messages import BooksFresh
+from onebroker.actors.engine.odd_rows import may_be
 from onebroker.actors.engine.recording import Recorder, session_day
 from onebroker.actors.engine.records import LegRecord
+from onebroker.actors.engine.sending import MARGIN_SECONDS
 from onebroker.actors.engine.tokens import looks_like_token
 from onebroker.actors.engine.traffic import Traffic
 from onebroker.actors.engine.transitions import leg_given_up, leg_never_shown, leg_no_longer_shown
@@ -53,6 +55,8 @@ class Reconciling:
         """Leg id -> when the first fresh book began that did not show that unsettled leg."""
         self._settled_from: defaultdict[str, float] = defaultdict(self._clock.monotonic)
         """Leg id -> after when a book must have been begun to say something about that unsettled leg."""
+        self._answered_at: dict[str, float] = {}
+        """Leg id -> when its message was answered, or given up; of those sent since this actor began."""
         self._asked_at: dict[str, float] = {}
         """Leg id -> when its broker was asked for it by its token last."""
         for leg in recorder.record.legs:
@@ -60,8 +64,17 @@ class Reconciling:
 
     def is_sent(self, leg_id: str) -> None:
         """From now on a book may say that an unsettled leg is not there."""
-        self._settled_from[leg_id] = self._clock.monotonic()
+        self._settled_from[leg_id] = self._answered_at[leg_id] = self._clock.monotonic()
         self._unseen_since.pop(leg_id, None)
+
+    def may_be_odd(self, leg: LegRecord, book: BooksFresh) -> bool:
+        """Whether one of the rows of a book that cannot be read may be the leg's."""
+        if book.partly is None:
+            return False
+        sent = self._answered_at.get(leg.leg_id)
+        sent_after = None if sent is None else sent - self._doors.settings.broker_timeout_seconds - 2 * MARGIN_SECONDS
+        legs, today = self._doors.legs, session_day(self._clock)
+        return any(may_be(leg, odd, legs, today=today, sent_after=sent_after) for odd in book.partly.odd)
 
     def read_unsettled_soon(self) -> None:
         for broker in {leg.broker for leg in self._recorder.record.legs if leg.state.unsettled}:

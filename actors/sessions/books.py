@@ -26,11 +26,12 @@ from onebroker.actors.sessions.acknowledged import (
 )
 from onebroker.actors.sessions.fold import Channel, OrderFold
 from onebroker.actors.sessions.reads import ReadDone
-from onebroker.actors.sessions.view import ReadablePositions
+from onebroker.actors.sessions.view import OddOrder, PartlyRead, ReadablePositions
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import OrderAnswer
+from onebroker.brokers.contained import OddName
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary
@@ -72,6 +73,11 @@ class Books:
         """Monotonic seconds at which the last good read of each began."""
         self._errors: dict[Resource, str] = {}
         """Why the last read failed; of those that did."""
+        self._partly: PartlyRead | None = None
+        """The last answer about orders, while rows of it cannot be read."""
+        self._odd_since: dict[str, float] = {}
+        """Order id -> monotonic seconds by which a row of it was shown that cannot be read, of the broking day `_odd_day`."""
+        self._odd_day = -math.inf
         self._positions: tuple[PositionRow, ...] = ()
         self._readable_positions: ReadablePositions | None = None
         self._holdings: tuple[HoldingRow, ...] = ()
@@ -89,6 +95,7 @@ class Books:
             "broken_acknowledgments": self._acknowledged.contradictions,
             "orders_read_started": self._read_began.get("orders"),
             "fills_moved_at": self._fills_moved_at,
+            "orders_partly": self._partly,
             "positions": self._positions,
             "readable_positions": self._readable_positions,
             "holdings": self._holdings,
@@ -109,6 +116,8 @@ class Books:
             if read.unreadable:
                 self._keep(read.resource, None, read.finished_epoch, read.error)
             return
+        if read.resource == "orders":
+            self._partly = None
         rows = self._folded(read, read.rows) if read.resource == "orders" else read.rows
         self._note_portfolio(read.resource, rows)
         self._read_began[read.resource] = read.began_monotonic
@@ -124,8 +133,20 @@ class Books:
         for row in orders:
             self._fold = self._fold.event(row, at=read.finished_epoch, day_start=day_start, channel=Channel.BOOK)
         self._heard_of(orders, read.began_monotonic, whole_book=False)
+        if read.resource == "orders" and read.readable is not None:
+            shown = frozenset(row.order_id for row in orders)
+            odd = tuple(self._odd_order(name) for name in read.odd)
+            self._partly = PartlyRead(read_started=read.began_monotonic, shown=shown, odd=odd)
         if self._filled_further(before, orders):
             self._read_soon(MOVED_BY_FILLS)
+
+    def _odd_order(self, name: OddName) -> OddOrder:
+        """Note by when an order was there whose row cannot be read; ids are used again on another day."""
+        if self._odd_day != self._day_start():
+            self._odd_day, self._odd_since = self._day_start(), {}
+        now = self._clock.monotonic()
+        since = now if name.order_id is None else self._odd_since.setdefault(name.order_id, now)
+        return OddOrder(order_id=name.order_id, tag=name.tag, since=since)
 
     def _filled_further(self, before: OrderFold, reported: list[OrderRow]) -> bool:
         """Tell whether one of the orders just reported has filled further than it had `before`, and note when."""

@@ -19,7 +19,7 @@ from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers import accounts
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
-from onebroker.brokers.contained import OddRows, contained
+from onebroker.brokers.contained import OddName, OddRows, contained
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -76,6 +76,8 @@ class ReadDone:
     readable: tuple[object, ...] | None = None
     """Of a book of which some rows could not be read (`error` names them): the others. What they say is news; that something is not
     among them says nothing. None where no row could be told from another."""
+    odd: tuple[OddName, ...] = ()
+    """What these say of whose they are; of orders only."""
     began_monotonic: float
     """When the first call of the read that gave `rows` left: after it waited for room, after the repair of a dead session."""
     began_epoch: float
@@ -238,7 +240,9 @@ class Poller:
         except BrokerError as error:
             self._caller.heed(error)
             self._log_trouble(error)
-            return self._result(None, str(error), unreadable=_is_about_the_book(error), readable=_readable(error))
+            unreadable = _is_about_the_book(error)
+            odd = error.names if isinstance(error, OddRows) else ()
+            return self._result(None, str(error), unreadable=unreadable, readable=_readable(error), odd=odd)
         self._logged = None
         self._bodies, self._rows = bodies, rows
         return self._result(rows, None)
@@ -256,6 +260,7 @@ class Poller:
         *,
         unreadable: bool = False,
         readable: tuple[object, ...] | None = None,
+        odd: tuple[OddName, ...] = (),
     ) -> ReadDone:
         return ReadDone(
             resource=self._resource,
@@ -263,6 +268,7 @@ class Poller:
             error=error,
             unreadable=unreadable,
             readable=readable,
+            odd=odd,
             began_monotonic=self._began[0],
             began_epoch=self._began[1],
             finished_epoch=self._clock.epoch(),

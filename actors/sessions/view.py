@@ -74,6 +74,30 @@ class ReadablePositions:
 
 
 @attrs.frozen(kw_only=True)
+class OddOrder:
+    """A row of the order book that cannot be read, by what it says of whose it is."""
+
+    order_id: str | None
+    """None where that cannot be read."""
+    tag: str | None
+    """Empty where the row says that there is none; None where it does not say."""
+    since: float
+    """Monotonic seconds by which the broker had shown an order of this id today, of which a row could not be read."""
+
+
+@attrs.frozen(kw_only=True)
+class PartlyRead:
+    """The last answer about orders, of which some rows could not be read."""
+
+    read_started: float
+    """Monotonic seconds at which the read began."""
+    shown: frozenset[str]
+    """The ids of the orders whose rows could be read: of these it is as good as a whole book."""
+    odd: tuple[OddOrder, ...]
+    """The others."""
+
+
+@attrs.frozen(kw_only=True)
 class SessionView:
     broker: str
     login: LoginState = LoginState.STARTING
@@ -89,6 +113,8 @@ class SessionView:
     """order_id -> an order that the broker has accepted and does not show yet, as it was accepted."""
     orders_read_started: float | None = None
     """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
+    orders_partly: PartlyRead | None = attrs.field(default=None, repr=False)
+    """Set while the last answer about orders has rows that cannot be read."""
     positions_read_started: float | None = None
     """The same for `positions`, which are kept over an unreadable answer."""
     holdings_read_started: float | None = None

@@ -12,9 +12,11 @@ import attrs
 from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import order_names, read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
+
+_NAME = order_names(("orderid",), ("ordertag",), fields.text)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -25,7 +27,7 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's orders as SmartAPI lists them."""
     rows = fields.rows_of(wire.data(responses[0]))
     found = values.find_names(rows, listings)
-    return read_rows(rows, lambda row: order_row(row, listings, found))
+    return read_rows(rows, lambda row: order_row(row, listings, found), _NAME)
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:

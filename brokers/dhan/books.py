@@ -8,11 +8,13 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import order_names, read_rows
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import OrderStatus
+
+_NAME = order_names(("orderId",), ("correlationId",), values.tag)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -21,7 +23,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Dhan lists them."""
-    return read_rows(wire.rows(responses[0]), lambda row: _order_row(row, listings))
+    return read_rows(wire.rows(responses[0]), lambda row: _order_row(row, listings), _NAME)
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import OddRows, read_rows
+from onebroker.brokers.contained import OddRows, order_names, read_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
@@ -20,6 +20,8 @@ _TRADES = ("TradeBookDetail", "OrderBookDetail")
 """An empty trade book comes under the order book's name."""
 _WORKING = frozenset({OrderStatus.OPEN})
 
+_NAME = order_names(("BrokerOrderId", "BrokerOrderID"), ("RemoteOrderID", "RemoteOrderId"), fields.text)
+
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
     yield _order_book(access)
@@ -27,7 +29,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as 5paisa lists them."""
-    return read_rows(wire.listed(responses[0], *_ORDERS), lambda row: _order_row(row, listings))
+    return read_rows(wire.listed(responses[0], *_ORDERS), lambda row: _order_row(row, listings), _NAME)
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:

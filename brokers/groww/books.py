@@ -9,7 +9,7 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import OddRows, made_of, read_rows
+from onebroker.brokers.contained import OddRows, made_of, order_names, read_rows
 from onebroker.brokers.fields import Row
 from onebroker.brokers.groww import login, values, wire
 from onebroker.brokers.groww.values import SEGMENTS, Name
@@ -22,6 +22,8 @@ _MOST_PAGES = 200
 
 _Rows = list[Row]
 
+_NAME = order_names(("groww_order_id",), ("order_reference_id",), fields.text)
+
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
     """Ask for every page of every segment that the account has."""
@@ -31,7 +33,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Groww lists them, each once (an order placed between two pages moves the others on)."""
     listed = [row for response in responses for row in wire.listed(response, _ORDER_LIST)]
-    rows = read_rows(listed, order_row)
+    rows = read_rows(listed, order_row, _NAME)
     return list({row.order_id: row for row in reversed(rows)}.values())[::-1]
 
 

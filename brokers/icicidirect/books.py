@@ -12,13 +12,15 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import order_names, read_rows
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import IST
 
 _LISTS = len(values.ORDER_EXCHANGES)
+
+_NAME = order_names(("order_id",), ("user_remark",), fields.text)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -39,7 +41,7 @@ def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listi
     """Return the day's orders, exchange by exchange as the broker lists them; one shown by two exchanges is shown once."""
     fills = iter(responses[_LISTS:])
     asked = [(row, next(fills, None) if _asks_fills(row) else None) for row in _listed_rows(responses[:_LISTS])]
-    orders = read_rows(asked, lambda pair: _order_of(*pair))
+    orders = read_rows(asked, lambda pair: _order_of(*pair), lambda pair: _NAME(pair[0]))
     return list({order.order_id: order for order in reversed(orders)}.values())[::-1]
 
 

@@ -10,10 +10,12 @@ import attrs
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import order_names, read_rows
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
+
+_NAME = order_names(("nOrdNo",), ("GuiOrdId",), values.said)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -22,7 +24,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders as Kotak lists them."""
-    return read_rows(wire.rows(responses[0]), lambda row: order_row(row, listings))
+    return read_rows(wire.rows(responses[0]), lambda row: order_row(row, listings), _NAME)
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:

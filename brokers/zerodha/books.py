@@ -8,10 +8,12 @@ from datetime import datetime
 
 from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.contained import order_names, read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire
+
+_NAME = order_names(("order_id",), ("tag",), fields.text)
 
 
 def order_requests(access: Access, now: datetime) -> ReadFlow:
@@ -20,7 +22,7 @@ def order_requests(access: Access, now: datetime) -> ReadFlow:
 
 def parse_orders(responses: Sequence[WireResponse], listings: Mapping[str, Listing]) -> list[OrderRow]:
     """Return the day's orders, oldest first as Kite lists them."""
-    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: order_row(row, listings))
+    return read_rows(fields.rows_of(wire.data(responses[0])), lambda row: order_row(row, listings), _NAME)
 
 
 def trade_requests(access: Access, now: datetime) -> ReadFlow:

@@ -76,6 +76,11 @@ def still_to_cancel(broker: str, count: int) -> str:
     return f"orders still to be cancelled at {broker}: {count}"
 
 
+def not_known(broker: str, count: int) -> str:
+    """Orders of unknown outcome at a broker of whose order book some rows cannot be read."""
+    return f"the order book of {broker} has rows that cannot be read, so it is not known what became of {count} orders there"
+
+
 def units_without(units: int, what: str) -> str:
     """3.4, 3.25; `what`: unhedged, without their second leg."""
     return f"{units} units are {what}"
