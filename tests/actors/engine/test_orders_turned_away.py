@@ -226,3 +226,17 @@ async def test_a_parent_found_cancelling_cancels_until_it_is_taken(day, autojump
                 await trading.until(answer, "cancelled", seconds=180)
         assert len(door.asked_at) == 4
         assert [m[0] for m in trading.messages()] == ["place"] * 3 + ["cancel"] * 2
+
+
+@pytest.mark.parametrize("answer", [DEAD, MANY], ids=["dead", "many"])
+async def test_a_callers_cancel_of_a_whole_parent_goes_too_when_it_is_taken(market, answer, autojump_clock):
+    async with traded(market) as trading:
+        placed = await trading.place(bracket(trading), broker="zerodha")
+        await trading.until_messages(3)
+        await trio.sleep(5)
+        with turning_away(market, answer, "DELETE", times=4) as door:
+            done = await market.stop(placed.body["parent_id"])
+            assert (done.status, done.body["state"]) == (207, "cancelling")
+            await trading.until(placed, "cancelled", seconds=180)
+        assert len(door.asked_at) == 4
+        assert [m[0] for m in trading.messages()] == ["place"] * 3 + ["cancel"] * 2
