@@ -74,6 +74,9 @@ class Figure:
     paise: int
     received_at: float
     """Epoch seconds."""
+    realized_paise: int | None = None
+    """The part of it that is realized; None = not told apart, as for the other part."""
+    unrealized_paise: int | None = None
 
 
 class LossFold:

@@ -1,12 +1,13 @@
-"""What a broker's executed orders of the day made, for brokers whose positions tell only what is open (ICICI Direct). Pure.
-
-An order counts with what has filled of it and its average price, which is all that such a broker tells: its trade book has one averaged
-row an order too. The average comes in whole paise, so that of an order in several fills up to half a paisa a unit is not known.
+"""What the trades of the day made, and what was carried in made since the previous close. Pure.
 
     result = sold - bought + left x last price - carried in x previous close        left = carried in + bought - sold, all by instrument
 
 What was carried in counts from the previous close on, because the result is the day's. Delivery is told apart: what is sold beyond what
-was bought today comes out of the holdings, which are no position.
+was carried in and bought today comes out of the holdings, which are no position.
+
+Where a broker's positions do not tell what was traded today, its executed orders do (ICICI Direct, some rows of Fyers). An order counts
+with what has filled of it and its average price: ICICI Direct's trade book has one averaged row an order too. There the average comes in
+whole paise, so that of an order in several fills up to half a paisa a unit is not known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,8 +38,22 @@ class Sides:
         return self.bought - self.sold
 
 
-Traded: TypeAlias = Mapping[tuple[str, bool], Sides]
-"""(broker_token, whether it is delivery) -> what was traded."""
+Held: TypeAlias = tuple[str, bool]
+"""What is held together: broker_token, whether it is delivery."""
+Traded: TypeAlias = Mapping[Held, Sides]
+
+
+@attrs.frozen
+class Result:
+    """The day's result, in paise."""
+
+    paise: int
+    realized_paise: int | None
+    """None = not known apart from the result of what is open."""
+
+
+def held_as(row: OrderRow | PositionRow) -> Held:
+    return row.instrument_token, is_delivery(row.product)
 
 
 def is_delivery(product: str) -> bool:
@@ -54,10 +69,7 @@ def traded_today(orders: Iterable[OrderRow], now: datetime) -> Traded | None:
             continue
         if row.contract_units is None or row.average_price <= 0 or row.transaction_type not in (Side.BUY, Side.SELL):
             return None
-        key, value = (
-            (row.instrument_token, is_delivery(row.product)),
-            value_paise(row.filled_quantity, row.average_price),
-        )
+        key, value = held_as(row), value_paise(row.filled_quantity, row.average_price)
         sides = found.get(key, Sides())
         if row.transaction_type == Side.BUY:
             found[key] = attrs.evolve(
@@ -68,24 +80,36 @@ def traded_today(orders: Iterable[OrderRow], now: datetime) -> Traded | None:
     return found
 
 
-def carried_in(rows: Iterable[PositionRow], traded: Traded) -> dict[str, int] | None:
-    """Return broker_token -> units, below zero for short ones, that positions began the day with, delivery apart; None when a row does not
-    say its quantity. `rows` and `traded` must be of one moment."""
-    carried: dict[str, int] = {}
+def carried_in(rows: Iterable[PositionRow], traded: Traded) -> dict[Held, int] | None:
+    """Return the units, below zero for short ones, that net rows began the day with; None when a row does not say its quantity. `rows` and
+    `traded` must be of one moment. A delivery that was sold before today is gone: nothing of it is carried in."""
+    carried: dict[Held, int] = {}
     for row in rows:
         if row.quantity is None:
             return None
-        if not is_delivery(row.product):
-            carried[row.instrument_token] = carried.get(row.instrument_token, 0) + row.quantity
-    for (token, delivered), sides in traded.items():
-        if not delivered:
-            carried[token] = carried.get(token, 0) - sides.net
-    return {token: units for token, units in carried.items() if units}
+        carried[held_as(row)] = carried.get(held_as(row), 0) + row.quantity
+    for held, sides in traded.items():
+        carried[held] = carried.get(held, 0) - sides.net
+    return {held: units for held, units in carried.items() if units > 0 or (units and not held[1])}
 
 
-def out_of_holdings(sides: Sides) -> int:
-    """Return how many units of a delivery were held before: those sold beyond the bought ones."""
-    return max(0, -sides.net)
+def out_of_holdings(sides: Sides, carried: int = 0) -> int:
+    """Return how many units of a delivery come out of the holdings: those sold beyond the bought and the carried ones."""
+    return max(0, -(carried + sides.net))
+
+
+def day_result(sides: Sides, carried: int, *, last: float | None, close: float | None) -> Result | None:
+    """Return the day's result of an instrument; None when a price that it takes is not known. `close` is the previous day's."""
+    paise = result_paise(sides, carried, last=last, close=close)
+    return None if paise is None else Result(paise, _realized(sides, carried, paise))
+
+
+def _realized(sides: Sides, carried: int, paise: int) -> int | None:
+    """Return how much of a result is realized: all of it when nothing is left, none when nothing was closed; else the sums do not say."""
+    if carried + sides.net == 0:
+        return paise
+    against = (sides.bought, sides.sold) if carried == 0 else (sides.sold if carried > 0 else sides.bought,)
+    return None if min(against) else 0
 
 
 def result_paise(sides: Sides, carried: int, *, last: float | None, close: float | None) -> int | None:

@@ -132,7 +132,7 @@ def naming(identity: Identity | None, product: str) -> Naming:
 def merge_position(owns: Sequence[Own], named: Naming, last_price: float | None) -> tuple[PositionView, Figures]:
     """Merge the rows of one instrument and product, given in the order of the broker codes; `last_price` as reported. Return what is
     shown, and the sums it was made from."""
-    total = Figures(*map(_known_sum, zip(*[own.figures for own in owns], strict=True)))
+    total = Figures(*map(known_sum, zip(*[own.figures for own in owns], strict=True)))
     multipliers = {own.multiplier for own in owns}
     places = named.places
     view = PositionView(
@@ -189,8 +189,8 @@ def own_part(broker: str, row: PositionRow, places: int, live_price: float | Non
             buy_quantity=row.buy_quantity,
             sell_quantity=row.sell_quantity,
             overnight_quantity=row.overnight_quantity,
-            buy_paise=_side_paise(row.buy_quantity, row.buy_value),
-            sell_paise=_side_paise(row.sell_quantity, row.sell_value),
+            buy_paise=side_paise(row.buy_quantity, row.buy_value),
+            sell_paise=side_paise(row.sell_quantity, row.sell_value),
             realized_paise=realized,
             unrealized_paise=unrealized,
             cost=_cost(row.quantity, average),
@@ -243,7 +243,7 @@ def total_paise(row: PositionRow, live_price: float | None = None) -> int | None
         return None if unrealized is None else paise(row.realized) + unrealized
     if not _tells_both_sides(row):
         return unrealized
-    bought, sold = _side_paise(row.buy_quantity, row.buy_value), _side_paise(row.sell_quantity, row.sell_value)
+    bought, sold = side_paise(row.buy_quantity, row.buy_value), side_paise(row.sell_quantity, row.sell_value)
     last = price_or_none(row.last_price) or live_price
     if bought is None or sold is None or row.quantity is None or (row.quantity and last is None):
         return None
@@ -263,9 +263,9 @@ def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:
     return PositionPnl(realized=_rupees(realized), unrealized=_rupees(unrealized), total=_rupees(total))
 
 
-def _known_sum(figures: tuple[int | None, ...]) -> int | None:
+def known_sum(figures: Sequence[int | None]) -> int | None:
     """Return the sum, or None when one of the figures is not known."""
-    return None if None in figures else sum(cast("tuple[int, ...]", figures))
+    return None if None in figures else sum(cast("Sequence[int]", figures))
 
 
 def _rounded(price: float | None, places: int) -> float | None:
@@ -276,7 +276,7 @@ def _rupees(amount_paise: int | None) -> float | None:
     return None if amount_paise is None else rupees(amount_paise)
 
 
-def _side_paise(quantity: int | None, value: float | None) -> int | None:
+def side_paise(quantity: int | None, value: float | None) -> int | None:
     """Return what a side is worth; one without units is worth zero, one with units and no value is not known."""
     if value is not None:
         return paise(value)

@@ -7,7 +7,14 @@ from every_case import every_case
 
 from onebroker.actors.engine.day_results import DayResults
 from onebroker.actors.engine.desk.reads import read_soon
-from onebroker.actors.engine.traded_results import Sides, carried_in, out_of_holdings, result_paise, traded_today
+from onebroker.actors.engine.traded_results import (
+    Sides,
+    carried_in,
+    day_result,
+    out_of_holdings,
+    result_paise,
+    traded_today,
+)
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import IST
 from tests.support.trading import Trading
@@ -74,12 +81,34 @@ def test_what_an_order_does_not_say_is_not_known(more):
 
 def test_what_was_carried_in_is_what_the_days_trades_do_not_explain():
     traded = traded_today([order("BUY", 10, 1.0), order("SELL", 4, 1.0), order("SELL", 7, 1.0, product="CNC")], NOW)
-    assert carried_in([position(6)], traded) == {}
-    assert carried_in([position(2, "MIS"), position(-6)], traded) == {"F": -10}
-    assert carried_in([], traded) == {"F": -6}
-    assert carried_in([position(6), position(3, token="G"), position(5, "CNC", "H")], traded) == {"G": 3}
+    sold = position(-7, "CNC")
+    assert carried_in([position(6), sold], traded) == {}
+    assert carried_in([position(2, "MIS"), position(-6), sold], traded) == {("F", False): -10}
+    assert carried_in([sold], traded) == {("F", False): -6}
+    others = [position(3, token="G"), position(5, "CNC", "H"), position(-5, "CNC", "I")]
+    assert carried_in([position(6), sold, *others], traded) == {("G", False): 3, ("H", True): 5}
     assert carried_in([position(None)], traded) is None
     assert out_of_holdings(traded["F", True]) == 7
+    assert carried_in([position(6), position(-4, "CNC")], traded) == {("F", True): 3}
+    assert out_of_holdings(traded["F", True], 3) == 4
+
+
+@every_case(
+    ("sides", "carried", "realized"),
+    [
+        (Sides(bought=10, bought_paise=100_000), 0, 0),
+        (Sides(bought=10, bought_paise=100_000, sold=10, sold_paise=90_001), 0, -9_999),
+        (Sides(bought=10, bought_paise=100_000, sold=4, sold_paise=40_000), 0, None),
+        (Sides(), 10, 0),
+        (Sides(bought=5, bought_paise=50_000), 10, 0),
+        (Sides(sold=4, sold_paise=38_000), 10, None),
+        (Sides(sold=10, sold_paise=95_000), 10, -5_000),
+        (Sides(sold=5, sold_paise=50_000), -10, 0),
+        (Sides(bought=15, bought_paise=142_500), -10, None),
+    ],
+)
+def test_what_is_realized_is_told_where_nothing_was_closed_or_nothing_is_left(sides, carried, realized):
+    assert day_result(sides, carried, last=100.0, close=100.0).realized_paise == realized
 
 
 CODE = "icicidirect"
