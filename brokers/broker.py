@@ -33,7 +33,7 @@ from onebroker.config.vocabulary import Outcome
 
 @attrs.frozen(kw_only=True)
 class Endpoints:
-    """A broker's base addresses, as its sheet names them, paths included; second hosts by name in `others`."""
+    """A broker's base addresses, as its page names them (docs/brokers/), paths included; second hosts by name in `others`."""
 
     rest_url: str
     login_url: str
@@ -301,7 +301,7 @@ class CandleCodec(Protocol):
     def candle_requests(
         self, access: Access, listing: Listing, interval: str, first: date, last: date
     ) -> tuple[WireRequest, ...]:
-        """Calls for candles of `interval` (spec 1 §4.8 names the broker offers, else ValueError), both days inclusive,
+        """Calls for candles of `interval` (rules 1.4.8 names the broker offers, else ValueError), both days inclusive,
         split by the broker's span per call, oldest first."""
 
     def parse_candles(self, responses: Sequence[WireResponse], listing: Listing) -> list[Candle]:

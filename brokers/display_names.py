@@ -1,4 +1,4 @@
-"""The brokers' display names, as an imported broker document gives them, and the codes they stand for (spec 1 §4.3,
+"""The brokers' display names, as an imported broker document gives them, and the codes they stand for (rules 1.4.3,
 architecture 11). Fixed; a broker that is none of the ten brings its own name along in the registry.
 """
 

@@ -127,7 +127,7 @@ def rupee_sum(figures: Iterable[object]) -> float | None:
 
 
 def translated(table: Mapping[str, str], word: object) -> str:
-    """Return our word for a broker's, or the broker's upper-cased when it maps to nothing (spec 2 §2.1).
+    """Return our word for a broker's, or the broker's upper-cased when it maps to nothing (rules 2.2.1).
 
     The words of `table` are in capitals; case and padding of `word` do not matter.
     """

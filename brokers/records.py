@@ -44,7 +44,7 @@ class Tick(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One order of a broker's book or order stream (spec 2 §2.2, without what the engine adds)."""
+    """One order of a broker's book or order stream (rules 2.2.2, without what the engine adds)."""
 
     order_id: str
     status: str
@@ -81,7 +81,7 @@ class OrderRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class TradeRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One trade (spec 2 §2.3). Timestamps are passed through as the broker writes them."""
+    """One trade (rules 2.2.3). Timestamps are passed through as the broker writes them."""
 
     trade_id: str
     order_id: str
@@ -153,7 +153,7 @@ def in_contracts(row: PositionRow) -> PositionRow:
 
 
 class HoldingRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One holding of one broker; buckets in units (spec 1 §2.5)."""
+    """One holding of one broker; buckets in units (rules 1.2.5)."""
 
     instrument_token: str
     tradingsymbol: str
@@ -184,7 +184,7 @@ class FundsSegment(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FundsRow(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A broker's funds in rupees (spec 1 §2.5); None = not reported."""
+    """A broker's funds in rupees (rules 1.2.5); None = not reported."""
 
     available_balance: float | None = None
     cash_balance: float | None = None

@@ -1,7 +1,7 @@
 """When each exchange trades: sessions, the pre-open, holidays and special sessions, as one immutable value, `Calendar`.
 
 Two sources make the same value, chosen in one place at start (architecture 6): `calendar_from_documents` (the exchange
-documents of spec 1 §4.3) and `always_open` (the demo's market). No other code knows which one it holds. A running service
+documents of rules 1.4.3) and `always_open` (the demo's market). No other code knows which one it holds. A running service
 holds a `DocumentCalendar`, which its one owner brings in line with the documents when they are imported anew.
 
 Rules
@@ -24,7 +24,7 @@ from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.timetables import END_OF_DAY, Hours, Timetable, read_timetables
 
 CALENDARS = ("equity", "currency", "commodity")
-"""The calendars of spec 1 §4.3; `config.instruments.calendar_of` gives a segment's."""
+"""The calendars of rules 1.4.3; `config.instruments.calendar_of` gives a segment's."""
 
 MOST_DAYS_SEARCHED = 45
 """How far `next_open` and `last_close` look. No exchange has been closed longer; a document that says so means never."""
@@ -137,7 +137,7 @@ class Calendar:
         return None
 
     def closed_since_and_not_reopened(self, exchange: str, calendar: str, since: datetime, now: datetime) -> bool:
-        """Tell whether a price received at `since` is still the market's last word at `now` (spec 1 §4.7, rule 2).
+        """Tell whether a price received at `since` is still the market's last word at `now` (rules 1.4.7-2).
 
         True when nothing is running and nothing has opened after `since`: neither a session nor, because prices
         change in it, the pre-open. So a quote of yesterday's session serves until 09:00, one received after the close
@@ -216,7 +216,7 @@ class JoinedCalendar(Calendar):
 def calendar_from_documents(documents: Iterable[Mapping[str, Any]]) -> Calendar:
     """Return the calendar the exchange documents describe.
 
-    Raises StructureError (config.converters) naming the exchange and the path of what does not fit spec 1 §4.3.
+    Raises StructureError (config.converters) naming the exchange and the path of what does not fit rules 1.4.3.
     """
     return Calendar(_timetables(documents))
 

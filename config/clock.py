@@ -16,7 +16,7 @@ IST = timezone(timedelta(hours=5, minutes=30), "IST")
 """India Standard Time; it has no daylight saving."""
 
 DAY_BOUNDARY = time_of_day(7, 0)
-"""The hour at which a broking day turns (spec 1 §3.1; order-engine 4.6)."""
+"""The hour at which a broking day turns (rules 1.3.1; order-engine 4.6)."""
 
 
 def awake_seconds() -> Callable[[], float] | None:
@@ -120,7 +120,7 @@ def from_epoch(seconds: float) -> datetime:
 
 
 def latest_boundary(now: datetime) -> datetime:
-    """Return the most recent 07:00 IST at or before `now`; before 07:00 that is yesterday's (spec 1 §3.1)."""
+    """Return the most recent 07:00 IST at or before `now`; before 07:00 that is yesterday's (rules 1.3.1)."""
     local = now.astimezone(IST)
     boundary = datetime.combine(local.date(), DAY_BOUNDARY, IST)
     return boundary if local >= boundary else boundary - timedelta(days=1)
@@ -134,5 +134,5 @@ def next_time_of_day(now: datetime, at: time_of_day) -> datetime:
 
 
 def local_text(moment: datetime) -> str:
-    """Write a document's `as_of`: `YYYY-MM-DDTHH:MM:SS` in India time (spec 1 §2.5)."""
+    """Write a document's `as_of`: `YYYY-MM-DDTHH:MM:SS` in India time (rules 1.2.5)."""
     return moment.astimezone(IST).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,7 +1,7 @@
-"""The exchange documents that come with onebroker: nse, bse, mcx, ncdex, years 2025 and 2026 (spec 1 §2.6, §4.3).
+"""The exchange documents that come with onebroker: nse, bse, mcx, ncdex, years 2025 and 2026 (rules 1.2.6, 1.4.3).
 
 The calendar follows them until documents are imported (`onebroker import exchanges FILE`); the demo serves them. Hours are
-those of spec 1 §4.3. The days were put together on 2026-08-22 (a holiday declared later is not here) and not compared with the
+those of rules 1.4.3. The days were put together on 2026-08-22 (a holiday declared later is not here) and not compared with the
 exchanges' circulars again since. None of them is beyond doubt:
 
 | Year | Calendar | Where the days come from | How certain |

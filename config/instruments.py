@@ -1,4 +1,4 @@
-"""Instrument identity: exchanges, segments, shapes, the nine identity fields and the instrument_id (spec 1 §2.1, 2.2)."""
+"""Instrument identity: exchanges, segments, shapes, the nine identity fields and the instrument_id (rules 1.2.1, 1.2.2)."""
 
 import functools
 import uuid
@@ -59,10 +59,10 @@ SEGMENT_SHAPES: dict[str, Shape] = {
 SEGMENTS = tuple(SEGMENT_SHAPES)
 
 ADJUSTABLE_SEGMENTS = frozenset({"equities", "exchange_traded_funds", "investment_trusts"})
-"""Segments whose candles are adjusted for corporate actions (spec 1 §3.2)."""
+"""Segments whose candles are adjusted for corporate actions (rules 1.3.2)."""
 
 ORDERABLE_SEGMENTS = frozenset(name for name in SEGMENTS if name != UNCATEGORISED and not name.endswith("_indices"))
-"""Spec 2 §2.1: an index cannot be traded; uncategorised does not say cash or derivative."""
+"""Rules 2.2.1: an index cannot be traded; uncategorised does not say cash or derivative."""
 
 _CALENDARS: dict[str, str] = {
     "currency": "currency",
@@ -86,15 +86,15 @@ def bare_segment(segment: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def calendar_of(segment: str) -> str:
-    """Return the calendar of a segment (bare or stored): `equity`, `currency` or `commodity` (spec 1 §4.3)."""
+    """Return the calendar of a segment (bare or stored): `equity`, `currency` or `commodity` (rules 1.4.3)."""
     return _CALENDARS.get(bare_segment(segment).partition("_")[0], "equity")
 
 
 def segments_of(exchange: str) -> tuple[str, ...]:
-    """Return the bare segments an exchange can list, in the fixed order, by the calendars it trades (spec 1 §4.3).
+    """Return the bare segments an exchange can list, in the fixed order, by the calendars it trades (rules 1.4.3).
 
     NSE and BSE list every kind, MCX and NCDEX commodities; whatever fits nothing is `uncategorised` under the exchange
-    `unknown`, which holds nothing else (spec 1 §2.1).
+    `unknown`, which holds nothing else (rules 1.2.1).
     """
     if exchange == Exchange.UNKNOWN:
         return (UNCATEGORISED,)
@@ -103,13 +103,13 @@ def segments_of(exchange: str) -> tuple[str, ...]:
 
 
 def price_places(segment: str) -> int:
-    """Return the decimals of a price: 4 for currency instruments, 2 for everything else (spec 1 §2.3)."""
+    """Return the decimals of a price: 4 for currency instruments, 2 for everything else (rules 1.2.3)."""
     return 4 if bare_segment(segment).startswith("currenc") else 2
 
 
 @attrs.frozen
 class Identity:
-    """The eight fields that make an instrument's natural key; with its id, the nine identity fields (spec 1 §2.1)."""
+    """The eight fields that make an instrument's natural key; with its id, the nine identity fields (rules 1.2.1)."""
 
     exchange: str
     segment: str
@@ -138,7 +138,7 @@ class Identity:
         return str(uuid.uuid5(NAMESPACE, self.natural_key))
 
     def fields(self) -> dict[str, str | float | None]:
-        """Return the nine identity fields in the spec's order."""
+        """Return the nine identity fields in the order of the rules."""
         return {
             "instrument_id": self.instrument_id,
             "exchange": self.exchange,

@@ -1,4 +1,4 @@
-"""The candle intervals (spec 1 §4.8), by the minutes of one candle."""
+"""The candle intervals (rules 1.4.8), by the minutes of one candle."""
 
 DAY = "day"
 DAY_MINUTES = 1440
@@ -10,7 +10,7 @@ INTERVALS: dict[str, int] = {
         for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
     },
 }  # fmt: skip
-"""Name -> minutes, in the spec's order; a day candle is an India calendar day."""
+"""Name -> minutes, in the order of the rules; a day candle is an India calendar day."""
 
 MOST_INTRADAY_DAYS = 366
 """An intraday range spans at most so many days, `to` minus `from`."""

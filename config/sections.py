@@ -101,7 +101,7 @@ class ServiceSettings:
     data_dir: Path
     token_seconds: int = attrs.field(default=86_400, validator=_positive)
     api_key: Secret | None = None
-    """None or absent: the service runs and connect answers 500 (spec 1 §4.2)."""
+    """None or absent: the service runs and connect answers 500 (rules 1.4.2)."""
     api_secret: Secret | None = None
     place_list_maximum: int = attrs.field(default=500, validator=_positive)
     tls_certificate: Path | None = None

@@ -1,4 +1,4 @@
-"""The hours an exchange document states (spec 1 §4.3), read field by field into `Timetable`s.
+"""The hours an exchange document states (rules 1.4.3), read field by field into `Timetable`s.
 
 Here is what a document may hold and what each field means for one day; `config.calendars` turns days into sessions. The
 import of exchange documents checks them with `read_timetables` too.
@@ -23,7 +23,7 @@ CALENDARS_OF_EXCHANGE: dict[str, tuple[str, ...]] = {
     "mcx": ("commodity",),
     "ncdex": ("commodity",),
 }
-"""Which calendars an exchange may have (spec 1 §4.3)."""
+"""Which calendars an exchange may have (rules 1.4.3)."""
 
 _WORKING_WEEK = frozenset(range(5))
 _SUNDAY = 6

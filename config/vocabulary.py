@@ -1,4 +1,4 @@
-"""The fixed words of the API (spec 2 §2.1). Brokers are no part of it: their codes come from the registry."""
+"""The fixed words of the API (rules 2.2.1). Brokers are no part of it: their codes come from the registry."""
 
 from enum import StrEnum
 
@@ -82,7 +82,7 @@ class OrderStatus(StrEnum):
 
 
 FINISHED_STATUSES = frozenset({OrderStatus.COMPLETE, OrderStatus.CANCELLED, OrderStatus.REJECTED, OrderStatus.EXPIRED})
-"""Spec 2 §2.2; any other text, unknown spellings included, counts as open."""
+"""Rules 2.2.2; any other text, unknown spellings included, counts as open."""
 
 
 def is_finished(status: str) -> bool:
@@ -91,7 +91,7 @@ def is_finished(status: str) -> bool:
 
 
 class Outcome(StrEnum):
-    """What became of one order message (spec 2 §2.1); `armed` and `partial` are the engine's."""
+    """What became of one order message (rules 2.2.1); `armed` and `partial` are the engine's."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -110,7 +110,7 @@ OUTCOME_STATUS: dict[Outcome, int] = {
 
 
 class ReadStatus(StrEnum):
-    """brokers[].status of a document (spec 1 §2.5)."""
+    """brokers[].status of a document (rules 1.2.5)."""
 
     OK = "ok"
     STALE = "stale"
@@ -119,5 +119,5 @@ class ReadStatus(StrEnum):
 
 
 def pass_through(word: object) -> str:
-    """Return a broker's unknown term as the API shows it: upper-cased (spec 2 §2.1)."""
+    """Return a broker's unknown term as the API shows it: upper-cased (rules 2.2.1)."""
     return str(word).strip().upper()

@@ -1,7 +1,6 @@
 """The application: Quart-trio, with the routes of `http.table` and nothing else on it.
 
-Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, `/api` paths too (spec 1
-§7.2); because the framework answers those first, they need no token.
+Unknown paths, wrong methods and uncaught exceptions get the framework's standard HTML pages, `/api` paths too (rules 1.7.2); because the framework answers those first, they need no token.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Who may call: the token check of every request (spec 1 §5), the credentials of connect (§4.2), the metrics token.
+"""Who may call: the token check of every request (rules 1.5), the credentials of connect (rules 1.4.2), the metrics token.
 
 Comparisons are constant-time, on bytes. Header texts arrive decoded as Latin-1 (ASGI), so encoding them so gives back
 what the client sent.
@@ -28,7 +28,7 @@ async def check_rule(rule: TokenRule, request: Request, services: Services) -> N
 
 
 def check_token(request: Request, services: Services) -> None:
-    """Raise Refusal 401 in the order of spec 1 §5.2; 503 while the stored token is not known."""
+    """Raise Refusal 401 in the order of rules 1.5.2; 503 while the stored token is not known."""
     with proving(request.scope):
         check_presented(header_bytes(request, TOKEN_HEADER), services)
 
@@ -46,7 +46,7 @@ def check_presented(presented: bytes | None, services: Services) -> None:
 
 
 async def check_credentials(request: Request, services: Services) -> None:
-    """Raise Refusal 500 when the service has no credentials, 401 when the request's are not the same (spec 1 §4.2)."""
+    """Raise Refusal 500 when the service has no credentials, 401 when the request's are not the same (rules 1.4.2)."""
     settings = services.settings
     key = settings.api_key.reveal().encode() if settings.api_key else b""
     secret = settings.api_secret.reveal().encode() if settings.api_secret else b""

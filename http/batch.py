@@ -1,4 +1,4 @@
-"""Several instruments in one request: the POST form of a route (spec 1 §4.6).
+"""Several instruments in one request: the POST form of a route (rules 1.4.6).
 
     batch = await read_batch(request)                    # 400 of the body
     day = parse.day(batch.shared, DATE)                  # 400, 404, 503 of the whole response

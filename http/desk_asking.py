@@ -1,4 +1,4 @@
-"""Asking the desk: what its end or silence means for the caller (spec 2 §4.4-4.7)."""
+"""Asking the desk: what its end or silence means for the caller (rules 2.4.4-2.4.7)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,6 +1,6 @@
-"""What candles and ticks are asked for (spec 1 §4.8, 4.9): texts into ranges, and the price basis of an instrument (§3.2).
+"""What candles and ticks are asked for (rules 1.4.8, 1.4.9): texts into ranges, and the price basis of an instrument (rules 1.3.2).
 
-The parameters that a POST list shares are read first, in the order of the specification's list of sentences.
+The parameters that a POST list shares are read first, in the order of the rule book's list of sentences (rules 1.7).
 """
 
 from collections.abc import Mapping
@@ -129,7 +129,7 @@ def is_adjustable(identity: Identity) -> bool:
 
 
 def basis_of(identity: Identity, *, adjusted: bool) -> Basis:
-    """Return the price basis (spec 1 §3.2)."""
+    """Return the price basis (rules 1.3.2)."""
     if not is_adjustable(identity):
         return "as_served"
     return "adjusted" if adjusted else "unadjusted"

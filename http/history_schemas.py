@@ -1,4 +1,4 @@
-"""JSON schemas and examples of candles and ticks (spec 1 §2.4, 4.8, 4.9)."""
+"""JSON schemas and examples of candles and ticks (rules 1.2.4, 1.4.8, 1.4.9)."""
 
 from onebroker.config.instruments import security
 from onebroker.config.intervals import INTERVALS

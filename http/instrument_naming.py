@@ -1,4 +1,4 @@
-"""Naming one instrument, by its id or by its identity fields (spec 1 §4.4), and finding it in a mapping.
+"""Naming one instrument, by its id or by its identity fields (rules 1.4.4), and finding it in a mapping.
 
 What is wrong with the text is refused before anything is read. A name is read from a mapping of texts: query parameters,
 or one item of a POST list whose scalars were turned into text.
@@ -61,7 +61,7 @@ class InstrumentName:
 
 
 def read_name(values: Mapping[str, str]) -> InstrumentName:
-    """Return the instrument named by `values`; Refusal 400 in the order of spec 1 §4.4."""
+    """Return the instrument named by `values`; Refusal 400 in the order of rules 1.4.4."""
     given = parse.text(values, INSTRUMENT_ID)
     if given is not None:
         if _UUID.fullmatch(given) is None:

@@ -1,4 +1,4 @@
-"""JSON schemas and examples of what the instrument routes take and answer (spec 1 §2.1, §2.7; fields as architecture 8)."""
+"""JSON schemas and examples of what the instrument routes take and answer (rules 1.2.1, 1.2.7; fields as architecture 8)."""
 
 from collections.abc import Mapping
 from typing import TypeAlias

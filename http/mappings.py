@@ -1,4 +1,4 @@
-"""Which mapping date answers a request (spec 1 §4.4): the latest, or with `date` the latest on or before that day."""
+"""Which mapping date answers a request (rules 1.4.4): the latest, or with `date` the latest on or before that day."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""The values of a modify (spec 2 §4.4; order-engine 5.6): place's rules and messages, as far as they need no order. Pure; raises
+"""The values of a modify (rules 2.4.4; order-engine 5.6): place's rules and messages, as far as they need no order. Pure; raises
 Refusal. A null counts as absent."""
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from onebroker.http.order_naming import Named, ParentNamed
 from onebroker.http.place_body import MOST_UNITS
 
 OF_ENGINE = frozenset({"price", "trigger_price", "quantity"})
-"""All that can be changed on an engine order (spec 2 §4.4)."""
+"""All that can be changed on an engine order (rules 2.4.4)."""
 
 
 def read_change(body: Mapping[str, Any], named: Named) -> LegChange:

@@ -1,4 +1,4 @@
-"""Moments as texts (spec 1 §4.9): `YYYY-MM-DD`, `YYYY-MM-DD HH:MM`, `YYYY-MM-DD HH:MM:SS`, and ISO 8601 with `T`, `Z` or an offset.
+"""Moments as texts (rules 1.4.9): `YYYY-MM-DD`, `YYYY-MM-DD HH:MM`, `YYYY-MM-DD HH:MM:SS`, and ISO 8601 with `T`, `Z` or an offset.
 
 Without an offset the value is India time; a bare date is midnight at the start of that day.
 """

@@ -33,7 +33,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 
 def dry_run(body: Mapping[str, Any], args: Mapping[str, str]) -> bool:
-    """Return the flag of the body, or else of the query (true, false, 1, 0, yes, no). Spec 2 §4.4, §4.5: the body wins."""
+    """Return the flag of the body, or else of the query (true, false, 1, 0, yes, no). Rules 2.4.4, 2.4.5: the body wins."""
     if DRY_RUN.name in body:
         check_dry_run(body)
         return flag(body, DRY_RUN.name)

@@ -1,4 +1,4 @@
-"""List forms of modify, cancel and parents: every entry is answered in its place, in the order of the list (spec 2 §4.4-4.6).
+"""List forms of modify, cancel and parents: every entry is answered in its place, in the order of the list (rules 2.4.4-2.4.6).
 
 asked = read_list(body, request.args, ROUTE)
 return await answer_list(asked.items, one)

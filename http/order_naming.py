@@ -1,4 +1,4 @@
-"""Which order, parent or part a change or a cancel is about (spec 2 §4.4-4.6). Pure; raises Refusal 400. A null counts as absent."""
+"""Which order, parent or part a change or a cancel is about (rules 2.4.4-2.4.6). Pure; raises Refusal 400. A null counts as absent."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Text and bytes of a request into typed values; what is wrong raises Refusal 400.
 
 A `Parameter` of the route's row names what is read, so that the document and the reader cannot differ. Sentences are those
-of spec 1 §7.3; a section with its own words (spec 2 §4.1) has its own reader beside its routes.
+of rules 1.7.3; a section with its own words (rules 2.4.1) has its own reader beside its routes.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The body of a place request into a typed order, in the order of spec 2 §8. Pure: raises `Refusal`, asks nobody.
+"""The body of a place request into a typed order, in the order of rules 2.8. Pure: raises `Refusal`, asks nobody.
 
 First what the body alone tells, then what the instrument tells, then the settings of `synthetic`, which are the engine's to
 judge (`actors/engine/synthetic.py`). A JSON null counts as absent, in every field of an order but `dry_run`. Keys that no order has
@@ -79,7 +79,7 @@ class CheckedBody:
 def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tuple[str, ...]) -> CheckedBody:
     """Check a place body; `args` is the query (dry_run alone), `brokers` are the codes a caller may pin.
 
-    Raises Refusal 400 with the spec's text.
+    Raises Refusal 400 with the text of the rule book.
     """
     _check_depth(body)
     needs = needs_of(body.get("synthetic"))

@@ -1,4 +1,4 @@
-"""The list form of a place body (spec 2 §4.2, §8): what is wrong with the list as a whole. Pure; raises Refusal 400."""
+"""The list form of a place body (rules 2.4.2, 2.8): what is wrong with the list as a whole. Pure; raises Refusal 400."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
-"""Exceptions into failure answers: `{"error": sentence, ...extra}` (spec 1 §7.1), in one table.
+"""Exceptions into failure answers: `{"error": sentence, ...extra}` (rules 1.7.1), in one table.
 
-What is not here is a bug and gets the framework's HTML 500 page, as unknown paths and methods get its 404 and 405 (§7.2).
+What is not here is a bug and gets the framework's HTML 500 page, as unknown paths and methods get its 404 and 405 (rules 1.7.2).
 """
 
 from collections.abc import Callable

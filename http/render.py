@@ -1,4 +1,4 @@
-"""Values into answers. JSON by msgspec; a success is the data itself (spec 1 §1.5)."""
+"""Values into answers. JSON by msgspec; a success is the data itself (rules 1.1.5)."""
 
 import msgspec
 from quart.wrappers import Response

@@ -18,7 +18,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class TokenRule(Enum):
-    """Who may call a route; checked before anything else of the request is looked at (spec 1 §5)."""
+    """Who may call a route; checked before anything else of the request is looked at (rules 1.5)."""
 
     OPEN = "open"
     REQUIRED = "required"
@@ -53,7 +53,7 @@ class Answer:
     """When, and for a failure its sentence."""
     content_type: str = "application/json"
     has_error: bool = True
-    """Whether a failure (400 and above) carries `error`; that of an order which reached a broker does not (spec 2 §8)."""
+    """Whether a failure (400 and above) carries `error`; that of an order which reached a broker does not (rules 2.8)."""
     schema: Mapping[str, object] | None = None
     """JSON schema of a success; None = told in `doc` only."""
     example: object = None

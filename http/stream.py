@@ -1,4 +1,4 @@
-"""One JSON array in chunks of about 64 KB (spec 1 §1.5): for answers too long to hold.
+"""One JSON array in chunks of about 64 KB (rules 1.1.5): for answers too long to hold.
 
 The status is decided by the first chunk: what fails before it is an ordinary failure. What fails later ends the array early
 with status 200, and the client checks the count. When the client goes away the source is closed at once.

@@ -1,4 +1,4 @@
-"""What a broker's file says of a listing besides (spec 1 §4.6 additional_details), as one text a listing.
+"""What a broker's file says of a listing besides (rules 1.4.6 additional_details), as one text a listing.
 
 The names of a broker's columns are kept once (`names_text`), each listing has its values only, in their order, between control
 characters that no file was ever seen to hold. Where a value does hold one, all values of that broker are escaped. As JSON objects

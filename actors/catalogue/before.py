@@ -2,7 +2,7 @@
 
 On the morning of a corporate action the exchange changes the strikes of all contracts on a share, and their numbers stay. Files that are
 still of yesterday then outvote the one of today; and the same contract gets another instrument_id, since the strike is in it
-(spec 1 §2.1). What a number named before tells which file is the newer one, and which id became which.
+(rules 1.2.1). What a number named before tells which file is the newer one, and which id became which.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

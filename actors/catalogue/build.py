@@ -96,7 +96,7 @@ def build_catalogue(
 
 
 def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
-    """Return the rows that have not expired before `day`: some files keep contracts of years ago (so Dhan's sheet, section 4)."""
+    """Return the rows that have not expired before `day`: some files keep contracts of years ago (docs/brokers/)."""
     expiry = pl.col("expiry_date").str.to_date("%Y-%m-%d", strict=False)
     return frame.filter((expiry >= day).fill_null(True))
 

@@ -113,7 +113,7 @@ class CatalogueState:
     """Contracts that have another id since their strike was adjusted, by day; `source` is one of `renames.py`'s."""
 
     def find_ever(self, instrument_id: str) -> Found | None:
-        """Find an instrument that is listed or was at any time, for the history routes (spec 1 §4.4)."""
+        """Find an instrument that is listed or was at any time, for the history routes (rules 1.4.4)."""
         listed = None if self.latest is None else self.latest.instrument(instrument_id)
         if self.latest is not None and listed is not None:
             return Found(instrument=listed, mapping_date=self.latest.mapping_date)

@@ -9,7 +9,7 @@ instrument):
 - one token of one broker for two natural keys: its ticks and fills could not be told apart.
 
 What fits no segment stands under the exchange `unknown` as `uncategorised`, each broker's own under its own words: it is shown,
-nothing is merged with it, and no order can be sent to it (spec 2 §2.1). The rows that are left make the instruments (`voting.py`).
+nothing is merged with it, and no order can be sent to it (rules 2.2.1). The rows that are left make the instruments (`voting.py`).
 
 The result depends neither on the order of rows nor on which broker a value came from, but for the documented ties.
 """

@@ -1,4 +1,4 @@
-"""The engine's answers to a caller (spec 2 §4.2; order-engine 5.3). Pure."""
+"""The engine's answers to a caller (rules 2.4.2; order-engine 5.3). Pure."""
 
 import msgspec
 

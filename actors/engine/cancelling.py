@@ -38,7 +38,7 @@ FLATTEN_LOOKS_SECONDS = 6.0
 NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 """Why a cancel did not leave."""
 SENDS_NOTHING = frozenset({ParentState.CANCELLED, ParentState.HALTED})
-"""Parents for which nothing is placed or moved (spec 2 §3.2; order-engine row 35). Under a cancelled one nothing is cancelled
+"""Parents for which nothing is placed or moved (rules 2.3.2; order-engine row 35). Under a cancelled one nothing is cancelled
 either; a halted one still cancels what the flatten could not see."""
 
 

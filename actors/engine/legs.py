@@ -10,7 +10,7 @@ from onebroker.brokers.records import OrderRow
 
 @attrs.frozen(kw_only=True)
 class LegOwner:
-    """The engine columns of an order or trade row (spec 2 §2.2), and the caller's own tag."""
+    """The engine columns of an order or trade row (rules 2.2.2), and the caller's own tag."""
 
     parent_id: str
     leg_id: str

@@ -43,7 +43,7 @@ class EngineStatus:
 
 @attrs.frozen(kw_only=True)
 class PlaceBody:
-    """A place request after the checks of spec 2 §8; every word in the API's own spelling, quantities in units."""
+    """A place request after the checks of rules 2.8; every word in the API's own spelling, quantities in units."""
 
     instrument: Instrument
     transaction_type: str | None

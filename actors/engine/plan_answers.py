@@ -1,4 +1,4 @@
-"""A plan's answers to its caller, and its parts as `GET /api/orders/parents` shows them (spec 2 §4.2; order-engine 5.3, 5.5). Pure."""
+"""A plan's answers to its caller, and its parts as `GET /api/orders/parents` shows them (rules 2.4.2; order-engine 5.3, 5.5). Pure."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -58,7 +58,7 @@ def combined(
     looked: Looked | None = None,
 ) -> EngineAnswer:
     """Answer a plan that reached for brokers: as a single order when it sent one, else all of them in `legs`, in tree order; types
-    that send several orders at once have `legs` whatever their number (spec 2 §4.2)."""
+    that send several orders at once have `legs` whatever their number (rules 2.4.2)."""
     sent = [leg for leg in record.legs if is_told(root, leg)]  # an exit may be there already
     if len(sent) == 1 and refused is None:
         (leg,) = sent

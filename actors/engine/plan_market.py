@@ -26,7 +26,7 @@ from onebroker.config.instruments import Shape, calendar_of
 from onebroker.config.money import exact
 
 EXPIRY_TIME = time(15, 30)
-"""When an option expires on its expiry day (spec 2 §7, volatility)."""
+"""When an option expires on its expiry day (rules 2.7, volatility)."""
 FIGURES_SECONDS = 30.0
 """A document older than this is not acted on (order-engine 3.1, 3.45)."""
 TRADES_SECONDS = 2.0

@@ -104,7 +104,7 @@ class LegRecord:
     cancel_reason: str | None = None
     """Why a cancel was written ahead: `caller`, `plan`, `late`."""
     cancel_accepted: bool = False
-    """Whether the broker took a cancel: such a leg is never changed again (spec 2 §4.4)."""
+    """Whether the broker took a cancel: such a leg is never changed again (rules 2.4.4)."""
     wanted: LegChange | None = None
     """Values written ahead of a modify whose result is not known yet (order-engine 2.4 c)."""
     modifies: int = 0
@@ -138,7 +138,7 @@ class LegRecord:
 
 @attrs.frozen(kw_only=True)
 class ParentRecord:
-    """One order asked of the engine (spec 2 §2.5). Times in epoch seconds."""
+    """One order asked of the engine (rules 2.2.5). Times in epoch seconds."""
 
     parent_order_id: str
     synthetic_type: str

@@ -1,4 +1,4 @@
-"""A parent as `GET /api/orders/parents` and `/stream` show it (spec 2 §2.5; order-engine 5.5). Pure."""
+"""A parent as `GET /api/orders/parents` and `/stream` show it (rules 2.2.5; order-engine 5.5). Pure."""
 
 from collections.abc import Mapping
 from typing import Any

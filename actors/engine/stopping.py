@@ -86,7 +86,7 @@ class Stopping:
         self._traffic.tell()
 
     async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
-        """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (spec 2 §4.6); nothing when it
+        """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (rules 2.4.6); nothing when it
         has ended. What certainly did not leave goes later, without being asked for again."""
         async with self._cancelling.turn(leg.leg_id):
             current = self._recorder.record.leg(leg.leg_id) or leg

@@ -34,7 +34,7 @@ SIMPLE, PLAN = "simple", "plan"
 TYPES = tuple(sorted({SIMPLE, PLAN, *PRESETS}))
 """The names a caller may give, as the refusal of another one lists them."""
 _COMMON = frozenset({"type", "closes_position", "hold_limits"})
-"""What every type takes (spec 2 §7)."""
+"""What every type takes (rules 2.7)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -129,7 +129,7 @@ def _at_each_holder(order: PlaceBody, world: World) -> PlaceBody:
 
 
 def _plain_type(order: PlaceBody, settings: EngineSettings) -> str:
-    """Return the type of an order without a `synthetic` object (spec 2 §4.2; order-engine 4.8)."""
+    """Return the type of an order without a `synthetic` object (rules 2.4.2; order-engine 4.8)."""
     if not order.after_market:
         if order.order_type == OrderType.MARKET and settings.marketable_limit_mode:
             return "marketable_limit"
@@ -151,7 +151,7 @@ def _check_common(settings: Mapping[str, Any]) -> None:
 
 
 def _closes_position(settings: Mapping[str, Any]) -> bool:
-    """Only a literal true counts (spec 2 §7)."""
+    """Only a literal true counts (rules 2.7)."""
     return settings.get("closes_position") is True
 
 
@@ -254,7 +254,7 @@ def settled(order: PlaceBody, settings: Any, world: World) -> PlaceBody:
 
 
 def _deferred(preset: Preset[Any], order: PlaceBody) -> PlaceBody:
-    """Leave to the plan what the type works out later than at intake (spec 2 §6)."""
+    """Leave to the plan what the type works out later than at intake (rules 2.6)."""
     if order.references is None or preset.references not in (Refs.EACH, Refs.SCHEDULED):
         return order
     quantity, position, closing = order.references.quantity, None, None

@@ -1,7 +1,7 @@
 """The history actor: answers candles from its cache or the store, and is the only writer of the store (architecture 8).
 
 What takes time runs in child tasks: many series are read at once, writes one after another in the store's order. A load of
-anything makes every cached series of before it outdated (spec 1 §4.8), also one that was being read meanwhile.
+anything makes every cached series of before it outdated (rules 1.4.8), also one that was being read meanwhile.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Corporate-action adjustment at read time (spec 1 §3.2, 4.8; architecture 11). Plain functions over whole columns.
+"""Corporate-action adjustment at read time (rules 1.3.2, 1.4.8; architecture 11). Plain functions over whole columns.
 
 A price of India day d is multiplied by the product of the price factors with ex_date > d, a volume by that of the volume
 factors. The last price is therefore never changed, and a reader who knows of no event sees what was traded.

@@ -1,4 +1,4 @@
-"""The candle cache (spec 1 §4.8): one encoded series per instrument, interval, price basis and known_as_of, in memory only.
+"""The candle cache (rules 1.4.8): one encoded series per instrument, interval, price basis and known_as_of, in memory only.
 
 Whoever asks for a range inside the stored one is answered from it; whoever reaches outside has both ranges read, and that
 replaces the entry. Pure: told the time and the number of loads so far.

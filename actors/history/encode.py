@@ -1,4 +1,4 @@
-"""Frames of candles and ticks into the JSON text of answers, whole columns at a time (spec 1 §2.4). Run in worker threads."""
+"""Frames of candles and ticks into the JSON text of answers, whole columns at a time (rules 1.2.4). Run in worker threads."""
 
 from array import array
 from bisect import bisect_left

@@ -14,7 +14,7 @@ from onebroker.actors.store.durable_history import Factor, Rename
 from onebroker.actors.store.merged import Merged
 
 Basis = Literal["adjusted", "unadjusted", "as_served"]
-"""Spec 1 §3.2."""
+"""Rules 1.3.2."""
 Source = Literal["cache", "database"]
 
 # From routes.

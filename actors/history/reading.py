@@ -53,7 +53,7 @@ class Checked:
 
 
 def moment(text: pl.Expr) -> pl.Expr:
-    """Return the microseconds UTC of moments as spec 1 §4.9 writes them (`http.moments` reads the same), null for others."""
+    """Return the microseconds UTC of moments as rules 1.4.9 writes them (`http.moments` reads the same), null for others."""
     parts = text.str.extract_groups(_MOMENT).struct
 
     def number(group: int, absent: int = 0) -> pl.Expr:

@@ -1,7 +1,7 @@
 """What an instrument was called before: the series of its earlier names, read through as if they were its own.
 
 An instrument_id holds the symbol, so a renamed share gets another one, and its candles, ticks and factors stay under the old
-(spec 1 §2.1). A `Rename` says from which day the new id counts. Of the days before it the new id answers the rows of the old one
+(rules 1.2.1). A `Rename` says from which day the new id counts. Of the days before it the new id answers the rows of the old one
 beside its own; where both have one of the same moment its own counts (a broker's history of the new symbol goes back before the
 day). Nothing is moved: taking a rename back leaves what was stored.
 """

@@ -1,4 +1,4 @@
-"""Ticks from the store to JSON text as they are read: never more than one frame in memory (spec 1 §4.9)."""
+"""Ticks from the store to JSON text as they are read: never more than one frame in memory (rules 1.4.9)."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing

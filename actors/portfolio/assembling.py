@@ -79,7 +79,7 @@ class DocumentState:
     """The value of `brokers` as JSON."""
     reads: tuple[BrokerRead, ...]
     usable_brokers: bool
-    """Whether at least one broker is ok or stale; without one the answer is the spec's 502."""
+    """Whether at least one broker is ok or stale; without one the answer is the API's 502 (rules 2.4.1)."""
     content: Content
     build_seconds: float
     """How long the last build took, checkpoints included."""

@@ -29,7 +29,7 @@ SortKey: TypeAlias = tuple[str, str]
 
 
 class EngineColumns(msgspec.Struct, frozen=True, gc=False):
-    """The columns of spec 2 §2.2 that the engine's parents add to a row; all null for orders placed elsewhere."""
+    """The columns of rules 2.2.2 that the engine's parents add to a row; all null for orders placed elsewhere."""
 
     engine_parent_id: str | None = None
     synthetic_type: str | None = None

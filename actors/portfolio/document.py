@@ -28,7 +28,7 @@ BEAT_SECONDS: dict[Resource, float] = {
     "orders": 0.5,
     "trades": 0.5,
 }
-"""How often a document is rewritten (spec 1 §4.10, spec 2 §4.1)."""
+"""How often a document is rewritten (rules 1.4.10, rules 2.4.1)."""
 
 SOONEST_SECONDS = 0.5
 """Least time between two documents when a broker's status changed between beats."""

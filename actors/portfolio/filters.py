@@ -1,4 +1,4 @@
-"""Filters and paging of the order and trade book (spec 2 §4.1). Pure, over the rows of a published document."""
+"""Filters and paging of the order and trade book (rules 2.4.1). Pure, over the rows of a published document."""
 
 from collections.abc import Sequence
 from typing import cast

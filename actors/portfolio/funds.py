@@ -1,4 +1,4 @@
-"""The funds document: every broker's figures added up in paise (spec 1 §2.5). Pure.
+"""The funds document: every broker's figures added up in paise (rules 1.2.5). Pure.
 
 A figure that a broker does not report, or that is no finite number, counts as zero.
 """

@@ -1,4 +1,4 @@
-"""The holdings document: what all brokers hold, one row per company (spec 1 §2.5, architecture 7). Pure.
+"""The holdings document: what all brokers hold, one row per company (rules 1.2.5, architecture 7). Pure.
 
 Rows become one when they share an ISIN or an instrument id, also by way of a third row that shares one with each. The ISIN
 of a row that has none is its instrument's. A holding of no units is no holding and has no row.
@@ -25,7 +25,7 @@ from onebroker.config.money import paise, quotient, round_half_up, rupees, value
 
 _SECURITY_PLACES = 2
 _PERCENT_PLACES = 4
-"""As a quote's change_percent (spec 1 §2.3)."""
+"""As a quote's change_percent (rules 1.2.3)."""
 
 
 class HoldingPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -38,7 +38,7 @@ class HoldingPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class HoldingView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """An element of `holdings`, fields in the order of spec 1 §2.5."""
+    """An element of `holdings`, fields in the order of rules 1.2.5."""
 
     instrument_id: str | None
     isin: str | None

@@ -1,4 +1,4 @@
-"""The order book: today's orders at every broker (spec 2 §2.2, 2.4). Pure."""
+"""The order book: today's orders at every broker (rules 2.2.2, 2.2.4). Pure."""
 
 import math
 
@@ -14,11 +14,11 @@ from onebroker.config.money import quotient, scaled
 from onebroker.config.vocabulary import OrderStatus, is_finished
 
 _PLACES = 8
-"""Decimals in which averages are added up: the sum is rounded (spec 2 §2.4), and no part of it."""
+"""Decimals in which averages are added up: the sum is rounded (rules 2.2.4), and no part of it."""
 
 
 class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """An element of `orders`, fields in the order of spec 2 §2.2."""
+    """An element of `orders`, fields in the order of rules 2.2.2."""
 
     broker: str
     order_id: str
@@ -27,7 +27,7 @@ class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     status: str
     status_message: str | None
     id: str
-    """The broker's own name of the instrument, as `instrument_token`: the spec lists the two, and `tradingsymbol`, together
+    """The broker's own name of the instrument, as `instrument_token`: the rules list the two, and `tradingsymbol`, together
     as the broker's own naming, and brokers that have only one such name would leave one of them empty otherwise."""
     instrument_token: str
     tradingsymbol: str
@@ -57,7 +57,7 @@ class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class OrderSummary(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     by_status: dict[str, int]
-    """Known statuses in the spec's order, then passed-through ones by name; only those that occur."""
+    """Known statuses in the order of the rules, then passed-through ones by name; only those that occur."""
     filled_value: float
 
 
@@ -71,7 +71,7 @@ class OrderBook:
         return row.order_id
 
     def settle(self, before: OrderRow, new: OrderRow) -> OrderRow:
-        """A finished order never changes its status again (spec 2 §3.1); late figures of the same status are taken."""
+        """A finished order never changes its status again (rules 2.3.1); late figures of the same status are taken."""
         return before if is_finished(before.status) and new.status != before.status else new
 
     def owner(self, legs: LegIndex, broker: str, row: OrderRow) -> LegOwner | None:

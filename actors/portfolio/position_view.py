@@ -118,7 +118,7 @@ class Naming(msgspec.Struct, frozen=True, gc=False):
 
 
 def position_product(product: str) -> str:
-    """Return the word of a product on a position; terms without one pass through upper-cased (spec 2 §2.1)."""
+    """Return the word of a product on a position; terms without one pass through upper-cased (rules 2.2.1)."""
     return POSITION_PRODUCTS.get(product, pass_through(product))
 
 

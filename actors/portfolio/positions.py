@@ -207,7 +207,7 @@ class PositionsAssembler:
         return next((own.live_price for own in owns if own.live_price is not None), None)
 
     def _live_price(self, key: GroupKey) -> float | None:
-        """Return the usable live price of a group's instrument (spec 1 §4.7), as holdings are priced by."""
+        """Return the usable live price of a group's instrument (rules 1.4.7), as holdings are priced by."""
         return None if self._quotes is None or key[2] else self._quotes.usable_price(key[3])
 
     def _render(self, key: GroupKey, parts: list[_Part], recency: tuple[str, ...]) -> None:

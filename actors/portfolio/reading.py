@@ -1,5 +1,4 @@
-"""What a reader checks before it serves a published document: is it there, is it recent, does any broker count (spec 1
-§4.10, spec 2 §4.1). Pure; for routes, the fast lane and readers inside the process.
+"""What a reader checks before it serves a published document: is it there, is it recent, does any broker count (rules 1.4.10, rules 2.4.1). Pure; for routes, the fast lane and readers inside the process.
 
 The age is judged by the reader, so that a dead document actor shows as 503 and never as old data served for new.
 """

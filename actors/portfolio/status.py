@@ -1,4 +1,4 @@
-"""How a broker's slice stands in a document: `brokers[].status` (spec 1 §2.5, 4.10; spec 2 §2.4). Pure."""
+"""How a broker's slice stands in a document: `brokers[].status` (rules 1.2.5, 1.4.10; rules 2.2.4). Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ STALE_AFTER_SECONDS: dict[Resource, float] = {
     "orders": 60.0,
     "trades": 60.0,
 }
-"""Older than this a broker's slice is marked stale (spec 1 §4.10 table; spec 2 §2.4: seen within a minute)."""
+"""Older than this a broker's slice is marked stale (rules 1.4.10 table; rules 2.2.4: seen within a minute)."""
 
 _OF_ONE_DAY = frozenset({"orders", "trades"})
 """Resources that are about one broking day only."""

@@ -1,4 +1,4 @@
-"""The trade book: today's trades at every broker (spec 2 §2.3, 2.4). Pure."""
+"""The trade book: today's trades at every broker (rules 2.2.3, 2.2.4). Pure."""
 
 import math
 
@@ -15,7 +15,7 @@ from onebroker.config.vocabulary import Side
 
 
 class TradeView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """An element of `trades`, fields in the order of spec 2 §2.3."""
+    """An element of `trades`, fields in the order of rules 2.2.3."""
 
     broker: str
     trade_id: str

@@ -311,7 +311,7 @@ class QuoteBookActor:
         return kept
 
     def _with_previous_close(self, instrument_id: str, quote: Quote) -> Quote:
-        """Keep the previous close of the cached quote it replaces, when both are of one India day (spec 1 §4.7, rule 4)."""
+        """Keep the previous close of the cached quote it replaces, when both are of one India day (rules 1.4.7-4)."""
         cached = self._book.newest(instrument_id)
         if quote.tick.previous_close or cached is None or not cached.tick.previous_close:
             return quote

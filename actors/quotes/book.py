@@ -18,7 +18,7 @@ from onebroker.brokers.records import Tick
 H = TypeVar("H")
 
 FETCHED_SECONDS = 2 * 24 * 3600
-"""How long a fetched quote is kept (spec 1 §4.7)."""
+"""How long a fetched quote is kept (rules 1.4.7)."""
 LIVE_SECONDS = 10 * 24 * 3600.0
 """A live quote older than this serves nobody: no market is closed so long."""
 MOST_KEPT = 50_000
@@ -56,7 +56,7 @@ class QuoteBook:
         return self._fetched.get(instrument_id)
 
     def newest(self, instrument_id: str) -> Quote | None:
-        """Return the live or the fetched quote, whichever was received more recently (spec 1 §4.7, rule 1)."""
+        """Return the live or the fetched quote, whichever was received more recently (rules 1.4.7-1)."""
         live, fetched = self.live(instrument_id), self._fetched.get(instrument_id)
         if live is None or fetched is None:
             return live or fetched

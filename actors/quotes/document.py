@@ -1,4 +1,4 @@
-"""The unified quote document (spec 1 §2.3), built when it is read. Pure."""
+"""The unified quote document (rules 1.2.3), built when it is read. Pure."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ CHANGE_PLACES = 4
 
 
 def quote_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
-    """Return the whole document, fields in the spec's order; `now` (epoch seconds) becomes `unified_at`."""
+    """Return the whole document, fields in the order of the rules; `now` (epoch seconds) becomes `unified_at`."""
     tick = quote.tick
     places = price_places(instrument.identity.segment)
     last_price = round_half_up(tick.last_price, places)
@@ -60,7 +60,7 @@ def ltp_document(quote: Quote, instrument: Instrument, source: Source, now: floa
 
 
 def ohlc_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
-    """Return open, high, low, the last price as close, and the volume (spec 1 §4.7)."""
+    """Return open, high, low, the last price as close, and the volume (rules 1.4.7)."""
     places = price_places(instrument.identity.segment)
     return {
         **_day_bar(quote, places),

@@ -1,4 +1,4 @@
-"""Asking brokers for quotes over REST: one instrument of one broker after the other (spec 1 §4.7, rule 3), or many at once of one.
+"""Asking brokers for quotes over REST: one instrument of one broker after the other (rules 1.4.7-3), or many at once of one.
 
 Which brokers are asked is decided by what they list and by `Broker.quotes_in_service`; in which order by `priority`.
 """

@@ -10,7 +10,7 @@ from onebroker.brokers.records import Tick
 
 class QuoteReader(Protocol):
     def usable_price(self, instrument_id: str) -> float | None:
-        """Return the last price of the unified quote when usable by the rule of spec 1 §4.7 (rounded as quotes are)."""
+        """Return the last price of the unified quote when usable by the rule of rules 1.4.7 (rounded as quotes are)."""
 
     def usable_tick(self, instrument_id: str) -> Tick | None:
         """Return the unified quote's tick when it may be acted on (order-engine 0, usable quote), else None."""

@@ -31,7 +31,7 @@ class Found:
 
 @attrs.frozen(kw_only=True)
 class FetchQuote:
-    """Ask brokers for a quote, because no usable one is stored (spec 1 §4.7, rule 3). Refused with Refusal 503."""
+    """Ask brokers for a quote, because no usable one is stored (rules 1.4.7-3). Refused with Refusal 503."""
 
     instrument: Instrument
     reply: Reply[Found]

@@ -49,7 +49,7 @@ class Quotes:
         return self._book
 
     def stored(self, instrument: Instrument) -> Quote | None:
-        """Return the stored quote when it may be served (spec 1 §4.7, rules 1 and 2)."""
+        """Return the stored quote when it may be served (rules 1.4.7-1, 1.4.7-2)."""
         self._touch(instrument.instrument_id)
         quote = self._book.value.newest(instrument.instrument_id)
         now = self._clock.epoch()

@@ -6,7 +6,7 @@ from onebroker.config.clock import from_epoch
 from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_of
 
 USABLE_SECONDS = 300.0
-"""Spec 1 §8, quote freshness; also the default of order-engine 5.8, quote_usable_seconds."""
+"""Rules 1.8, quote freshness; also the default of order-engine 5.8, quote_usable_seconds."""
 INDIA_AHEAD_SECONDS = 19_800
 """India is five and a half hours ahead of UTC, all the year."""
 DAY_SECONDS = 86_400
@@ -15,7 +15,7 @@ MOST_AHEAD_SECONDS = 5.0
 
 
 def may_serve(quote: Quote, identity: Identity, calendar: Calendar, now: float) -> bool:
-    """Tell whether a stored quote is served (spec 1 §4.7, rule 2); `now` in epoch seconds."""
+    """Tell whether a stored quote is served (rules 1.4.7-2); `now` in epoch seconds."""
     if quote.stale_since is not None or quote.received_at > now + MOST_AHEAD_SECONDS:
         return False
     if now - quote.received_at <= USABLE_SECONDS:

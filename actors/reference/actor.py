@@ -1,11 +1,11 @@
-"""The reference actor: keeps the users', brokers' and exchanges' documents ready to be served (spec 1 §4.3).
+"""The reference actor: keeps the users', brokers' and exchanges' documents ready to be served (rules 1.4.3).
 
 Once a minute, and when the command line says that it has imported, the durable store is read, copied to the fast store
 (`reference:<collection>`) and published. Where the durable store cannot be read, what is known stays; at the start that is
 the fast copy. Nothing is read while a request waits.
 
 The brokers' own profiles are kept in the fast store by the sessions, nowhere else: they are gathered every few seconds, and
-are unavailable as a whole while that store is (spec 1 §2.6).
+are unavailable as a whole while that store is (rules 1.2.6).
 """
 
 import logging
@@ -36,7 +36,7 @@ from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.refusal import Refusal
 
 COPY_SECONDS = 60.0
-"""Between two copies of the durable documents (spec 1 §4.3)."""
+"""Between two copies of the durable documents (rules 1.4.3)."""
 PROFILE_SECONDS = 5.0
 """Between two looks at the stored profiles; the brokers are asked at their own cadence."""
 AWAITED_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""The checks of imported exchange documents (structure of spec 1 §4.3, architecture 11), and what the import adds to them.
+"""The checks of imported exchange documents (structure of rules 1.4.3, architecture 11), and what the import adds to them.
 
 `config.timetables` reads the hours of one document; here stands what a document must hold besides, so that no market is
 taken to be open because a list was left out, and what concerns several documents.

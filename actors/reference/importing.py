@@ -21,7 +21,7 @@ MOST_DOCUMENT_BYTES = 1024 * 1024
 MOST_DOCUMENTS = 1000
 
 INTERNAL_ID = "_id"
-"""A document store's own id, in exported files; never served (spec 1 §2.6), so not stored either."""
+"""A document store's own id, in exported files; never served (rules 1.2.6), so not stored either."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

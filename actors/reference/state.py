@@ -1,4 +1,4 @@
-"""What the reference actor publishes, and what the routes answer from it (spec 1 §2.6, §4.3). Plain values and functions."""
+"""What the reference actor publishes, and what the routes answer from it (rules 1.2.6, 1.4.3). Plain values and functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def read_array(body: bytes) -> Documents | None:
 def join_profiles(stored: Mapping[str, bytes | None]) -> bytes | None:
     """Return `broker_profiles` of code -> stored body; a body that is no JSON object counts as none.
 
-    None when no broker has a profile: then the value as a whole is unavailable (spec 1 §2.6).
+    None when no broker has a profile: then the value as a whole is unavailable (rules 1.2.6).
     """
     bodies = {code: _object_or_none(body) for code, body in stored.items()}
     if not any(body is not None for body in bodies.values()):

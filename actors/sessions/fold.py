@@ -2,7 +2,7 @@
 
 An order id is known for its day only: what another day's order with the same id was, or whose, says nothing.
 
-Rules (order-engine 2.3, spec 2 §3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest
+Rules (order-engine 2.3, rules 2.3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest
 report counts. A book may run behind (an order just taken is not in it yet), so an order that a read does not show is kept
 for a while before it is no longer shown, and what is known of it is remembered to the day's end. What was last reported
 before the day began is dropped with the first read that does not show it.

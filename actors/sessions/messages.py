@@ -23,7 +23,7 @@ from onebroker.config.vocabulary import Outcome
 
 
 class LoginNeeded(Exception):
-    """The broker has no live login; orders skip it, reads stop (spec 2 §4.5 `<broker> has no login in Redis`)."""
+    """The broker has no live login; orders skip it, reads stop (rules 2.4.5 `<broker> has no login in Redis`)."""
 
 
 class RoomFull(Exception):

@@ -43,7 +43,7 @@ class DurableBusy(DurableError):
 
 @attrs.frozen(kw_only=True)
 class AccessToken:
-    """The one access token of the application (spec 1 §3.1)."""
+    """The one access token of the application (rules 1.3.1)."""
 
     token: str | None = attrs.field(repr=False)
     """None after a disconnect."""

@@ -70,7 +70,7 @@ class Fence:
 
 
 class StoreError(Exception):
-    """The store cannot be read or written now; the text is fit for the spec's `Redis could not be read: <error>`."""
+    """The store cannot be read or written now; the text is fit for the API's `Redis could not be read: <error>`."""
 
     @property
     def not_sent(self) -> bool:

@@ -52,7 +52,7 @@ DOCUMENT_KEYS: dict[str, str] = {
     "orders": "orders:book",
     "trades": "orders:trades",
 }
-"""The names of built documents in the spec's messages; documents themselves are not stored (architecture 4)."""
+"""The names of built documents in the API's messages; documents themselves are not stored (architecture 4)."""
 
 
 def broker_login(code: str) -> str:

@@ -1,4 +1,4 @@
-"""The token actor: the only writer of the access token (spec 1 §3.1).
+"""The token actor: the only writer of the access token (rules 1.3.1).
 
 The durable store is written first and the fast copy (`session:token` in Redis) second; a fast copy that cannot be written
 is dropped. Requests are checked against the published `HeldToken`, without asking the actor.
@@ -139,7 +139,7 @@ class TokenActor:
         message.reply.answer(None)
 
     async def _write_copy(self, row: AccessToken) -> None:
-        """Write the fast copy, or drop it when that fails (spec 1 §3.1)."""
+        """Write the fast copy, or drop it when that fails (rules 1.3.1)."""
         try:
             with trio.fail_after(FAST_COPY_SECONDS):
                 await self._store.write(Set(keys.SESSION_TOKEN, msgspec.json.encode(row)))

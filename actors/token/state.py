@@ -1,4 +1,4 @@
-"""The application's one access token: what is stored, the transitions of spec 1 §3.1, and the check of §5.2.
+"""The application's one access token: what is stored, the transitions of rules 1.3.1, and the check of rules 1.5.2.
 
 Plain values and functions; no store, no clock. Times are texts as stored (`YYYY-MM-DD HH:MM:SS.ffffff`, India time).
 """
@@ -39,7 +39,7 @@ def hold(row: AccessToken) -> HeldToken:
 
 
 def refuse_reason(held: HeldToken, presented: bytes | None, now: datetime) -> str | None:
-    """Return the sentence that refuses `presented`, or None when it is good (spec 1 §5.2, in its order).
+    """Return the sentence that refuses `presented`, or None when it is good (rules 1.5.2, in its order).
 
     None stands for a missing header; an empty one is a wrong token. The comparison takes the same time wherever two tokens
     of one length differ.
@@ -54,7 +54,7 @@ def refuse_reason(held: HeldToken, presented: bytes | None, now: datetime) -> st
 
 
 def connected(row: AccessToken, now: datetime, token_seconds: int, mint: Callable[[], str]) -> AccessToken:
-    """Return the row after a connect: `row` itself while its token stands, else one with a new token (spec 1 §3.1)."""
+    """Return the row after a connect: `row` itself while its token stands, else one with a new token (rules 1.3.1)."""
     if _stands(row, now):
         return row
     return AccessToken(

@@ -24,7 +24,7 @@ INTERVALS = {
     "60minute": ("ONE_HOUR", 400),
     "day": ("ONE_DAY", 2000),
 }
-"""Our interval (spec 1 §4.8) -> SmartAPI's word and the most days of one call."""
+"""Our interval (rules 1.4.8) -> SmartAPI's word and the most days of one call."""
 
 
 def candle_requests(

@@ -1,6 +1,6 @@
 """One Dhan order, asked for by our token: `/orders/external/{correlationId}`.
 
-Source: sheet dhan 4. The documents give one order, the official client's test data a list. With what code it says that there is
+Source: docs/brokers/dhan.md, section 4. The documents give one order, the official client's test data a list. With what code it says that there is
 none is not documented; any plain refusal of the question is taken as that.
 """
 

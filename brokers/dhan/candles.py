@@ -19,7 +19,7 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireR
 
 DAY = "day"
 INTRADAY = {"1minute": "1", "5minute": "5", "15minute": "15", "25minute": "25", "60minute": "60"}
-"""Our interval (spec 1 §4.8) -> Dhan's."""
+"""Our interval (rules 1.4.8) -> Dhan's."""
 INTRADAY_DAYS = 89
 """Most days of one call: the broker's 90 less the minute before the first."""
 

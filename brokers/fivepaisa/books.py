@@ -1,6 +1,6 @@
 """5paisa's order book and trade book.
 
-Source: fact sheet section 4. A trade names its order by the exchange's number only, so a trade book that holds anything is read
+Source: docs/brokers/fivepaisa.md, section 4. A trade names its order by the exchange's number only, so a trade book that holds anything is read
 together with the order book, which knows both.
 """
 

@@ -1,7 +1,7 @@
 """One 5paisa order, asked for by our token: the status of a RemoteOrderID at an exchange. The answer names the order by the
 exchange's number only.
 
-Source: fact sheet section 4 (`V3/OrderStatus`).
+Source: docs/brokers/fivepaisa.md, section 4 (`V3/OrderStatus`).
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """5paisa's historical candles, from a host of their own.
 
-Source: fact sheet sections 3 and 4: six months a call of minute candles, no limit for days; times are Indian without an offset;
+Source: docs/brokers/fivepaisa.md, sections 3 and 4: six months a call of minute candles, no limit for days; times are Indian without an offset;
 there is no open interest. Failures come in envelopes of their own.
 """
 
@@ -22,7 +22,7 @@ INTERVALS = {
     **{f"{minutes}minute": (f"{minutes}m", SIX_MONTHS) for minutes in (1, 3, 5, 10, 15, 30, 60)},
     "day": ("1d", CENTURY),
 }
-"""Our interval (spec 1 §4.8) -> 5paisa's word and the most days of one call. `3m` is in the SDK, not in the pages."""
+"""Our interval (rules 1.4.8) -> 5paisa's word and the most days of one call. `3m` is in the SDK, not in the pages."""
 
 
 def candle_requests(

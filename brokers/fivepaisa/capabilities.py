@@ -1,6 +1,6 @@
 """What 5paisa places and changes, and how often it is read.
 
-Source: fact sheet section 4; cadence from architecture 13. An order at price 0 is how the pages say "at market", but since the
+Source: docs/brokers/fivepaisa.md, section 4; cadence from architecture 13. An order at price 0 is how the pages say "at market", but since the
 rules for orders of algos the broker's risk check refuses every such order of an API key ("Market order with Algo Id not
 allowed"), stops included: observed live in August 2026, later than the pages. So MARKET and SL-M are not offered; offered, each
 would be sent, refused, and have used up one of 50 messages a minute.

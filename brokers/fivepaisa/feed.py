@@ -2,7 +2,7 @@
 
 One connection per access token: a second one closes the first with code 1000. Quotes, depth and open interest are subscribed
 apart and come apart, as partial updates, so each connection keeps an image per instrument and every tick is the whole image.
-Order updates come only from the host that the access token names. Source: fact sheet section 6.
+Order updates come only from the host that the access token names. Source: docs/brokers/fivepaisa.md, section 6.
 """
 
 from collections.abc import Callable, Mapping, Sequence

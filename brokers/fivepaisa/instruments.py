@@ -1,6 +1,6 @@
 """5paisa's instrument file (one gzipped CSV of all exchanges) into the normalized frame.
 
-Source: fact sheet section 4 and its sample rows; an older file spells some columns otherwise. Segments are told from the file's
+Source: docs/brokers/fivepaisa.md, section 4 and its sample rows; an older file spells some columns otherwise. Segments are told from the file's
 own fields: script type, series, ISIN, the rows of its indices. Words, series and ISIN kinds are general knowledge, unchecked.
 Ticks and strikes are rupees. `QtyLimit` is the most of one order, 0 when not known.
 """

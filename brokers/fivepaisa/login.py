@@ -1,6 +1,6 @@
 """5paisa's login: unattended, in two calls. Client code, PIN and one-time code give a request token, that an access token.
 
-Source: fact sheet section 2. A refresh token comes too, without a documented call that takes it. There is no profile call: the
+Source: docs/brokers/fivepaisa.md, section 2. A refresh token comes too, without a documented call that takes it. There is no profile call: the
 second answer carries what there is of one, and the margin call proves a login.
 """
 

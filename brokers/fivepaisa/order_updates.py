@@ -2,7 +2,7 @@
 
 A confirmation (place, modify, cancel) names the order by both numbers, a fill and a triggered stop by the exchange's; so each
 connection keeps the orders it was told of. What cannot be said for sure from that (a fill of an order placed before the
-connection, an average that earlier fills belong to) asks for the books to be read. Source: fact sheet section 6.
+connection, an average that earlier fills belong to) asks for the books to be read. Source: docs/brokers/fivepaisa.md, section 6.
 """
 
 from collections.abc import Mapping

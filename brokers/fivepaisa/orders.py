@@ -1,6 +1,6 @@
 """Placing, modifying and cancelling at 5paisa, and what its answers mean.
 
-Source: fact sheet sections 3 and 4. An order has two numbers: the broker's own, which place answers and which is our order id,
+Source: docs/brokers/fivepaisa.md, sections 3 and 4. An order has two numbers: the broker's own, which place answers and which is our order id,
 and the exchange's, which modify and cancel take.
 """
 

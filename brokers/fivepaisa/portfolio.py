@@ -1,6 +1,6 @@
 """5paisa's positions, holdings and funds.
 
-Source: fact sheet sections 4 and 7. The fields of the day's positions (`V4/NetPosition`) are not documented, so both views are
+Source: docs/brokers/fivepaisa.md, sections 4 and 7. The fields of the day's positions (`V4/NetPosition`) are not documented, so both views are
 read from the net list, whose `BodQty` tells what was carried in.
 """
 

@@ -1,6 +1,6 @@
 """5paisa's REST quotes: the market snapshot. Built, and not in service (architecture 13).
 
-Source: fact sheet section 4: the names of the fields are those observed live, the documented sample is another call's; a row may
+Source: docs/brokers/fivepaisa.md, section 4: the names of the fields are those observed live, the documented sample is another call's; a row may
 spell them in either way.
 """
 

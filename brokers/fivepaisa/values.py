@@ -1,6 +1,6 @@
 """5paisa's words and numbers: value tables in both directions, its names of instruments, its times, units per quantity.
 
-Source: fact sheet sections 4 and 5.
+Source: docs/brokers/fivepaisa.md, sections 4 and 5.
 """
 
 import re
@@ -26,7 +26,7 @@ STATUSES: dict[str, OrderStatus] = {
     "REJECTED BY EXCH": OrderStatus.REJECTED,
 }
 STATUSES_UNSUPPORTED = frozenset({OrderStatus.EXPIRED})
-"""No word of the sheet says that an order lapsed."""
+"""No word of the broker's page says that an order lapsed."""
 
 SIDE_TO_WIRE = {Side.BUY: "B", Side.SELL: "S"}
 SIDE_FROM_WIRE = {"B": Side.BUY, "S": Side.SELL}

@@ -1,6 +1,6 @@
 """5paisa's hosts, paths and limits; the head and body every call carries, and the envelope every answer comes in.
 
-Source: fact sheet sections 1-4 (py5paisa 0.7.21.2 for paths and heads; a conversion of the official pages, not re-read by us;
+Source: docs/brokers/fivepaisa.md, sections 1-4 (py5paisa 0.7.21.2 for paths and heads; a conversion of the official pages, not re-read by us;
 live observations of another client where it says so).
 """
 
@@ -77,10 +77,10 @@ _WORDS: tuple[tuple[re.Pattern[str], RefusalKind], ...] = (
     (re.compile(r"invalid (session|token)|authentication fail|session (has )?expired", re.I), RefusalKind.SESSION_DEAD),
     (re.compile(r"too many (requests|calls)|rate limit|throttl", re.I), RefusalKind.RATE_LIMITED),
 )  # fmt: skip
-"""What a refusal's sentence names, first that fits. The session's words are the sheet's; those of limits are
+"""What a refusal's sentence names, first that fits. The session's words are the broker's page's; those of limits are
 guessed: none was seen."""
 _NOTHING_WORDS = re.compile(r"^\s*(success)?\s*$|\bno\b|\bnot found\b|\bempty\b", re.I)
-"""What stands beside an empty list that is one (list routes say nothing or `Success`, the sheet names "no record" and "no orders");
+"""What stands beside an empty list that is one (list routes say nothing or `Success`, the broker's page names "no record" and "no orders");
 other words are those of a refusal, whose list is empty as well."""
 _STATUSES = {401: RefusalKind.SESSION_DEAD, 429: RefusalKind.RATE_LIMITED}
 """HTTP statuses that refuse by themselves; nearly everything comes with 200. General knowledge, unchecked."""

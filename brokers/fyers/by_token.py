@@ -1,6 +1,6 @@
 """One Fyers order, asked for by our token: the order book of a tag, which is named as the book names it, behind `1:`.
 
-Source: sheet fyers 4 (`GET /orders?order_tag=`).
+Source: docs/brokers/fyers.md, section 4 (`GET /orders?order_tag=`).
 """
 
 from datetime import datetime

@@ -25,7 +25,7 @@ INTERVALS = {
     **{f"{minutes}minute": (str(minutes), MINUTE_DAYS) for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 240)},
     "day": ("D", DAY_DAYS),
 }
-"""Our interval (spec 1 §4.8) -> Fyers' resolution and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Fyers' resolution and the most days of one call."""
 
 DAY_SECONDS, INDIA_SECONDS = 86_400.0, 19_800.0
 

@@ -1,6 +1,6 @@
 """Groww's order book, one list per segment, and its trade book, one list per order.
 
-Source: sheet groww 4 (documentation, orders). There is no trade book of the day: every order with fills is asked for its
+Source: docs/brokers/groww.md, section 4 (documentation, orders). There is no trade book of the day: every order with fills is asked for its
 trades, and asked again only when its filled quantity has changed (`WireRequest.version`).
 """
 

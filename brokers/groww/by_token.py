@@ -1,6 +1,6 @@
 """One Groww order, asked for by our token: the status of an order reference, in its segment.
 
-Source: sheet groww 4 (`/order/status/reference/{order_reference_id}`) and 3 (GA004: no such entity).
+Source: docs/brokers/groww.md, section 4 (`/order/status/reference/{order_reference_id}`) and 3 (GA004: no such entity).
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """Groww's historical candles.
 
-Source: sheet groww 4 (documentation, backtesting): data from 2020, shares, indices and derivatives of NSE and BSE; most days a
+Source: docs/brokers/groww.md, section 4 (documentation, backtesting): data from 2020, shares, indices and derivatives of NSE and BSE; most days a
 call by interval. Times come without an offset and are Indian; whether the running day is in them, and what a call beyond its
 span answers, is unchecked.
 """
@@ -26,7 +26,7 @@ INTERVALS = {
     "240minute": ("4hour", HALF_YEAR),
     "day": ("1day", HALF_YEAR),
 }
-"""Our interval (spec 1 §4.8) -> Groww's word, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Groww's word, and the most days of one call."""
 
 
 def candle_requests(

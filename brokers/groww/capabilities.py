@@ -1,6 +1,6 @@
 """What Groww places and changes, and how often it is read.
 
-Source: sheet groww 4, 5 and 9; cadence from architecture 13. Orders on MCX are not offered: whether trading there is open to
+Source: docs/brokers/groww.md, sections 4, 5 and 9; cadence from architecture 13. Orders on MCX are not offered: whether trading there is open to
 the API, and whether its quantities are units or lots, contradicts itself in the documents, and a wrong guess is an order of
 another size. What the account holds and trades there by other ways is read.
 """

@@ -1,7 +1,7 @@
 """Groww's one socket: NATS inside websocket frames, market data and word of orders as protobuf.
 
 Getting in: the socket's token is asked for with the public half of a fresh key; the server's INFO is answered with CONNECT (its
-nonce signed) and PING; its PONG lets us in, and then subjects are subscribed. Source: sheet groww 6 (growwapi 1.5.0, nats-py 2.16).
+nonce signed) and PING; its PONG lets us in, and then subjects are subscribed. Source: docs/brokers/groww.md, section 6 (growwapi 1.5.0, nats-py 2.16).
 
 Per instrument three subjects: `price` (the last price, known to be served to everybody), `price_detailed` (the day, volume, open
 interest; unchecked whether API tokens get it) and `book` (five levels). Each says a part, so the decoder keeps an instrument's
@@ -64,7 +64,7 @@ silence_seconds: float | None = 185.0
 ping_seconds: float | None = 60.0
 """As often as the SDK."""
 ready_seconds: float | None = 150.0
-"""The gateway often stalls the handshake: ten seconds typically, 145 at worst (sheet groww 6.1)."""
+"""The gateway often stalls the handshake: ten seconds typically, 145 at worst (docs/brokers/groww.md, section 6.1)."""
 
 LINES_PER_MESSAGE: Final = 150
 """Ours: keeps a message well below any limit of a gateway; the documents give none."""

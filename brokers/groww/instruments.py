@@ -1,6 +1,6 @@
 """Groww's instrument file (one CSV of all exchanges) into the normalized frame.
 
-Source: sheet groww 4 (header and rows as seen in 2026-09). Columns are read by name: their order, and which there are, has
+Source: docs/brokers/groww.md, section 4 (header and rows as seen in 2026-09). Columns are read by name: their order, and which there are, has
 changed. Kinds of securities are told by series and ISIN (general knowledge, unchecked). The file's freeze_quantity is in units
 that contradict each other, so it is shown and not used; lots and ticks are blank for an index.
 """

@@ -1,6 +1,6 @@
 """Groww's login: without a person, by a TOTP key and its secret, or by an API key that a person approves each day.
 
-Source: sheet groww 2 (growwapi 1.5.0 get_access_token; documentation, introduction). There is no renewal: a token is minted
+Source: docs/brokers/groww.md, section 2 (growwapi 1.5.0 get_access_token; documentation, introduction). There is no renewal: a token is minted
 again. The words of a refused mint are not documented; what they are read for is general knowledge, unchecked.
 """
 

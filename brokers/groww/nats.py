@@ -1,7 +1,7 @@
 """The NATS client protocol as far as Groww's stream speaks it: bytes in, messages out, and the lines a client sends.
 
 Lines end with CR LF; a MSG or HMSG line is followed by as many bytes as it says. Websocket frames cut the flow anywhere. No I/O,
-no Groww. Source: sheet groww 6.1; NATS client protocol (general knowledge, checked with nats-py 2.16 against the simulator).
+no Groww. Source: docs/brokers/groww.md, section 6.1; NATS client protocol (general knowledge, checked with nats-py 2.16 against the simulator).
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Placing, modifying and cancelling at Groww, and what its answers mean.
 
-Source: sheet groww 3 and 4 (documentation, orders; growwapi 1.5.0). There is no after-market order, no disclosed quantity and
+Source: docs/brokers/groww.md, sections 3 and 4 (documentation, orders; growwapi 1.5.0). There is no after-market order, no disclosed quantity and
 no tag; our leg token goes as `order_reference_id`, by which Groww also knows an order that was sent twice.
 """
 

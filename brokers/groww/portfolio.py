@@ -1,6 +1,6 @@
 """Groww's positions, holdings and funds.
 
-Source: sheet groww 4 and 7 (documentation, portfolio and margin). Left open there, and decided from a row's own figures: whether
+Source: docs/brokers/groww.md, sections 4 and 7 (documentation, portfolio and margin). Left open there, and decided from a row's own figures: whether
 today's legs hold the carried ones, and whether holdings' quantity holds the T1 units.
 """
 

@@ -1,6 +1,6 @@
 """The protobuf messages of Groww's stream as field tables (`brokers/protobuf.py`).
 
-Source: sheet groww 6.3, read from the message descriptors of growwapi 1.5.0. Enums are read as their numbers. Of an order
+Source: docs/brokers/groww.md, section 6.3, read from the message descriptors of growwapi 1.5.0. Enums are read as their numbers. Of an order
 update only the order's identity is here: see `feed.py` for why the books are read instead.
 """
 

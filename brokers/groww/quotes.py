@@ -1,6 +1,6 @@
 """Groww's REST quote: one instrument a call. Held back from service (architecture 13).
 
-Source: sheet groww 4 and 7 (documentation, live data). The answer does not name its instrument; where one does after all, it
+Source: docs/brokers/groww.md, sections 4 and 7 (documentation, live data). The answer does not name its instrument; where one does after all, it
 is checked. `ohlc` comes as an object or as a text that is nearly JSON; its close is the previous day's.
 """
 

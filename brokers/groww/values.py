@@ -1,6 +1,6 @@
 """Groww's words and names: value tables in both directions, and how an instrument is named where it has no number.
 
-Source: sheet groww 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units everywhere; for MCX that is
+Source: docs/brokers/groww.md, section 5 (documentation, annexures; growwapi 1.5.0 constants). Quantities are units everywhere; for MCX that is
 the documents' general wording, unchecked.
 """
 

@@ -1,7 +1,7 @@
 """Groww's hosts, paths and limits; the headers every call carries and the envelope every answer comes in.
 
-Source: sheet groww 1-4: growwapi 1.5.0 (hosts, paths, headers, precedence of refusals) and the documentation pages at
-groww.in/trade-api (limits, error codes), read as the sheet says. What the sheet leaves open is said where it is decided.
+Source: docs/brokers/groww.md, sections 1-4: growwapi 1.5.0 (hosts, paths, headers, precedence of refusals) and the documentation pages at
+groww.in/trade-api (limits, error codes), read as the broker's page says. What the broker's page leaves open is said where it is decided.
 """
 
 from collections.abc import Mapping, Sequence

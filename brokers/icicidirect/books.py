@@ -1,6 +1,6 @@
 """ICICI Direct's order book and trade book, each asked once per exchange.
 
-Source: sheet section 4 (README samples, documentation). No row says how much of an order was filled: it is what is
+Source: docs/brokers/icicidirect.md, section 4 (README samples, documentation). No row says how much of an order was filled: it is what is
 neither pending nor cancelled, unless the status word says so itself. What expired is in no figure, so an order that
 expired partly filled is asked for its fills, as is one whose word is new or at odds with its figures. The trade book has
 one averaged row per order, without a trade's number or time. An exchange that the account does not trade on has no book;

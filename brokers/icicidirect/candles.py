@@ -1,6 +1,6 @@
 """ICICI Direct's historical candles, v2: a query and no signature.
 
-Source: sheet section 4 (SDK, README samples, public notes). Times are India's clock although they carry a Z. A call
+Source: docs/brokers/icicidirect.md, section 4 (SDK, README samples, public notes). Times are India's clock although they carry a Z. A call
 answers at most 1,000 rows, and does not say when there were more: calls are cut so that even a market that never closes
 fits in, and an answer that is full all the same is refused. v1, whose labels of shares look shifted by a bar, is not
 used.
@@ -23,7 +23,7 @@ INTERVALS = {
     "30minute": ("30minute", timedelta(days=20)),
     "day": ("1day", timedelta(days=900)),
 }
-"""Our interval (spec 1 §4.8) -> the broker's, and the longest span of one call: below 1,000 rows of a market that never closes."""
+"""Our interval (rules 1.4.8) -> the broker's, and the longest span of one call: below 1,000 rows of a market that never closes."""
 
 
 def candle_requests(

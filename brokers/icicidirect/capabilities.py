@@ -1,6 +1,6 @@
 """What ICICI Direct places and changes, and how often it is read.
 
-Source: sheet sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is sure of NSE alone;
+Source: docs/brokers/icicidirect.md, sections 1, 4 and 9: the SDK's notes name NSE, BSE, NFO and BFO, the documentation is sure of NSE alone;
 currency is refused and commodities are not offered. Cadence from architecture 13.
 """
 

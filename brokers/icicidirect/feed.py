@@ -1,6 +1,6 @@
 """ICICI Direct's quote and depth stream: Socket.IO events `stock`, one array each.
 
-Source: sheet section 6 (SDK parser, samples). Every instrument has two rooms: quotes (level 1: last trade, day, totals,
+Source: docs/brokers/icicidirect.md, section 6 (SDK parser, samples). Every instrument has two rooms: quotes (level 1: last trade, day, totals,
 oi) and depth (level 2: five levels and their time); an index has the first only, MCX sends both in one array. A tick is
 made of the newest array of either room, so that it carries depth; nothing is kept beyond a connection. Rooms are called
 by numbers, our instruments by names: which is which the decoder learns from what is subscribed. Quantities are units

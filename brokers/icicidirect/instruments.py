@@ -1,6 +1,6 @@
 """ICICI Direct's security master (a zip of text CSVs, one a market) into the normalized frame.
 
-Source: sheet section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own (`ExchangeCode`),
+Source: docs/brokers/icicidirect.md, section 4 (public fixtures, live rows of 2026-09). Symbols are the exchanges' own (`ExchangeCode`),
 because the broker's short names are its alone; they make the broker_token. Segments are told from series, ISIN and
 instrument name, by words that are general knowledge, unchecked. Contracts' tick sizes are paise. Shares have none: in the live
 file BSE's column `TickSize` is the upper price band, and NSE's says 0.01 of every share. Freeze quantities are not given.

@@ -1,7 +1,7 @@
 """ICICI Direct's login: a person logs in at the broker's page, its API_Session is exchanged for the day's session
 token.
 
-Source: sheet section 2 (breeze-connect 1.0.69, documentation). The session token is the base64 of `user:session key`:
+Source: docs/brokers/icicidirect.md, section 2 (breeze-connect 1.0.69, documentation). The session token is the base64 of `user:session key`:
 REST calls carry it whole, the streams its two parts. It ends at midnight and is not renewed.
 """
 

@@ -1,6 +1,6 @@
 """ICICI Direct's order stream: Socket.IO events `order`, one array of about 47 texts for every change of an order.
 
-Source: sheet section 6 (SDK parser, public samples). Connecting is enough, nothing is joined. Cash and derivative
+Source: docs/brokers/icicidirect.md, section 6 (SDK parser, public samples). Connecting is enough, nothing is joined. Cash and derivative
 messages lay their fields out differently; the strategy feeds share the host and are told apart by their length. In
 samples the strike of a derivative message is a hundred times the strike; whether rates can be is not known, so a rate
 written without decimals is left to the book.

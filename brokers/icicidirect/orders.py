@@ -1,6 +1,6 @@
 """Placing, modifying and cancelling at ICICI Direct, and what its answers mean.
 
-Source: sheet section 4 (official README and SDK). All values are texts, quantities units. There is no field for an
+Source: docs/brokers/icicidirect.md, section 4 (official README and SDK). All values are texts, quantities units. There is no field for an
 after-market order, and no order without a price.
 """
 

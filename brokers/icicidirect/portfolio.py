@@ -1,6 +1,6 @@
 """ICICI Direct's positions, holdings and funds.
 
-Source: sheet sections 4 and 7 (README samples, public notes). Positions are one list without a day's part. The demat
+Source: docs/brokers/icicidirect.md, sections 4 and 7 (README samples, public notes). Positions are one list without a day's part. The demat
 account knows ISIN and units, the portfolio knows cost and units still to be delivered: a holding is both. Money is
 allocated to a segment before it can be traded with.
 """

@@ -1,7 +1,7 @@
 """ICICI Direct's REST quotes: one instrument a call, best bid and offer only. Not in service: the broker allows 100
 calls a minute.
 
-Source: sheet section 4 (README sample). For a share the answer may hold the rows of both exchanges.
+Source: docs/brokers/icicidirect.md, section 4 (README sample). For a share the answer may hold the rows of both exchanges.
 """
 
 from collections.abc import Sequence

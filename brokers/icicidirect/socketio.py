@@ -1,7 +1,7 @@
 """Socket.IO v5 over Engine.IO 4, as far as ICICI Direct's streams speak it: text frames over one websocket, no polling,
 no binary.
 
-Source: sheet section 6 (frames captured with python-socketio 5.18). The server opens with `0{...}`, we connect with our
+Source: docs/brokers/icicidirect.md, section 6 (frames captured with python-socketio 5.18). The server opens with `0{...}`, we connect with our
 credentials (`40{...}`), it accepts with `40{"sid": ...}` or refuses with `44{...}`; then events are `42[name, ...]`,
 and each `2` of the server wants our `3`.
 """

@@ -1,6 +1,6 @@
 """ICICI Direct's words and numbers: value tables in both directions, exchanges, dates.
 
-Source: sheet section 5 (SDK and official README, breeze-connect 1.0.69). What an instrument is called is in
+Source: docs/brokers/icicidirect.md, section 5 (SDK and official README, breeze-connect 1.0.69). What an instrument is called is in
 `naming.py`.
 """
 

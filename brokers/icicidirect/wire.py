@@ -1,6 +1,6 @@
 """ICICI Direct's hosts, paths and limits; the signature every call carries and the envelope every answer comes in.
 
-Source: sheet sections 1-4: official documentation and README for limits and bodies, breeze-connect 1.0.69 for headers
+Source: docs/brokers/icicidirect.md, sections 1-4: official documentation and README for limits and bodies, breeze-connect 1.0.69 for headers
 and paths, public code and issue threads for the words of refusals; none re-read by us. Every v1 call, also GET and
 DELETE, carries its parameters as a compact JSON body, and a SHA-256 over time, body and secret.
 """

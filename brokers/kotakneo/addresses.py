@@ -1,6 +1,6 @@
 """Where Kotak Neo's two sockets are: asked of its config service, else as the login's answer said, else as configured.
 
-Source: sheet section 2, step 3 (official SDK). Addresses come as https; the socket's scheme is meant.
+Source: docs/brokers/kotakneo.md, section 2, step 3 (official SDK). Addresses come as https; the socket's scheme is meant.
 """
 
 from collections.abc import Generator

@@ -1,6 +1,6 @@
 """Kotak Neo's order book and trade book. `order_row` also reads the order stream's frames that say enough.
 
-Source: sheet section 4 and recorded rows. Numbers come as numbers or texts, "none" in five spellings (`values.said`).
+Source: docs/brokers/kotakneo.md, section 4 and recorded rows. Numbers come as numbers or texts, "none" in five spellings (`values.said`).
 """
 
 from collections.abc import Mapping, Sequence

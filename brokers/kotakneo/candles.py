@@ -1,6 +1,6 @@
 """Kotak Neo's historical candles: cash and equity derivatives of NSE and BSE, contracts that still live.
 
-Source: sheet section 4. The access token of the settings is enough. Weeks are offered too; spec 1 §4.8 has none.
+Source: docs/brokers/kotakneo.md, section 4. The access token of the settings is enough. Weeks are offered too; rules 1.4.8 has none.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ INTERVALS = {
     "60minute": ("60min", 90),
     "day": ("D", 180),
 }
-"""Our interval (spec 1 §4.8) -> Kotak's, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Kotak's, and the most days of one call."""
 
 
 def candle_requests(

@@ -1,6 +1,6 @@
 """What Kotak Neo places and changes, and how often it is read.
 
-Source: sheet section 5 (official SDK, live third-party client); cadence from architecture 13.
+Source: docs/brokers/kotakneo.md, section 5 (official SDK, live third-party client); cadence from architecture 13.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities

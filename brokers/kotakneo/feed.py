@@ -2,7 +2,7 @@
 
 Binary is little-endian and packed: several packets in a frame, each behind its own length. Market packets are told by the
 level in their header, not by their code. Prices are integers over a divisor of their exchange, which the answer to the first
-message gives. There is no heartbeat but websocket pings. Source: sheet section 6a (official SDK 3.0.9, its tests).
+message gives. There is no heartbeat but websocket pings. Source: docs/brokers/kotakneo.md, section 6a (official SDK 3.0.9, its tests).
 """
 
 from collections.abc import Mapping, Sequence

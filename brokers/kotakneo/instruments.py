@@ -1,7 +1,7 @@
 """Kotak Neo's scrip files (seven CSVs of a day) into the normalized frame.
 
-Source: sheet section 4. Header names carry stray blanks and a semicolon. Ticks and strikes are paise, in currency not sure.
-Expiries count from 1980 in two files and from 1970 in the others. What is not in the sheet, general knowledge or a public row
+Source: docs/brokers/kotakneo.md, section 4. Header names carry stray blanks and a semicolon. Ticks and strikes are paise, in currency not sure.
+Expiries count from 1980 in two files and from 1970 in the others. What is not in the broker's page, general knowledge or a public row
 of a real file, says so where it is used.
 """
 
@@ -51,7 +51,7 @@ INDEX_NAMES = {
     "NIFTYNXT50": "Nifty Next 50",
     "INDIAVIX": "INDIA VIX",
 }
-"""An index' name in the file -> the display name by which quotes and the stream know it, case and all. The sheet gives some;
+"""An index' name in the file -> the display name by which quotes and the stream know it, case and all. The broker's page gives some;
 the others are the exchange's own names (general knowledge, unchecked). One that is not here is known by its trading symbol."""
 
 
@@ -62,13 +62,13 @@ DERIVATIVE_HEADS: Sequence[tuple[str, str]] = (
     (r"^(FUT|OPT)IR[CDT]$", "fixed_income"),
     (r"^(FUTCOM|OPTFUT|OPTCOM)$", "commodity"),
 )
-"""Instrument type -> head of the derivative's segment. The sheet shows FUTSTK, FUTCUR, OPTFUT and FUTCOM; BSE's two letters are
+"""Instrument type -> head of the derivative's segment. The broker's page shows FUTSTK, FUTCUR, OPTFUT and FUTCOM; BSE's two letters are
 the exchange's own (general knowledge, unchecked)."""
 COMMODITY_FILES = ("mcx_fo", "nse_com")
 
 FROM_1980 = ("nse_fo", "cde_fo")
 """Files whose expiries count Indian seconds from the beginning of 1980; the others' are Unix time, the last second of the day in
-UTC (the sheet's GOLDM row)."""
+UTC (the broker's page's GOLDM row)."""
 DAYS_TO_1980 = 3652
 DAY_SECONDS = 86_400
 

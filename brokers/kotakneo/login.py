@@ -1,6 +1,6 @@
 """Kotak Neo's login: unattended, in two steps. A one-time code gives a view session, the MPIN turns it into a trading one.
 
-Source: sheet section 2. The answer to the MPIN names the host of all further calls (`baseUrl`) and carries what there is of a
+Source: docs/brokers/kotakneo.md, section 2. The answer to the MPIN names the host of all further calls (`baseUrl`) and carries what there is of a
 profile; the broker has no profile call, so the limits call proves a login.
 """
 

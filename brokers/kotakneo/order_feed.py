@@ -1,6 +1,6 @@
 """Kotak Neo's order stream: JSON text frames about orders and positions, after one greeting that is no JSON.
 
-Source: sheet section 6c (official SDK). A documented order frame says neither price nor validity nor tag, so it moves the books;
+Source: docs/brokers/kotakneo.md, section 6c (official SDK). A documented order frame says neither price nor validity nor tag, so it moves the books;
 one that says all of it is an order update. Frames come more than once: an order's newest `updRecvTm` counts.
 """
 

@@ -1,6 +1,6 @@
 """Placing, modifying and cancelling at Kotak Neo, and what its answers mean.
 
-Source: sheet section 4. All values are texts. The same thing has another key in each message: the order number is `no` to
+Source: docs/brokers/kotakneo.md, section 4. All values are texts. The same thing has another key in each message: the order number is `no` to
 modify and `on` to cancel, the validity `rt` to place and `vd` to modify. A MARKET order is taken and shown as a protected limit.
 """
 

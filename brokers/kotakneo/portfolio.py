@@ -1,6 +1,6 @@
 """Kotak Neo's positions, holdings and funds.
 
-Source: sheet section 4 (documentation's formulas, official SDK's positions arithmetic). A position row has quantities and
+Source: docs/brokers/kotakneo.md, section 4 (documentation's formulas, official SDK's positions arithmetic). A position row has quantities and
 amounts only: net quantity, averages and results are computed. What was carried in is valued at the previous close, which for
 shares is not what they cost; that is in the holdings, so positions take two calls on days with carried shares.
 """

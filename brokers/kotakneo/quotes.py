@@ -1,6 +1,6 @@
 """Kotak Neo's REST quotes: a bare list of rows whose figures are texts.
 
-Source: sheet section 4 (an official live sample). The access token of the settings is enough. An index is asked by its
+Source: docs/brokers/kotakneo.md, section 4 (an official live sample). The access token of the settings is enough. An index is asked by its
 display name and answered by its number or its name.
 """
 

@@ -1,6 +1,6 @@
 """Where Kotak Neo's scrip files of a day are: as the broker lists them, else in the folder of today's date.
 
-Source: sheet section 4; neo_api_client 3.0.9, `scrip_master`. The list needs the access token of the settings, no login. On a
+Source: docs/brokers/kotakneo.md, section 4; neo_api_client 3.0.9, `scrip_master`. The list needs the access token of the settings, no login. On a
 morning on which today's folder is not there yet, composed addresses alone would bring nothing.
 """
 

@@ -1,6 +1,6 @@
 """Kotak Neo's words and numbers: value tables in both directions, segments, placeholders, times, units per quantity.
 
-Source: sheet section 5 (documentation, official SDK's settings, live third-party client).
+Source: docs/brokers/kotakneo.md, section 5 (documentation, official SDK's settings, live third-party client).
 """
 
 import re

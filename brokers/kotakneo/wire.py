@@ -1,6 +1,6 @@
 """Kotak Neo's hosts, paths and limits; the headers of each class of call, the form its bodies come in, and its refusals.
 
-Source: sheet sections 1-4 (official SDK 3.0.9, its repository's documentation, reports of live answers). Refusals come in four
+Source: docs/brokers/kotakneo.md, sections 1-4 (official SDK 3.0.9, its repository's documentation, reports of live answers). Refusals come in four
 shapes and at any HTTP status, 200 among them; an empty book is one of them (`NO_DATA`).
 """
 

@@ -1,6 +1,6 @@
 """Shoonya's order book and trade book. `order_row` and `trade_row` also read the order updates of the stream.
 
-Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent quantity is zero.
+Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; an absent quantity is zero.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Shoonya's historical candles: minutes of one call, days of another.
 
-Source: fact sheet, sections 2 and 4. Minutes of a long range time out (the length is not published) and days are cut to the
+Source: docs/brokers/shoonya.md, sections 2 and 4. Minutes of a long range time out (the length is not published) and days are cut to the
 newest 1201 without a word, so spans are ours, well below. Minutes without trades come as rows of zeros.
 """
 
@@ -25,7 +25,7 @@ INTERVALS = {
     "1minute": ("1", 5), "3minute": ("3", 10), "5minute": ("5", 15), "10minute": ("10", 30), "15minute": ("15", 30),
     "30minute": ("30", 60), "60minute": ("60", 90), "120minute": ("120", 90), "240minute": ("240", 90),
 }  # fmt: skip
-"""Our interval (spec 1 §4.8) -> Shoonya's word and the days of one call, ours: below 2,000 rows."""
+"""Our interval (rules 1.4.8) -> Shoonya's word and the days of one call, ours: below 2,000 rows."""
 DAY, DAYS_PER_CALL = "day", 1200
 """Calendar days, so never more than 1201 rows."""
 

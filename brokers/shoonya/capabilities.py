@@ -1,6 +1,6 @@
 """What Shoonya places and changes, and how often it is read.
 
-Sources: fact sheet, sections 4 and 5; cadence from architecture 13.
+Sources: docs/brokers/shoonya.md, sections 4 and 5; cadence from architecture 13.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities

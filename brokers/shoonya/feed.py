@@ -4,7 +4,7 @@ The first frame carries the login (`a`) and is answered by `ak`; nothing is take
 acknowledged by one whole snapshot a scrip (`dk`), after which frames (`df`) carry only what changed: the decoder keeps an image
 of each scrip. Touchline frames (`tk`, `tf`), which we do not ask for, are read the same way.
 
-Sources: NorenRestApiOAuth 0.0.41 (frames sent, kinds of frames received); fact sheet, section 6; heartbeats as live third-party
+Sources: NorenRestApiOAuth 0.0.41 (frames sent, kinds of frames received); docs/brokers/shoonya.md, section 6; heartbeats as live third-party
 code sends them.
 """
 

@@ -1,6 +1,6 @@
 """Shoonya's instrument files (a zipped CSV for each of seven groups of exchanges) into the normalized frame.
 
-Source: fact sheet, section 4 (rows recorded in public repositories; the files were not fetched by us). No file has a name, an
+Source: docs/brokers/shoonya.md, section 4 (rows recorded in public repositories; the files were not fetched by us). No file has a name, an
 ISIN or a freeze quantity: what a share is, is told from its series or group and the ending of its symbol, by general knowledge,
 unchecked.
 """

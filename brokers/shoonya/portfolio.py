@@ -1,6 +1,6 @@
 """Shoonya's positions, holdings and funds.
 
-Source: fact sheet, section 4 (README of the former SDK, not re-read by us). All values are texts; a quantity that
+Source: docs/brokers/shoonya.md, section 4 (README of the former SDK, not re-read by us). All values are texts; a quantity that
 is zero is left out. So a leg of a position that is left out is zero where the others then come to the net quantity; where they do not,
 it is not told.
 """

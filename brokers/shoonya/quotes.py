@@ -1,7 +1,7 @@
 """Shoonya's REST quotes, one instrument a call.
 
 They are not in service (architecture 13): the call is known to answer, whole and `Ok`, for another instrument than the one
-asked for (lesson 10), so every name in an answer is compared. Source: fact sheet, section 4.
+asked for (lesson 10), so every name in an answer is compared. Source: docs/brokers/shoonya.md, section 4.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Reading market data: the fields that stream frames and REST quotes share, as one tick.
 
-Source: fact sheet, sections 4 and 6. Prices are rupees, quantities Shoonya's own (`values.FACTOR_EXCHANGES`), all texts. `c` is
+Source: docs/brokers/shoonya.md, sections 4 and 6. Prices are rupees, quantities Shoonya's own (`values.FACTOR_EXCHANGES`), all texts. `c` is
 the previous close.
 """
 

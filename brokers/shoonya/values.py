@@ -1,6 +1,6 @@
 """Shoonya's words and numbers: value tables in both directions, names of instruments, times, units per quantity.
 
-Source: fact sheet, sections 4 and 5 (documentation and README of the former SDK, not re-read by us).
+Source: docs/brokers/shoonya.md, sections 4 and 5 (documentation and README of the former SDK, not re-read by us).
 """
 
 import re

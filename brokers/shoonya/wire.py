@@ -4,7 +4,7 @@ Every call is a POST whose body is the text `jData=` and a JSON object of string
 and a text in `emsg`; there are no error codes, and the HTTP status says little. Lists come as bare arrays.
 
 Sources: NorenRestApiOAuth 0.0.41 (paths, bodies, headers); Shoonya's documentation and the README of its former SDK, not re-read
-by us; live third-party code where said so (fact sheet, sections 2 to 4).
+by us; live third-party code where said so (docs/brokers/shoonya.md, sections 2 to 4).
 """
 
 import re

@@ -101,4 +101,4 @@ BROKERS: Mapping[str, BrokerTraits] = {
         limits=_orders((1, 10), (60, 200)),
     ),
 }  # fmt: skip
-"""Order and call limits as in architecture 13; the others' lists as their sheets say."""
+"""Order and call limits as in architecture 13; the others' lists as the brokers' pages say (docs/brokers/)."""

@@ -32,7 +32,7 @@ CandleRow = tuple[float, float, float, float, float, int, int]
 INTERVAL_MINUTES = {
     f"{minutes}minute": minutes for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
 }
-"""Spec 1 §4.8; `day` is beside them."""
+"""Rules 1.4.8; `day` is beside them."""
 
 _MINUTE = 60.0
 _GRID_SECONDS = 1800.0

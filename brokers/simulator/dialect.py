@@ -93,7 +93,7 @@ class AccountView(Protocol):
     def candles(
         self, instrument_id: str, interval: str, first: date, last: date
     ) -> Sequence[tuple[float, float, float, float, float, int, int]]:
-        """(epoch start, open, high, low, close, volume, oi), oldest first; interval as spec 1 §4.8."""
+        """(epoch start, open, high, low, close, volume, oi), oldest first; interval as rules 1.4.8."""
 
     def place(self, new: NewOrder) -> SimOrder:
         """Take an order, matched at once as far as the book goes; raises SimRefusal. An order the risk check accepts but

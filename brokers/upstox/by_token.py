@@ -1,6 +1,6 @@
 """One Upstox order, asked for by our token: the history of the orders with a tag.
 
-Source: sheet upstox 4 ("Order history", by order_id or tag), not re-read by us. With what code it says that there is none is not
+Source: docs/brokers/upstox.md, section 4 ("Order history", by order_id or tag), not re-read by us. With what code it says that there is none is not
 documented; any plain refusal of the question is taken as that.
 """
 

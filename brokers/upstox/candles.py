@@ -25,7 +25,7 @@ INTERVALS = {
     **{f"{minutes}minute": ("minutes", minutes, QUARTER) for minutes in (20, 25, 30, 45, 60, 120, 180, 240)},
     "day": ("days", 1, DECADE),
 }
-"""Our interval (spec 1 §4.8) -> Upstox' unit and count, and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Upstox' unit and count, and the most days of one call."""
 
 
 def candle_requests(

@@ -23,7 +23,7 @@ INTERVALS = {
     "60minute": ("60minute", 400),
     "day": ("day", 2000),
 }
-"""Our interval (spec 1 §4.8) -> Kite's word and the most days of one call."""
+"""Our interval (rules 1.4.8) -> Kite's word and the most days of one call."""
 
 
 def candle_requests(

@@ -1,1 +1,1 @@
-"""Every refusal and error sentence, one module per section of the spec, spelled exactly as there."""
+"""Every refusal and error sentence, one module an area, spelled exactly as the rule book has them (docs/rules)."""

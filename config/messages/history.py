@@ -1,4 +1,4 @@
-"""Sentences of candles and ticks (spec 1 §4.8, 4.9, 7.3), and of the commands that load them."""
+"""Sentences of candles and ticks (rules 1.4.8, 1.4.9, 1.7.3), and of the commands that load them."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""Sentences of the instrument routes (spec 1 §4.4, §7.3), and of the POST form of those that have one (§4.6)."""
+"""Sentences of the instrument routes (rules 1.4.4, 1.7.3), and of the POST form of those that have one (rules 1.4.6)."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Sentences of modify, of parents and parts, of lists of orders, and of flatten (spec 2 §4.4-4.7; order-engine 2.6, 5.6, 5.7).
+"""Sentences of modify, of parents and parts, of lists of orders, and of flatten (rules 2.4.4-2.4.7; order-engine 2.6, 5.6, 5.7).
 
 What modify and cancel share with place stands in `orders`."""
 

@@ -1,9 +1,9 @@
-"""Sentences of placing, modifying and cancelling orders (spec 2 §4.2, 4.4-4.6, 8; order-engine 4, 5)."""
+"""Sentences of placing, modifying and cancelling orders (rules 2.4.2, 2.4.4-2.4.6, 8; order-engine 4, 5)."""
 
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-# --- the place body (spec 2 §8) ----------------------------------------------------------------------------------------
+# --- the place body (rules 2.8) ----------------------------------------------------------------------------------------
 
 BODY_OBJECT = "the request body must be a JSON object"
 QUANTITY_REQUIRED = "quantity is required"
@@ -90,7 +90,7 @@ def whole_ticks(field: str, tick: str) -> str:
     return f"{field} must be a whole number of ticks of {tick}"
 
 
-# --- list forms (spec 2 §4.2, §8) --------------------------------------------------------------------------------------
+# --- list forms (rules 2.4.2, 2.8) --------------------------------------------------------------------------------------
 
 ORDERS_LIST = "orders must be a non-empty list"
 ENTRY_OBJECT = "each entry of orders must be an object"
@@ -217,7 +217,7 @@ def pinned_cannot(broker: str, reason: str) -> str:
 NO_PRICE_KNOWN = "no price is known for this instrument, so the position was not closed"
 """Of a close at a broker that takes limit orders only (order-engine 4.9)."""
 
-# --- daily loss (spec 2 §4.2, order-engine 4.7) ---------------------------------------------------------------------------
+# --- daily loss (rules 2.4.2, order-engine 4.7) ---------------------------------------------------------------------------
 
 LOSS_NOT_AVAILABLE = "the day's profit and loss is not available, so no new order is being placed"
 
@@ -232,7 +232,7 @@ def _two_places(rupees: Decimal) -> str:
     return f"{rupees.quantize(Decimal('0.01'), ROUND_HALF_UP):f}"
 
 
-# --- cancel (spec 2 §4.5) ------------------------------------------------------------------------------------------------
+# --- cancel (rules 2.4.5) ------------------------------------------------------------------------------------------------
 
 ORDER_ID_REQUIRED = "order_id is required"
 ORDER_ID_FORM = "order_id must be 1 to 64 letters, digits, hyphens or underscores"
@@ -282,7 +282,7 @@ def not_with_parent(field: str) -> str:
 
 EITHER_ID = "name the order either by parent_id or by order_id, not both"
 
-# --- parents (spec 2 §4.6) -----------------------------------------------------------------------------------------------
+# --- parents (rules 2.4.6) -----------------------------------------------------------------------------------------------
 
 PARENT_NAME = "parent_id must name a parent"
 NO_PARENT = "the order engine holds no parent with this id"
@@ -293,7 +293,7 @@ def parent_unreadable(parent_id: str) -> str:
     return f"the stored record of parent {parent_id} cannot be read"
 
 
-# --- intents (spec 2 §4.3, order-engine 5.3) -----------------------------------------------------------------------------
+# --- intents (rules 2.4.3, order-engine 5.3) -----------------------------------------------------------------------------
 
 INTENT_ID = "intent_id must be a UUID"
 NO_ANSWER_KEPT = "no answer is kept for this intent_id"

@@ -1,4 +1,4 @@
-"""Sentences of the order and trade book routes (spec 2 §4.1). `subject` is Orders or Trades."""
+"""Sentences of the order and trade book routes (rules 2.4.1). `subject` is Orders or Trades."""
 
 
 def not_available(subject: str) -> str:

@@ -1,4 +1,4 @@
-"""What a plan says of its life: why a part waits, was refused or ended (order-engine 1 to 3; spec 2 §8)."""
+"""What a plan says of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
 
 from decimal import Decimal
 
@@ -35,7 +35,7 @@ def would_cross(side: Side, price: Decimal, touch: Decimal) -> str:
 
 
 def nobody(side: Side) -> str:
-    """Nobody stands on the other side of the book (spec 2 §8)."""
+    """Nobody stands on the other side of the book (rules 2.8)."""
     doing = "offering" if side is Side.BUY else "bidding for"
     return f"nobody is {doing} this instrument, so the {side.value} could not be priced and nothing was sent"
 

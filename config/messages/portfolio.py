@@ -1,4 +1,4 @@
-"""Sentences of the portfolio routes (spec 1 §4.10). `subject` is Funds, Holdings or Positions; `key` names the document."""
+"""Sentences of the portfolio routes (rules 1.4.10). `subject` is Funds, Holdings or Positions; `key` names the document."""
 
 
 def nothing_keeping(subject: str, key: str) -> str:

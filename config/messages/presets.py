@@ -1,4 +1,4 @@
-"""Sentences of the order types of spec 2 §7 that are common to several of them (order-engine 3.0). What one family alone says stands
+"""Sentences of the order types of rules 2.7 that are common to several of them (order-engine 3.0). What one family alone says stands
 in `presets_<family>.py`; those marked ours have no text there."""
 
 from collections.abc import Iterable

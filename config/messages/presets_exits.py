@@ -1,4 +1,4 @@
-"""Sentences of the types that guard or close what is held: stops, brackets, closes (order-engine 3; spec 2 §7). Those marked ours
+"""Sentences of the types that guard or close what is held: stops, brackets, closes (order-engine 3; rules 2.7). Those marked ours
 have no text there."""
 
 from decimal import Decimal

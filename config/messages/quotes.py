@@ -1,4 +1,4 @@
-"""Sentences of the quote routes (spec 1 §4.7)."""
+"""Sentences of the quote routes (rules 1.4.7)."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Sentences of the reference document routes (spec 1 §4.3)."""
+"""Sentences of the reference document routes (rules 1.4.3)."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Sentences of price and quantity references (spec 2 §6). Those marked ours are statuses of the spec without a text there."""
+"""Sentences of price and quantity references (rules 2.6). Those marked ours are statuses for which the first specification had no text."""
 
 from collections.abc import Iterable
 from decimal import Decimal

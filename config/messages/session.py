@@ -1,19 +1,19 @@
-"""Sentences of the session routes and of the token check (spec 1 §4.1, §4.2, §5). Those marked ours stand where the
+"""Sentences of the session routes and of the token check (rules 1.4.1, 1.4.2, 1.5). Those marked ours stand where the
 document gives a status and no text."""
 
 WELCOME = "Welcome to onebroker: ten broker accounts as one account"
-"""Ours (§4.1 asks for a welcome sentence)."""
+"""Ours (rules 1.4.1 asks for a welcome sentence)."""
 
-# The token check, in its order (§5.2), all 401.
+# The token check, in its order (rules 1.5.2), all 401.
 ACCESS_TOKEN_REQUIRED = "Access token is required"
 INVALID_ACCESS_TOKEN = "Invalid access token"
 ACCESS_TOKEN_EXPIRED = "Access token has expired"
 
 INVALID_KEY_OR_SECRET = "Invalid API key or secret"
-"""401 (§4.2): either header missing, empty or wrong."""
+"""401 (rules 1.4.2): either header missing, empty or wrong."""
 
 CREDENTIALS_NOT_CONFIGURED = "The API key and API secret of the service are not configured"
-"""500 (§4.2), ours."""
+"""500 (rules 1.4.2), ours."""
 
 TOKEN_NOT_READ_YET = "the access token cannot be checked: the stored token has not been read yet"
 """503, ours: neither the durable store nor the fast copy could be read since the start."""

@@ -1,4 +1,4 @@
-"""Sentences every section shares: parameters (spec 1 §7.3), and what is missing or late inside the service (spec 1 §1.6)."""
+"""Sentences every section shares: parameters (rules 1.7.3), and what is missing or late inside the service (rules 1.1.6)."""
 
 # Parameters (400)
 
@@ -43,7 +43,7 @@ def origin_not_served(origin: str) -> str:
 
 
 def redis_unreadable(error: str) -> str:
-    """Spec 2 §4.5 and §4.7: 503."""
+    """Rules 2.4.5 and 2.4.7: 503."""
     return f"Redis could not be read: {error}"
 
 

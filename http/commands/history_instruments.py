@@ -1,6 +1,6 @@
 """Whose rows a file's rows are: by `instrument_id`, or by exchange, segment and the identity fields; known, or entered now.
 
-Known is what is listed, what was listed, and what was entered with its history before (spec 1 §4.4).
+Known is what is listed, what was listed, and what was entered with its history before (rules 1.4.4).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The list of instruments (spec 1 §4.5): its segments, the whole of it, search."""
+"""The list of instruments (rules 1.4.5): its segments, the whole of it, search."""
 
 from collections.abc import AsyncGenerator
 

@@ -1,4 +1,4 @@
-"""Candles and ticks (spec 1 §4.8, 4.9): of one instrument by GET, of a list by POST (§4.6), of those no longer listed too."""
+"""Candles and ticks (rules 1.4.8, 1.4.9): of one instrument by GET, of a list by POST (rules 1.4.6), of those no longer listed too."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""The details of instruments (spec 1 §4.5): of one by GET, of a list by POST (§4.6)."""
+"""The details of instruments (rules 1.4.5): of one by GET, of a list by POST (rules 1.4.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -27,7 +27,7 @@ NAMING_ANSWERS = (
 
 
 def details_record(instrument: Instrument, snapshot: Snapshot) -> dict[str, object]:
-    """Return the record of an instrument with how each broker names it (spec 1 §2.7; fields as architecture 8)."""
+    """Return the record of an instrument with how each broker names it (rules 1.2.7; fields as architecture 8)."""
     return {
         **instrument.identity.fields(),
         "name": instrument.name,

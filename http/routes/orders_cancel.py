@@ -1,4 +1,4 @@
-"""`DELETE /api/orders/cancel`: one order, one parent, one part of a plan, or a list of them (spec 2 §4.5)."""
+"""`DELETE /api/orders/cancel`: one order, one parent, one part of a plan, or a list of them (rules 2.4.5)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""`POST /api/orders/flatten`: cancel every order and close every position, everywhere (spec 2 §4.7; order-engine 5.7)."""
+"""`POST /api/orders/flatten`: cancel every order and close every position, everywhere (rules 2.4.7; order-engine 5.7)."""
 
 from quart import Request
 from quart.wrappers import Response

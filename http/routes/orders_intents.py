@@ -1,4 +1,4 @@
-"""`GET /api/orders/intents/<intent_id>` (spec 2 §4.3): the engine's answer to one order, after the caller stopped waiting."""
+"""`GET /api/orders/intents/<intent_id>` (rules 2.4.3): the engine's answer to one order, after the caller stopped waiting."""
 
 from quart import Request
 from quart.wrappers import Response

@@ -1,4 +1,4 @@
-"""`PUT /api/orders/modify`: change one open order, a held order or a part that has sent nothing, or each of a list (spec 2 §4.4;
+"""`PUT /api/orders/modify`: change one open order, a held order or a part that has sent nothing, or each of a list (rules 2.4.4;
 order-engine 5.6)."""
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
 """`GET /api/orders/parents`, read from Redis, so that it works without a running engine; `DELETE`, which only the engine can do
-(spec 2 §4.6)."""
+(rules 2.4.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -55,7 +55,7 @@ async def _cancel_list(
 ) -> Response:
     asked = read_list(body, args, CANCEL_PARENTS)
     if not all(_names_a_parent(item) for item in asked.items):
-        raise Refusal(400, change_texts.PARENTS_ENTRY)  # of the whole request, as spec 2 §4.6 lists it
+        raise Refusal(400, change_texts.PARENTS_ENTRY)  # of the whole request, as rules 2.4.6 lists it
     if not orders.store.reachable:
         raise Refusal(503, texts.redis_unreadable("the store is away"))
 

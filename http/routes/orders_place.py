@@ -1,4 +1,4 @@
-"""`POST /api/orders/place` (spec 2 §4.2): check, find the instrument, hand to the engine, answer as it answers.
+"""`POST /api/orders/place` (rules 2.4.2): check, find the instrument, hand to the engine, answer as it answers.
 
 The items of a list are handed over in their order, each as an intent of its own, and worked at the same time; what is wrong with
 one stands in its entry.

@@ -1,4 +1,4 @@
-"""Order and trade book routes (spec 2 §4.1). Without a parameter the published bytes are the answer; with one, a page."""
+"""Order and trade book routes (rules 2.4.1). Without a parameter the published bytes are the answer; with one, a page."""
 
 import re
 from collections.abc import Callable
@@ -49,7 +49,7 @@ _BEYOND_ALL = 10**18
 def read_filter(request: Request, parameters: tuple[Parameter, ...]) -> BookFilter | None:
     """Return what the caller asked for, or None when no parameter of the route is given. Blank text counts as absent.
 
-    Raises Refusal 400 in the words of spec 2 §4.1.
+    Raises Refusal 400 in the words of rules 2.4.1.
     """
     given = {parameter.name: request.args.getlist(parameter.name) for parameter in parameters}
     limit = _limit(given["limit"])

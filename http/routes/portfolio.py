@@ -1,4 +1,4 @@
-"""Portfolio routes (spec 1 §4.10): funds, holdings, positions. The published bytes are the answer; no broker is called."""
+"""Portfolio routes (rules 1.4.10): funds, holdings, positions. The published bytes are the answer; no broker is called."""
 
 from quart import Request
 from quart.wrappers import Response

@@ -1,4 +1,4 @@
-"""Market quote routes (spec 1 §4.7): ltp, ohlc and quote, of one instrument by GET, of a list by POST (§4.6)."""
+"""Market quote routes (rules 1.4.7): ltp, ohlc and quote, of one instrument by GET, of a list by POST (rules 1.4.6)."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from onebroker.http.services import InstrumentServices, Services
 FETCH_SECONDS = 120.0
 """How long a client waits while brokers are asked, one after the other; the quote book gives up sooner."""
 FETCHES_AT_ONCE = 4
-"""Of one list (spec 1 §8)."""
+"""Of one list (rules 1.8)."""
 
 Build: TypeAlias = Callable[[Quote, Instrument, document.Source, float], dict[str, object]]
 

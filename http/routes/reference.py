@@ -1,4 +1,4 @@
-"""Reference documents (spec 1 §2.6, §4.3): users with the brokers' own profiles, brokers, exchanges. Published bytes."""
+"""Reference documents (rules 1.2.6, 1.4.3): users with the brokers' own profiles, brokers, exchanges. Published bytes."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""Session routes (spec 1 §4.1, §4.2): the welcome, connect, disconnect, status."""
+"""Session routes (rules 1.4.1, 1.4.2): the welcome, connect, disconnect, status."""
 
 from quart import Request
 from quart.wrappers import Response

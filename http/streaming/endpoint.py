@@ -141,7 +141,7 @@ class _Connection:
         return None, None
 
     async def _guard(self, presented: bytes | None) -> None:
-        """End the connection when its token has ended: by disconnect, by a new one, or by its time (spec 1 §3.1)."""
+        """End the connection when its token has ended: by disconnect, by a new one, or by its time (rules 1.3.1)."""
         token = self._services.token
         while True:
             version = token.version
@@ -272,7 +272,7 @@ class _Connection:
         return {}
 
     async def _each(self, items: object, do: Callable[[Instrument], None]) -> list[dict[str, object]]:
-        """Do something with each instrument of a list, and tell of each what came of it, as the POST forms do (spec 1 §4.6).
+        """Do something with each instrument of a list, and tell of each what came of it, as the POST forms do (rules 1.4.6).
 
         Raises Refusal 503 when no instruments have ever been mapped.
         """

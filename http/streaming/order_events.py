@@ -1,4 +1,4 @@
-"""Order events out of two successive order books (spec 2 §2.2). Pure."""
+"""Order events out of two successive order books (rules 2.2.2). Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias

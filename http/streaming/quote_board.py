@@ -1,6 +1,6 @@
 """The quotes that clients subscribed to: each instrument's servable quote, encoded once a mode and change. Pure.
 
-A quote that may not be served any more (spec 1 §4.7, rule 2) is told as stale, without figures.
+A quote that may not be served any more (rules 1.4.7-2) is told as stale, without figures.
 """
 
 from collections.abc import Callable, Iterator

@@ -24,7 +24,7 @@ class Subscribe:
     mode: Mode = Mode.LTP
     """Of quotes."""
     instruments: Sequence[object] = ()
-    """Of quotes: items as they were sent, to be named one by one (spec 1 §4.4)."""
+    """Of quotes: items as they were sent, to be named one by one (rules 1.4.4)."""
     documents: tuple[str, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Answers about another account are failed reads, at every broker whose answers name one; profiles at every broker that names one.
 
-The field of each broker is its sheet's; where it stands in an answer too.
+The field of each broker is as its page has it (docs/brokers/); where it stands in an answer too.
 """
 
 from datetime import datetime

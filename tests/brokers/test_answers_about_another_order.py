@@ -228,7 +228,7 @@ def test_a_change_answered_without_an_order_is_read_as_ever_and_blamed_for_nothi
     asked = Asked(code)
     answer = asked.answer(verb, asked.standing(verb, LEFT_OUT))
     assert answer.status_message is None
-    assert answer.outcome is Outcome.UNKNOWN  # no sheet has a yes without its order's id
+    assert answer.outcome is Outcome.UNKNOWN  # no broker's page has a yes without its order's id
 
 
 @every_case("code", ["angelone", "dhan", "fyers", "upstox"])

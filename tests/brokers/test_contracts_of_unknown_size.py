@@ -1,6 +1,6 @@
 """A position in contracts of which nobody knows the size: it is shown in contracts, never in units, and costs no other row.
 
-One ordinary row and one such row for each broker that counts contracts anywhere; field names as its sheet spells them. Groww and
+One ordinary row and one such row for each broker that counts contracts anywhere; field names as its page spells them (docs/brokers/). Groww and
 ICICI Direct count units everywhere.
 """
 

@@ -1,4 +1,4 @@
-"""The documents a fresh installation starts with have the structure of spec 1 §4.3."""
+"""The documents a fresh installation starts with have the structure of rules 1.4.3."""
 
 from datetime import date, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an exchange document may hold: every deviation from spec 1 §4.3 is refused with its path."""
+"""What an exchange document may hold: every deviation from rules 1.4.3 is refused with its path."""
 
 import copy
 from datetime import date

@@ -12,7 +12,7 @@ from onebroker.http.table import ROUTES
 pytestmark = pytest.mark.long
 
 PAGES = {404, 405, 413}
-"""The framework's own HTML pages (spec 1 §7.2)."""
+"""The framework's own HTML pages (rules 1.7.2)."""
 PLACE, DISCONNECT = "/api/orders/place", "/api/session/disconnect"
 
 TRICKY = """

@@ -1,5 +1,5 @@
 """Every order type over HTTP on the demo in real time: what it shows before it is sent, its first answer, and a cancel that leaves nothing
-behind; judged on the ledger (spec 2 §7; order-engine 3)."""
+behind; judged on the ledger (rules 2.7; order-engine 3)."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Lists of orders and references on the running demo, judged by the simulator's ledger (spec 2 §4.2, §6)."""
+"""Lists of orders and references on the running demo, judged by the simulator's ledger (rules 2.4.2, 2.6)."""
 
 import socket
 import time

@@ -1,5 +1,5 @@
 """The whole life of every order type over HTTP, also with a kill -9 of the service at each of its states: exact messages, judged on the
-ledger (spec 2 §7; order-engine 3). What each comes to stands in docs/order-type-scenarios.md."""
+ledger (rules 2.7; order-engine 3). What each comes to stands in docs/order-type-scenarios.md."""
 
 import pytest
 

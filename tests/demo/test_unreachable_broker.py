@@ -5,7 +5,7 @@ import pytest
 pytestmark = pytest.mark.long
 
 STALE_SECONDS = 80.0
-"""A broker's part is stale after 60 s (spec 1 §4.10)."""
+"""A broker's part is stale after 60 s (rules 1.4.10)."""
 PATHS = ("/api/portfolio/funds", "/api/portfolio/positions", "/api/orders/details", "/api/orders/trades")
 
 

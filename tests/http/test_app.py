@@ -1,4 +1,4 @@
-"""Rules of all routes: the token before everything, the framework's pages, failures in one form (spec 1 §1.5, §5, §7)."""
+"""Rules of all routes: the token before everything, the framework's pages, failures in one form (rules 1.1.5, 1.5, 1.7)."""
 
 from pathlib import Path
 

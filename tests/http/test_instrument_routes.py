@@ -1,4 +1,4 @@
-"""GET /api/instruments/details, and naming an instrument on every route that names one, against spec 1 §4.4, §4.5 and §7.3."""
+"""GET /api/instruments/details, and naming an instrument on every route that names one, against rules 1.4.4, 1.4.5 and 1.7.3."""
 
 from datetime import date
 from urllib.parse import urlencode

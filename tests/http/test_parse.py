@@ -1,4 +1,4 @@
-"""Query parameters into values, with the sentences of spec 1 §7.3."""
+"""Query parameters into values, with the sentences of rules 1.7.3."""
 
 from contextlib import suppress
 from datetime import date

@@ -1,4 +1,4 @@
-"""The place body, one test per sentence of spec 2 §8 in the order of its checks; nothing but Refusal ever comes out of it."""
+"""The place body, one test per sentence of rules 2.8 in the order of its checks; nothing but Refusal ever comes out of it."""
 
 from datetime import date, datetime
 from decimal import Decimal

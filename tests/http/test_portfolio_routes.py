@@ -1,4 +1,4 @@
-"""The five document routes (spec 1 §4.10, spec 2 §4.1): one test per row of their status tables."""
+"""The five document routes (rules 1.4.10, rules 2.4.1): one test per row of their status tables."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""GET and POST /api/instruments/ltp, ohlc and quote against spec 1 §4.6 and 4.7."""
+"""GET and POST /api/instruments/ltp, ohlc and quote against rules 1.4.6 and 1.4.7."""
 
 from datetime import date
 

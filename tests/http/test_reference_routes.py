@@ -1,4 +1,4 @@
-"""The three reference document routes (spec 1 §2.6, §4.3): their statuses and texts, and what the OpenAPI document tells."""
+"""The three reference document routes (rules 1.2.6, 1.4.3): their statuses and texts, and what the OpenAPI document tells."""
 
 import re
 from datetime import date

@@ -1,4 +1,4 @@
-"""Streamed arrays: chunks, early ends, failures before the first byte, clients that leave (spec 1 §1.5).
+"""Streamed arrays: chunks, early ends, failures before the first byte, clients that leave (rules 1.1.5).
 
 At most nine chunks an answer: the test client holds ten messages and reads none before the answer is complete.
 """

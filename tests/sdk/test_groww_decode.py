@@ -176,7 +176,7 @@ def seconds(value):
 
 
 def expected(kind, read):
-    """The SDK's dictionary as the fields of our tick, by the sheet: zero is what a message leaves out."""
+    """The SDK's dictionary as the fields of our tick, by the broker's page: zero is what a message leaves out."""
     read = {name: float(value) if isinstance(value, str) else value for name, value in read.items()}
     at = seconds(read["tsInMillis"])
     if kind == "index_value":

@@ -1,7 +1,7 @@
 """Random frames of every kind, whole, cut and damaged, read by ICICI Direct's official SDK and by our decoders: equal
 on every field.
 
-MCX arrays are left out: the SDK's parser shifts them (sheet section 8); they are judged in tests/brokers/icicidirect.
+MCX arrays are left out: the SDK's parser shifts them (docs/brokers/icicidirect.md, section 8); they are judged in tests/brokers/icicidirect.
 """
 
 import json

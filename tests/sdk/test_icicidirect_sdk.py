@@ -1,5 +1,5 @@
 """ICICI Direct's official SDK drives the icicidirect dialect over real HTTP and its three streams, and finds what the
-sheet says."""
+broker's page says."""
 
 import pytest
 

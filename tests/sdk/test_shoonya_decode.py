@@ -1,6 +1,6 @@
 """Random frames of every kind, read by Shoonya's official client and by our decoder: equal on every field.
 
-The client hands a frame of changes on as it is, so the image of a scrip is kept here once more, by the fact sheet's words: a
+The client hands a frame of changes on as it is, so the image of a scrip is kept here once more, by the broker's page's words: a
 whole frame begins it anew, a frame of changes replaces the fields it names.
 """
 
@@ -110,7 +110,7 @@ def a_frame(dice, number):
 
 
 class Images:
-    """What the sheet says a client must keep."""
+    """What the broker's page says a client must keep."""
 
     def __init__(self):
         self.held = {}

@@ -1,4 +1,4 @@
-"""What must hold after any day of plans, judged on the exchange's ledger and on everything that was ever stored (spec 2 §3;
+"""What must hold after any day of plans, judged on the exchange's ledger and on everything that was ever stored (rules 2.3;
 order-engine 2.1-2.3)."""
 
 import itertools

@@ -109,7 +109,7 @@ def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
 
 
 def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:
-    """Return the status of those brokers that could take such an order (spec 2 §4.2): what a caller can do soonest decides."""
+    """Return the status of those brokers that could take such an order (rules 2.4.2): what a caller can do soonest decides."""
     if Why.RATE in whys:
         return _refused(503, texts.RATE_BUDGET_FULL, extra)
     if Why.CAP in whys and Why.UNANSWERED not in whys:

@@ -1,5 +1,5 @@
 """Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself
-(spec 2 §4.5)."""
+(rules 2.4.5)."""
 
 from onebroker.actors.engine.desk.messages import CancelOrder
 from onebroker.actors.engine.desk.room import DeskRoom, Held

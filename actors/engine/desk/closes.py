@@ -1,4 +1,4 @@
-"""The closes of a flatten: which orders close the positions, and what became of them (spec 2 §4.7 step 4; order-engine 5.7).
+"""The closes of a flatten: which orders close the positions, and what became of them (rules 2.4.7-4; order-engine 5.7).
 
 Each is a place intent like any other, pinned to the broker that holds the position; rows above the freeze quantity become
 several, each its own entry of the answer.

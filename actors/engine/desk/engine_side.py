@@ -1,4 +1,4 @@
-"""What only the engine can do: stop a parent or a part, change what is held (spec 2 §4.4-4.6). Asked as an intent, whose answer is
+"""What only the engine can do: stop a parent or a part, change what is held (rules 2.4.4-2.4.6). Asked as an intent, whose answer is
 kept (order-engine 5.1, 5.3)."""
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Flatten: halt every parent, cancel every order, close every position, and look whether it is done (spec 2 §4.7; order-engine 5.7).
+"""Flatten: halt every parent, cancel every order, close every position, and look whether it is done (rules 2.4.7; order-engine 5.7).
 
 `flat` is true only when every order of ours that may be alive is shown by its broker: another may still fill. Its parent cancels it
 when it appears. Nor is it while a broker has positions that cannot be read; those that can be are closed meanwhile.

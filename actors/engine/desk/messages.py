@@ -11,7 +11,7 @@ from onebroker.actors.kernel.mailbox import Reply
 
 @attrs.frozen(kw_only=True)
 class CancelOrder:
-    """Cancel one order by the broker's own id (spec 2 §4.5)."""
+    """Cancel one order by the broker's own id (rules 2.4.5)."""
 
     order_id: str
     broker: str | None
@@ -23,7 +23,7 @@ class CancelOrder:
 
 @attrs.frozen(kw_only=True)
 class StopParent:
-    """Cancel a whole parent, or one part of its plan (spec 2 §4.5, 4.6)."""
+    """Cancel a whole parent, or one part of its plan (rules 2.4.5, 2.4.6)."""
 
     parent_id: str
     part: str | None
@@ -34,7 +34,7 @@ class StopParent:
 
 @attrs.frozen(kw_only=True)
 class ModifyOrder:
-    """Change one order by the broker's own id (spec 2 §4.4)."""
+    """Change one order by the broker's own id (rules 2.4.4)."""
 
     order_id: str
     broker: str | None
@@ -51,7 +51,7 @@ class ModifyOrder:
 
 @attrs.frozen(kw_only=True)
 class ModifyHeld:
-    """Change a held order, or a part that has sent nothing (spec 2 §4.4)."""
+    """Change a held order, or a part that has sent nothing (rules 2.4.4)."""
 
     parent_id: str
     part: str | None
@@ -67,7 +67,7 @@ class ModifyHeld:
 
 @attrs.frozen(kw_only=True)
 class Flatten:
-    """Cancel every order and close every position everywhere (spec 2 §4.7)."""
+    """Cancel every order and close every position everywhere (rules 2.4.7)."""
 
     dry_run: bool
     routed: float

@@ -1,4 +1,4 @@
-"""Modify by order id: through the parent when the order is a leg of an open parent, else by the desk itself (spec 2 §4.4;
+"""Modify by order id: through the parent when the order is a leg of an open parent, else by the desk itself (rules 2.4.4;
 order-engine 5.6)."""
 
 from typing import Any

@@ -12,7 +12,7 @@ from onebroker.actors.sessions.view import SessionView
 Read = Literal["orders", "positions", "holdings"]
 
 OK_SECONDS = 60.0
-"""A book older than this is stale (spec 2 §2.4)."""
+"""A book older than this is stale (rules 2.2.4)."""
 _STARTED: dict[Read, Callable[[SessionView], float | None]] = {
     "orders": lambda view: view.orders_read_started,
     "positions": lambda view: view.positions_read_started,

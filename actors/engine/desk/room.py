@@ -72,7 +72,7 @@ class DeskRoom:
 
     async def appeared(self, order_id: str, broker: str | None) -> Held:
         """Return the order as `find` does. One that the engine has just placed and its broker's book does not show is taken as it was
-        accepted; where that does not suffice it is waited for as long as a parent's cancel waits (spec 2 §4.6). Raises Refusal 404
+        accepted; where that does not suffice it is waited for as long as a parent's cancel waits (rules 2.4.6). Raises Refusal 404
         and 409."""
         late = [
             door
@@ -139,7 +139,7 @@ class DeskRoom:
         return self.engine_runs and self.status.version > after
 
     def engine_deadline(self, routed: float) -> float:
-        """Return until when a request that was read at `routed` waits for an engine that is starting (spec 2 §4.2)."""
+        """Return until when a request that was read at `routed` waits for an engine that is starting (rules 2.4.2)."""
         return routed + self.doors.settings.engine_wait_seconds
 
     def ask_seconds(self) -> float:

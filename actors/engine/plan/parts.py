@@ -256,7 +256,7 @@ class OrderPart(_Part):
     """The pinned broker."""
     tag: str | None = None
     closing: QuantityReference | None = None
-    """The position that it takes apart: each order is bounded by what is left of it when it is sent (spec 2 §6)."""
+    """The position that it takes apart: each order is bounded by what is left of it when it is sent (rules 2.6)."""
     disclosed_quantity: int = 0
     """Units shown to the market; 0 = all (plain orders that run as a marketable_limit or virtual_limit)."""
     hold: bool = False

@@ -33,7 +33,7 @@ class Fixed:
 class Referenced:
     """A limit worked out from a price reference at the moment each order is sent, or its holding begins; it never moves then.
 
-    Only types make it (spec 2 §6, resolved at each later order, or when its time has come).
+    Only types make it (rules 2.6, resolved at each later order, or when its time has come).
     """
 
     reference: PriceReference

@@ -34,7 +34,7 @@ LIMIT_ONLY = (OrderType.LIMIT,)
 
 
 class Refs(Enum):
-    """When an order's references are worked out (spec 2 §6; order-engine 3.0, reference classes)."""
+    """When an order's references are worked out (rules 2.6; order-engine 3.0, reference classes)."""
 
     NEVER = auto()
     """Real numbers are asked for (N19)."""
@@ -47,7 +47,7 @@ class Refs(Enum):
 
 
 class Holding(Enum):
-    """What `hold_limits` is when the caller gives none (spec 2 §7)."""
+    """What `hold_limits` is when the caller gives none (rules 2.7)."""
 
     BY_SWITCH = auto()
     """True while the global switch is on ("hold T")."""
@@ -139,7 +139,7 @@ class Preset(Generic[S]):
     order_types: tuple[OrderType, ...] = tuple(OrderType)
     """Of the body (table 3.56)."""
     split: bool = False
-    """It sends in pieces, so that a stop is refused as what cannot be split (spec 2 §7)."""
+    """It sends in pieces, so that a stop is refused as what cannot be split (rules 2.7)."""
     engine_priced: bool = False
     """The body's prices are not used and may be left out whatever the order_type ("*" in 3.56)."""
     sized: bool = True
@@ -156,7 +156,7 @@ class Preset(Generic[S]):
     discloses: bool = False
     """Whether disclosed_quantity is passed on (types as which plain orders run, N21)."""
     legs: bool = False
-    """Whether the first answer lists its orders in `legs` whatever their number (spec 2 §4.2)."""
+    """Whether the first answer lists its orders in `legs` whatever their number (rules 2.4.2)."""
     sees_market: bool = False
     """It must see the market: before the session it waits, after it 409 (order-engine 3.0, outside hours)."""
     any_day: bool = False

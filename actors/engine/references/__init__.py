@@ -1,1 +1,1 @@
-"""Price and quantity references: numbers that the engine works out just before it builds the order (spec 2 §6)."""
+"""Price and quantity references: numbers that the engine works out just before it builds the order (rules 2.6)."""

@@ -1,4 +1,4 @@
-"""What a caller may give in the place of a price and of a quantity (spec 2 §6), checked. Prices in rupees."""
+"""What a caller may give in the place of a price and of a quantity (rules 2.6), checked. Prices in rupees."""
 
 from decimal import Decimal
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`price_reference` and `quantity_reference` of a place body into typed values, in the order of spec 2 §6. Pure; raises Refusal 400.
+"""`price_reference` and `quantity_reference` of a place body into typed values, in the order of rules 2.6. Pure; raises Refusal 400.
 
 A JSON null counts as absent; booleans are not numbers, and numeric text is not a number (order-engine 3.0).
 """

@@ -1,4 +1,4 @@
-"""A price reference into the price to send (spec 2 §6). Pure; exact arithmetic, rounded to a tick twice: the value read, and the end.
+"""A price reference into the price to send (rules 2.6). Pure; exact arithmetic, rounded to a tick twice: the value read, and the end.
 
 With `s` +1 for BUY and -1 for SELL, towards filling:
 

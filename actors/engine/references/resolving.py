@@ -1,4 +1,4 @@
-"""Working an order's references out, just before it is built (spec 2 §6): the side and quantity first, then the price for that side.
+"""Working an order's references out, just before it is built (rules 2.6): the side and quantity first, then the price for that side.
 
 The result is validated again like a typed order; the resolved numbers, never the references, are recorded and sent.
 """

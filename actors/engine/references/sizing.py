@@ -1,4 +1,4 @@
-"""A quantity reference into side, quantity and the brokers that hold it (spec 2 §6; order-engine 4.1, closing a position that
+"""A quantity reference into side, quantity and the brokers that hold it (rules 2.6; order-engine 4.1, closing a position that
 several brokers hold). Pure."""
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Details of many instruments (spec 1 §4.6) over the catalogue's own actor: answered from the mapped file, whatever their number."""
+"""Details of many instruments (rules 1.4.6) over the catalogue's own actor: answered from the mapped file, whatever their number."""
 
 from datetime import date
 from pathlib import Path

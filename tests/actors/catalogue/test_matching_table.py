@@ -1,6 +1,6 @@
 """Things that everybody lists, each written as its ten brokers write it: one row, one id.
 
-Rows are in the spelling of the brokers' sheets and of the rows recorded in tests/data; dates, strikes and the numbers of smaller
+Rows are in the spelling of the brokers' pages (docs/brokers/) and of the rows recorded in tests/data; dates, strikes and the numbers of smaller
 things are made up. A thing that a broker does not write here is one that its file was never seen to hold.
 """
 

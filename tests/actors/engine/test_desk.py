@@ -1,4 +1,4 @@
-"""Cancelling by order id, with and without the engine (spec 2 §4.5; order-engine 5.1)."""
+"""Cancelling by order id, with and without the engine (rules 2.4.5; order-engine 5.1)."""
 
 from decimal import Decimal
 

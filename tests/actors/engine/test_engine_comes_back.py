@@ -1,4 +1,4 @@
-"""What arrives while the engine starts anew waits for it (spec 2 §4.2), at the desk too; the exchange's ledger is the judge.
+"""What arrives while the engine starts anew waits for it (rules 2.4.2), at the desk too; the exchange's ledger is the judge.
 
 The engine loses its lock to another one that holds it for a while, ends, and runs again when it has the lock back.
 """

@@ -1,4 +1,4 @@
-"""Flatten (spec 2 §4.7; order-engine 5.7, row 35), judged on the exchange's ledger: what is open there afterwards, and how often
+"""Flatten (rules 2.4.7; order-engine 5.7, row 35), judged on the exchange's ledger: what is open there afterwards, and how often
 anything was sent."""
 
 import attrs

@@ -1,4 +1,4 @@
-"""What a caller who stopped waiting can still read of an order, whatever became of it (spec 2 §4.3; order-engine 5.3)."""
+"""What a caller who stopped waiting can still read of an order, whatever became of it (rules 2.4.3; order-engine 5.3)."""
 
 import attrs
 import msgspec

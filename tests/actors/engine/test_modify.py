@@ -1,4 +1,4 @@
-"""Changing orders by order id: engine legs through their parent, orders placed elsewhere by the desk itself (spec 2 §4.4;
+"""Changing orders by order id: engine legs through their parent, orders placed elsewhere by the desk itself (rules 2.4.4;
 order-engine 5.6, rows 19-24), judged on the exchange's ledger."""
 
 from decimal import Decimal

@@ -1,5 +1,5 @@
 """A broker one of whose position rows cannot be read: the others are closed and reduced all the same, nothing says that all is flat,
-and what needs every row waits or is refused (spec 2 §4.7, §6; order-engine 0, 1.3). Judged on the exchange's ledger."""
+and what needs every row waits or is refused (rules 2.4.7, 2.6; order-engine 0, 1.3). Judged on the exchange's ledger."""
 
 from types import SimpleNamespace
 

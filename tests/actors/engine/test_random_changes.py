@@ -1,4 +1,4 @@
-"""Fills racing changes, cancels, flattens, lost answers and restarts, in any order (spec 2 §3; order-engine 2.2): once all is healed
+"""Fills racing changes, cancels, flattens, lost answers and restarts, in any order (rules 2.3; order-engine 2.2): once all is healed
 the exchange's ledger and the parents agree, nothing was placed twice, and nothing that was ended acts on."""
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Cancelling whole parents (spec 2 §3.2, 4.6; order-engine rows 29-34), judged on the exchange's ledger."""
+"""Cancelling whole parents (rules 2.3.2, 2.4.6; order-engine rows 29-34), judged on the exchange's ledger."""
 
 import pytest
 import trio

@@ -1,4 +1,4 @@
-"""The candle cache's rules (spec 1 §4.8), and the actor that keeps it, over a store that counts what it is asked."""
+"""The candle cache's rules (rules 1.4.8), and the actor that keeps it, over a store that counts what it is asked."""
 
 import json
 from array import array

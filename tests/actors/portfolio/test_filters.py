@@ -1,4 +1,4 @@
-"""Filters and paging of the books (spec 2 §4.1)."""
+"""Filters and paging of the books (rules 2.4.1)."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The funds document (spec 1 §2.5)."""
+"""The funds document (rules 1.2.5)."""
 
 import json
 import math

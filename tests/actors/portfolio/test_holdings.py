@@ -1,4 +1,4 @@
-"""The holdings document (spec 1 §2.5, architecture 7)."""
+"""The holdings document (rules 1.2.5, architecture 7)."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The order book (spec 2 §2.2, 2.4, 3.1)."""
+"""The order book (rules 2.2.2, 2.2.4, 2.3.1)."""
 
 import json
 from fractions import Fraction

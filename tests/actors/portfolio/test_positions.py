@@ -1,4 +1,4 @@
-"""The positions document (spec 1 §2.5, architecture 7; lessons 11 and 13)."""
+"""The positions document (rules 1.2.5, architecture 7; lessons 11 and 13)."""
 
 import json
 from datetime import date

@@ -1,4 +1,4 @@
-"""What a reader checks (spec 1 §4.10, spec 2 §4.1): one test per row."""
+"""What a reader checks (rules 1.4.10, rules 2.4.1): one test per row."""
 
 import json
 

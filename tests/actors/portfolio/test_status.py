@@ -1,4 +1,4 @@
-"""brokers[].status: limits of spec 1 §4.10 and spec 2 §2.4."""
+"""brokers[].status: limits of rules 1.4.10 and rules 2.2.4."""
 
 from datetime import datetime, timedelta
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The trade book (spec 2 §2.3, 2.4)."""
+"""The trade book (rules 2.2.3, 2.2.4)."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The unified quote document, field by field (spec 1 §2.3)."""
+"""The unified quote document, field by field (rules 1.2.3)."""
 
 import pytest
 

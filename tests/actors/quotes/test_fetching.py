@@ -1,4 +1,4 @@
-"""Quotes fetched over REST when none is stored that may be served (spec 1 §4.7, rules 3 and 4)."""
+"""Quotes fetched over REST when none is stored that may be served (rules 1.4.7, rules 3 and 4)."""
 
 from datetime import time
 

@@ -1,4 +1,4 @@
-"""When a quote may be served (spec 1 §4.7) and acted on (order-engine 0)."""
+"""When a quote may be served (rules 1.4.7) and acted on (order-engine 0)."""
 
 from datetime import date, datetime, time
 

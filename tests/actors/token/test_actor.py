@@ -1,4 +1,4 @@
-"""The token actor over its two stores: the table of spec 1 §3.1, restarts, and stores that fail."""
+"""The token actor over its two stores: the table of rules 1.3.1, restarts, and stores that fail."""
 
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -107,7 +107,7 @@ def durable() -> MemoryDurable:
     return MemoryDurable()
 
 
-# The table of spec 1 §3.1, row by row
+# The table of rules 1.3.1, row by row
 
 
 async def test_no_token_becomes_live_by_a_connect(

@@ -1,4 +1,4 @@
-"""The token's transitions and check, as plain functions (spec 1 §3.1, §5.2)."""
+"""The token's transitions and check, as plain functions (rules 1.3.1, 1.5.2)."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Packets of the market socket, laid out by hand from the sheet's table."""
+"""Packets of the market socket, laid out by hand from the broker's page's table."""
 
 import struct
 from datetime import datetime

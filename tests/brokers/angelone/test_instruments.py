@@ -1,4 +1,4 @@
-"""SmartAPI's instrument file; the rows are the sheet's."""
+"""SmartAPI's instrument file; the rows are the broker's page's."""
 
 from datetime import datetime
 from pathlib import Path

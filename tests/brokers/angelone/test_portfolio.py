@@ -1,4 +1,4 @@
-"""Positions, holdings and funds, by the sheet's reading of their fields."""
+"""Positions, holdings and funds, by the broker's page's reading of their fields."""
 
 import msgspec
 import pytest

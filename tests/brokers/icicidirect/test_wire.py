@@ -1,4 +1,4 @@
-"""Signatures, the envelope, refusals in every form the sheet lists, and the login."""
+"""Signatures, the envelope, refusals in every form the broker's page lists, and the login."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Order and trade rows, read by the fact sheet."""
+"""Order and trade rows, read by the broker's page."""
 
 from datetime import datetime
 

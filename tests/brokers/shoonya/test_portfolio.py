@@ -1,4 +1,4 @@
-"""Positions, holdings and funds, read by the fact sheet."""
+"""Positions, holdings and funds, read by the broker's page."""
 
 from datetime import datetime
 

@@ -28,7 +28,7 @@ def judged(run):
 
 def judge(run, ledger):
     """Nothing was sent twice, no order is without a leg, parent and ledger say the same, and nothing rests under a parent that has ended
-    well (spec 2 §3; order-engine 2.3)."""
+    well (rules 2.3; order-engine 2.3)."""
     record = run.record()
     orders = {(one["broker"], one["order_id"]): one for one in ledger["orders"]}
     legs = {(leg["broker"], leg["order_id"]): leg for leg in record["legs"] if leg["order_id"]}
@@ -122,7 +122,7 @@ def _close(run, **order):
 
 
 def cancel_parent(run):
-    """Cancel it as a caller does; a broker whose book lags may need to be asked again (spec 2 §4.6: 207)."""
+    """Cancel it as a caller does; a broker whose book lags may need to be asked again (rules 2.4.6: 207)."""
 
     def cancelled():
         answer = run.demo.ask("DELETE", "/api/orders/parents", body={"parent_id": run.parent_id})

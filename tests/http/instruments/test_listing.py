@@ -1,4 +1,4 @@
-"""GET /api/instruments/segments, master and search against spec 1 §2.2, §4.4, §4.5 and §7.3."""
+"""GET /api/instruments/segments, master and search against rules 1.2.2, 1.4.4, 1.4.5 and 1.7.3."""
 
 import json
 from datetime import date

@@ -1,4 +1,4 @@
-"""POST /api/instruments/details and additional_details, and the POST form itself, against spec 1 §4.6."""
+"""POST /api/instruments/details and additional_details, and the POST form itself, against rules 1.4.6."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""`DELETE /api/orders/cancel` by order_id: how the order is named, and what the desk's end means (spec 2 §4.5)."""
+"""`DELETE /api/orders/cancel` by order_id: how the order is named, and what the desk's end means (rules 2.4.5)."""
 
 import pytest
 import trio

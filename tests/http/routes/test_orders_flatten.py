@@ -1,4 +1,4 @@
-"""`POST /api/orders/flatten`: the confirmation, the dry run, and what the desk's end means (spec 2 §4.7)."""
+"""`POST /api/orders/flatten`: the confirmation, the dry run, and what the desk's end means (rules 2.4.7)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`PUT /api/orders/modify`: how the order and the new values are named, and what the desk's end means (spec 2 §4.4; order-engine
+"""`PUT /api/orders/modify`: how the order and the new values are named, and what the desk's end means (rules 2.4.4; order-engine
 5.6)."""
 
 from decimal import Decimal

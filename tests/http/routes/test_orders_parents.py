@@ -1,4 +1,4 @@
-"""`/api/orders/parents`: GET is read from the store alone, so that it works without an engine (spec 2 §4.6; order-engine 5.5);
+"""`/api/orders/parents`: GET is read from the store alone, so that it works without an engine (rules 2.4.6; order-engine 5.5);
 DELETE is handed to the desk."""
 
 import uuid

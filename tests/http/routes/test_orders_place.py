@@ -1,4 +1,4 @@
-"""`POST /api/orders/place`: the order of checks, the hand-over to the engine, and what each end of it answers (spec 2 §4.2, §8)."""
+"""`POST /api/orders/place`: the order of checks, the hand-over to the engine, and what each end of it answers (rules 2.4.2, 2.8)."""
 
 import attrs
 import pytest

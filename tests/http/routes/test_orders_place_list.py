@@ -1,4 +1,4 @@
-"""The list form of `POST /api/orders/place`: what is wrong with the list, and each order for itself (spec 2 §4.2, §8)."""
+"""The list form of `POST /api/orders/place`: what is wrong with the list, and each order for itself (rules 2.4.2, 2.8)."""
 
 import attrs
 import msgspec

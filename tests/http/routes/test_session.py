@@ -1,4 +1,4 @@
-"""Session routes against the statuses and sentences of spec 1 §4.1, §4.2 and §5."""
+"""Session routes against the statuses and sentences of rules 1.4.1, 1.4.2 and 1.5."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What orders on both sides stand around when that is a price reference, and not the middle (order-engine 3.18, 3.51; spec 2 §6)."""
+"""What orders on both sides stand around when that is a price reference, and not the middle (order-engine 3.18, 3.51; rules 2.6)."""
 
 from collections.abc import Sequence
 from decimal import Decimal

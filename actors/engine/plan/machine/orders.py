@@ -116,7 +116,7 @@ ARMED_SECONDS = 0.05
 
 def _is_being_armed(look: Look, part: Part) -> bool:
     """Whether a part that waits for a price, the account or a morning has only just become due: it is armed first, also when it has
-    nothing to wait for any more, and sends a moment later (spec 2 §7, first answers)."""
+    nothing to wait for any more, and sends a moment later (rules 2.7, first answers)."""
     waits = not isinstance(part.when, TimeOfDay | None) or (isinstance(part, OrderPart) and _begins_armed(part))
     due_at = look.record(part).due_at
     # By the clock, not by the number of looks: the same plan looked at twice in a moment asks for the same.

@@ -166,7 +166,7 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
 
 
 def _referenced(look: Look, part: OrderPart, reference: PriceReference, asked: Asked) -> Decimal | None:
-    """Work a reference out for one order, once: a held one waits at that price (spec 2 §6)."""
+    """Work a reference out for one order, once: a held one waits at that price (rules 2.6)."""
     if asked.leg is not None:
         return asked.leg.price
     memory, piece = look.record(part).memory, str(asked.piece)

@@ -69,7 +69,7 @@ def followed(
 
 def at_distance(memory: Memory, level: Decimal | None) -> Memory:
     """Measure a caller's own price, if there is one to measure, by what the rule itself comes to, within no bounds (`level`; None =
-    not known now). From then on the rule goes on at that distance (spec 2 §4.4)."""
+    not known now). From then on the rule goes on at that distance (rules 2.4.4)."""
     if memory.own_price is None or level is None:
         return memory
     return attrs.evolve(memory, shift=memory.own_price - level, own_price=None)

@@ -184,7 +184,7 @@ def _option_model(given: Fields, traded: Traded) -> OptionModel:
 
 
 def _check_option(given: Fields, traded: Traded) -> None:
-    """An option, and one that has not expired: it does at 15:30 India time on its expiry date (spec 2 §7)."""
+    """An option, and one that has not expired: it does at 15:30 India time on its expiry date (rules 2.7)."""
     identity = traded.instrument.identity
     if identity.shape is not Shape.OPTION or identity.expiry_date is None:
         raise given.refusal(texts.OPTIONS_ONLY)

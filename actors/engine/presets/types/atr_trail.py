@@ -1,4 +1,4 @@
-"""atr_trail: a trailing stop whose distance is a multiple of the average true range (order-engine 3.3; spec 2 §7)."""
+"""atr_trail: a trailing stop whose distance is a multiple of the average true range (order-engine 3.3; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""basket: several instruments in one request (order-engine 3.5; spec 2 §7)."""
+"""basket: several instruments in one request (order-engine 3.5; rules 2.7)."""
 
 from collections.abc import Mapping
 

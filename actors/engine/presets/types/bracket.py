@@ -1,4 +1,4 @@
-"""bracket: an entry, then a stop and a target sized to what has filled (order-engine 3.6; spec 2 §7)."""
+"""bracket: an entry, then a stop and a target sized to what has filled (order-engine 3.6; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""candle_close_stop: a hidden stop that fires only on a closed bar (order-engine 3.7; spec 2 §7)."""
+"""candle_close_stop: a hidden stop that fires only on a closed bar (order-engine 3.7; rules 2.7)."""
 
 from decimal import Decimal
 

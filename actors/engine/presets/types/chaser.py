@@ -1,4 +1,4 @@
-"""chaser: steps towards the other side until filled (order-engine 3.8; spec 2 §7)."""
+"""chaser: steps towards the other side until filled (order-engine 3.8; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""cover: an entry with a compulsory stop (order-engine 3.11; spec 2 §7)."""
+"""cover: an entry with a compulsory stop (order-engine 3.11; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""cross_instrument: limit-if-touched that watches another instrument (order-engine 3.12; spec 2 §7)."""
+"""cross_instrument: limit-if-touched that watches another instrument (order-engine 3.12; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""daily_stop: a fresh native stop each trading morning (order-engine 3.13; spec 2 §7)."""
+"""daily_stop: a fresh native stop each trading morning (order-engine 3.13; rules 2.7)."""
 
 from datetime import time
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""discretionary: shows one limit, quietly takes a slightly worse one within reach (order-engine 3.14; spec 2 §7)."""
+"""discretionary: shows one limit, quietly takes a slightly worse one within reach (order-engine 3.14; rules 2.7)."""
 
 from decimal import Decimal
 

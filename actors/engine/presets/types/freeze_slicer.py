@@ -1,4 +1,4 @@
-"""freeze_slicer: splits above the freeze quantity into orders that each fit (order-engine 3.16; spec 2 §7)."""
+"""freeze_slicer: splits above the freeze quantity into orders that each fit (order-engine 3.16; rules 2.7)."""
 
 import attrs
 

@@ -1,6 +1,6 @@
-"""grid: buys below and sells above the market, each fill places its opposite (order-engine 3.18, 6.7; spec 2 §7).
+"""grid: buys below and sells above the market, each fill places its opposite (order-engine 3.18, 6.7; rules 2.7).
 
-A price reference gives the centre, worked out anew for each rung that is sent (spec 2 §6); what a fill places stands a step from the
+A price reference gives the centre, worked out anew for each rung that is sent (rules 2.6); what a fill places stands a step from the
 order that filled. A quantity reference is worked out once, at intake: a position has one side to be closed on, a grid trades both.
 """
 

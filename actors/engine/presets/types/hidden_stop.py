@@ -1,4 +1,4 @@
-"""hidden_stop: a stop kept in the engine, with an optional real backstop (order-engine 3.20; spec 2 §7)."""
+"""hidden_stop: a stop kept in the engine, with an optional real backstop (order-engine 3.20; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""iceberg: one slice at a time (order-engine 3.21; spec 2 §7)."""
+"""iceberg: one slice at a time (order-engine 3.21; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""implementation_shortfall: shrinking slices, most of them early (order-engine 3.22; spec 2 §7)."""
+"""implementation_shortfall: shrinking slices, most of them early (order-engine 3.22; rules 2.7)."""
 
 from decimal import Decimal
 

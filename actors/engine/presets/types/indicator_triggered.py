@@ -1,4 +1,4 @@
-"""indicator_triggered: a limit once a field of a quote crosses a level (order-engine 3.23; spec 2 §7)."""
+"""indicator_triggered: a limit once a field of a quote crosses a level (order-engine 3.23; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""ladder: evenly spaced limits between two prices (order-engine 3.24; spec 2 §7)."""
+"""ladder: evenly spaced limits between two prices (order-engine 3.24; rules 2.7)."""
 
 from decimal import Decimal
 

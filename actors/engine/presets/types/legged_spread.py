@@ -1,4 +1,4 @@
-"""legged_spread: works one leg passively, then takes the other to make the net (order-engine 3.25; spec 2 §7)."""
+"""legged_spread: works one leg passively, then takes the other to make the net (order-engine 3.25; rules 2.7)."""
 
 from decimal import Decimal
 

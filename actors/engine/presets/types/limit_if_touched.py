@@ -1,4 +1,4 @@
-"""limit_if_touched: waits for a price, then rests a limit (order-engine 3.26; spec 2 §7)."""
+"""limit_if_touched: waits for a price, then rests a limit (order-engine 3.26; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""liquidity_seeking: strikes only when enough size appears (order-engine 3.27; spec 2 §7)."""
+"""liquidity_seeking: strikes only when enough size appears (order-engine 3.27; rules 2.7)."""
 
 from decimal import Decimal
 

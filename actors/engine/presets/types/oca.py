@@ -1,4 +1,4 @@
-"""oca: candidate entries, the rest cancelled on the first fill (order-engine 3.30; spec 2 §7)."""
+"""oca: candidate entries, the rest cancelled on the first fill (order-engine 3.30; rules 2.7)."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""oco: a stop and a target on a held position, each shrinking as the other fills (order-engine 3.31; spec 2 §7)."""
+"""oco: a stop and a target on a held position, each shrinking as the other fills (order-engine 3.31; rules 2.7)."""
 
 from decimal import Decimal
 

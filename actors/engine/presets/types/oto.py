@@ -1,4 +1,4 @@
-"""oto: a second order, sized to what filled, once the first fills (order-engine 3.33, 6.12; spec 2 §7)."""
+"""oto: a second order, sized to what filled, once the first fills (order-engine 3.33, 6.12; rules 2.7)."""
 
 from collections.abc import Mapping
 from decimal import Decimal

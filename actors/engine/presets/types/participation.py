@@ -1,4 +1,4 @@
-"""participation: a fixed share of the market's volume (order-engine 3.34; spec 2 §7)."""
+"""participation: a fixed share of the market's volume (order-engine 3.34; rules 2.7)."""
 
 from decimal import Decimal
 

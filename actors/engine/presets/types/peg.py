@@ -1,4 +1,4 @@
-"""peg: a limit that is re-priced to the book (order-engine 3.35; spec 2 §7)."""
+"""peg: a limit that is re-priced to the book (order-engine 3.35; rules 2.7)."""
 
 from decimal import Decimal
 

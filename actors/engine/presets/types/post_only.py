@@ -1,4 +1,4 @@
-"""post_only: checks that a limit would rest (order-engine 3.37; spec 2 §7)."""
+"""post_only: checks that a limit would rest (order-engine 3.37; rules 2.7)."""
 
 from decimal import Decimal
 

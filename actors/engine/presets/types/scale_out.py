@@ -1,4 +1,4 @@
-"""scale_out: a bracket with several targets (order-engine 3.38; spec 2 §7)."""
+"""scale_out: a bracket with several targets (order-engine 3.38; rules 2.7)."""
 
 from collections.abc import Sequence
 from decimal import ROUND_DOWN, Decimal

@@ -1,4 +1,4 @@
-"""scheduled: holds an order until a time of day (order-engine 3.40; spec 2 §7)."""
+"""scheduled: holds an order until a time of day (order-engine 3.40; rules 2.7)."""
 
 from datetime import time
 

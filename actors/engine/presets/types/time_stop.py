@@ -1,4 +1,4 @@
-"""time_stop: an entry, what of it has filled is closed at a time or after minutes (order-engine 3.46; spec 2 §7)."""
+"""time_stop: an entry, what of it has filled is closed at a time or after minutes (order-engine 3.46; rules 2.7)."""
 
 from datetime import time
 from decimal import Decimal

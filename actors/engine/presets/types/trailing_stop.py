@@ -1,4 +1,4 @@
-"""trailing_stop: a real stop whose trigger follows the market (order-engine 3.48; spec 2 §7)."""
+"""trailing_stop: a real stop whose trigger follows the market (order-engine 3.48; rules 2.7)."""
 
 from decimal import Decimal
 

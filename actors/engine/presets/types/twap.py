@@ -1,4 +1,4 @@
-"""twap: equal slices at even intervals (order-engine 3.49, 6.4; spec 2 §7)."""
+"""twap: equal slices at even intervals (order-engine 3.49, 6.4; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""two_sided_breakout: a buy stop above and a sell stop below a range (order-engine 3.50; spec 2 §7)."""
+"""two_sided_breakout: a buy stop above and a sell stop below a range (order-engine 3.50; rules 2.7)."""
 
 from decimal import Decimal
 

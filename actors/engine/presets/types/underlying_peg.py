@@ -1,4 +1,4 @@
-"""underlying_peg: a limit that follows another instrument by delta (order-engine 3.52; spec 2 §7)."""
+"""underlying_peg: a limit that follows another instrument by delta (order-engine 3.52; rules 2.7)."""
 
 from decimal import Decimal
 

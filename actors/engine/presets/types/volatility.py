@@ -1,4 +1,4 @@
-"""volatility: an option's limit priced from a volatility (order-engine 3.54; spec 2 §7)."""
+"""volatility: an option's limit priced from a volatility (order-engine 3.54; rules 2.7)."""
 
 from datetime import date, datetime, time
 from decimal import Decimal

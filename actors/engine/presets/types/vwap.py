@@ -1,4 +1,4 @@
-"""vwap: twap with slices shaped by the market's volume (order-engine 3.55; spec 2 §7)."""
+"""vwap: twap with slices shaped by the market's volume (order-engine 3.55; rules 2.7)."""
 
 from collections.abc import Sequence
 from decimal import Decimal

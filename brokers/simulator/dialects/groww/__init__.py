@@ -1,6 +1,6 @@
 """Groww's Trade API as a server: REST routes, the instrument file, and the stream, which is NATS inside a websocket.
 
-Written from sheet groww and proved with the official SDK, whose client for the stream is nats-py; it shares nothing with
+Written from docs/brokers/groww.md and proved with the official SDK, whose client for the stream is nats-py; it shares nothing with
 brokers/groww.
 """
 

@@ -1,4 +1,4 @@
-"""What the stream says of a market, an order and a position, as protobuf bytes (sheet groww 6.3)."""
+"""What the stream says of a market, an order and a position, as protobuf bytes (docs/brokers/groww.md, section 6.3)."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
 """ICICI Direct's Breeze API as a server: signed REST v1, historical v2, the security master, two Socket.IO streams and
 candles.
 
-Written from the sheet (SDK, README samples, public fixtures) and proved with the official SDK; it shares no code with
+Written from the broker's page (SDK, README samples, public fixtures) and proved with the official SDK; it shares no code with
 brokers/icicidirect.
 """
 

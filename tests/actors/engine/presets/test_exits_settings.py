@@ -1,4 +1,4 @@
-"""What the types that guard or close what is held refuse in their settings, sentence by sentence (order-engine 3; spec 2 §7)."""
+"""What the types that guard or close what is held refuse in their settings, sentence by sentence (order-engine 3; rules 2.7)."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""References that are worked out later than at intake: for every order, or when its time has come (spec 2 §6)."""
+"""References that are worked out later than at intake: for every order, or when its time has come (rules 2.6)."""
 
 import math
 from decimal import Decimal as D
@@ -32,7 +32,7 @@ NEVER = {
 
 
 def test_every_type_works_its_references_out_when_the_specification_says():
-    """Spec 2 §6; all others at intake, which for types that wait for a price is when they are armed."""
+    """Rules 2.6; all others at intake, which for types that wait for a price is when they are armed."""
     lists = {Refs.EACH: AT_EACH_ORDER, Refs.SCHEDULED: WHEN_DUE, Refs.NEVER: NEVER}
     lists[Refs.INTAKE] = set(PRESETS) - set().union(*lists.values())
     found = {refs: {name for name, preset in PRESETS.items() if preset.references is refs} for refs in Refs}

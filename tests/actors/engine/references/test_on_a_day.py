@@ -1,4 +1,4 @@
-"""References worked out over real sessions and a real quote book, judged on the exchange's ledger (spec 2 §6)."""
+"""References worked out over real sessions and a real quote book, judged on the exchange's ledger (rules 2.6)."""
 
 from contextlib import asynccontextmanager
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""References out of a place body: every sentence of spec 2 §6 in its order, and nothing but Refusal comes out."""
+"""References out of a place body: every sentence of rules 2.6 in its order, and nothing but Refusal comes out."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Prices worked out by hand for every kind and side, and what holds for all of them (spec 2 §6)."""
+"""Prices worked out by hand for every kind and side, and what holds for all of them (rules 2.6)."""
 
 from decimal import Decimal
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Quantities sized by the position: side, quantity, and where it lies (spec 2 §6; order-engine 4.1)."""
+"""Quantities sized by the position: side, quantity, and where it lies (rules 2.6; order-engine 4.1)."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Groww's server over the real exchange, judged by the sheet and read by our codecs; the official SDK judges it in tests/sdk."""
+"""Groww's server over the real exchange, judged by the broker's page and read by our codecs; the official SDK judges it in tests/sdk."""
 
 from collections import Counter
 from datetime import datetime, timedelta

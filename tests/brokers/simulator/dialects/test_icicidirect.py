@@ -1,4 +1,4 @@
-"""ICICI Direct's server over the real exchange, judged by the sheet and read by our codecs; the official SDK judges it
+"""ICICI Direct's server over the real exchange, judged by the broker's page and read by our codecs; the official SDK judges it
 in tests/sdk."""
 
 import base64

@@ -1,4 +1,4 @@
-"""Shoonya's server over the real exchange, judged by its fact sheet and read by our codecs; the official client judges it in
+"""Shoonya's server over the real exchange, judged by the broker's page and read by our codecs; the official client judges it in
 tests/sdk. The exchange's own account is the truth."""
 
 import io
