@@ -24,7 +24,9 @@ class ClockDoubt:
 
 def clock_doubt(ahead: Mapping[str, float | None]) -> ClockDoubt | None:
     """Return what there is to say; `ahead` is by how many seconds each broker's clock is ahead of ours (None = not told)."""
-    far = {code: seconds for code, seconds in sorted(ahead.items()) if seconds is not None and abs(seconds) > FAR_SECONDS}
+    far = {
+        code: seconds for code, seconds in sorted(ahead.items()) if seconds is not None and abs(seconds) > FAR_SECONDS
+    }
     if not far:
         return None
     near = sorted(code for code, seconds in ahead.items() if seconds is not None and code not in far)
@@ -41,9 +43,7 @@ def clock_doubt(ahead: Mapping[str, float | None]) -> ClockDoubt | None:
 
 def _agreeing(far: Mapping[str, float]) -> Sequence[str]:
     """Return the largest group of brokers whose clocks are as far off as each other's."""
-    groups = [
-        [code for code, seconds in far.items() if 0 <= seconds - least <= FAR_SECONDS] for least in far.values()
-    ]
+    groups = [[code for code, seconds in far.items() if 0 <= seconds - least <= FAR_SECONDS] for least in far.values()]
     return max(groups, key=len)
 
 

@@ -24,17 +24,17 @@ from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
-from onebroker.actors.engine.day_results import DayResults
+from onebroker.actors.engine.books.day_results import DayResults
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.messages import EndExits, EngineMessage, EngineStatus, Place
+from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.context.troubles import Troubles
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import DeskMessage
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.lockout import DayLoss
 from onebroker.actors.engine.loss_watch import LossWatch
-from onebroker.actors.engine.messages import EndExits, EngineMessage, EngineStatus, Place
-from onebroker.actors.engine.past_volumes import StoredVolumes
-from onebroker.actors.engine.records import ParentRecord
-from onebroker.actors.engine.troubles import Troubles
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import ParentRecord
 from onebroker.actors.history.actor import HistoryActor
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.backfiller import Backfiller
@@ -65,7 +65,6 @@ from onebroker.actors.portfolio.day_closes import StoredDayCloses
 from onebroker.actors.portfolio.document import DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
-from onebroker.actors.portfolio.messages import DocumentMessage
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
@@ -79,6 +78,7 @@ from onebroker.actors.reference.state import ReferenceState
 from onebroker.actors.sessions.actor import SessionActor, SessionDoors
 from onebroker.actors.sessions.in_service import InService
 from onebroker.actors.sessions.messages import SessionMessage
+from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.sessions.view import SessionView, logged_in
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
@@ -224,7 +224,9 @@ class _Planting:
             )
             for code, service in inputs.brokers.items()
         }
-        self._engine_status = Published(EngineStatus(running=False, reason="the order engine is starting", starting=True))
+        self._engine_status = Published(
+            EngineStatus(running=False, reason="the order engine is starting", starting=True)
+        )
         self._legs = Legs()
         self._book = Published(QuoteBook(tuple(inputs.brokers)))
         self._quotes = Quotes(
@@ -377,7 +379,9 @@ class _Planting:
     def _build_catalogue(self) -> Actor:
         inputs = self._inputs
         sources = {
-            code: Source(broker=service.broker, access=service.access, logged_in=partial(logged_in, self._sessions[code].view))
+            code: Source(
+                broker=service.broker, access=service.access, logged_in=partial(logged_in, self._sessions[code].view)
+            )
             for code, service in inputs.brokers.items()
         }
         return CatalogueActor(

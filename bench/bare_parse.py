@@ -38,7 +38,11 @@ def parse(body: bytes) -> int:
         return pl.read_json(body, infer_schema_length=None).height
     if body.startswith(b"{"):
         rows = msgspec.json.decode(body)
-        return pl.from_dicts(list(rows.values()), infer_schema_length=None).height if isinstance(next(iter(rows.values()), None), dict) else len(rows)
+        return (
+            pl.from_dicts(list(rows.values()), infer_schema_length=None).height
+            if isinstance(next(iter(rows.values()), None), dict)
+            else len(rows)
+        )
     return pl.read_csv(body, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy").height
 
 

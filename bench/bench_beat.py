@@ -43,17 +43,17 @@ import trio
 from bench.beat_clients import MIX, TOKEN, load
 from bench.bench_documents import MAKE, StocksSnapshot
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Assembler, DocumentState
 from onebroker.actors.portfolio.document import BEAT_SECONDS, MAILBOX_CAPACITY, DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
-from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from onebroker.actors.sessions.slices import DocumentMessage, Rows, Slice
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import RESOURCES, Resource
@@ -64,8 +64,8 @@ from onebroker.brokers.records import OrderRow, PositionRow, Tick
 from onebroker.config.clock import Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.collector import settle_collector
-from onebroker.http.serve import serve
+from onebroker.http.listener.accepting import serve
+from onebroker.http.listener.gc_pauses import settle_collector
 from onebroker.http.services import Services
 
 CODES = tuple(f"broker{number}" for number in range(10))
@@ -76,7 +76,6 @@ LONG_STEP_SECONDS = 0.01
 _STEAL = 8
 """Column of /proc/stat."""
 PACKAGES = ("trio", "quart", "quart-trio", "hypercorn", "h11", "msgspec")
-
 
 
 # The server

@@ -56,7 +56,7 @@ from onebroker.brokers.transport.interface import FrameStream, Transport
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
-from onebroker.http.collector import settle_collector
+from onebroker.http.listener.gc_pauses import settle_collector
 
 SETTLE_SECONDS = 2.0
 ASKED = 100_000

@@ -39,7 +39,7 @@ from onebroker.config.clock import Clock
 from onebroker.config.instruments import security
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.serve import serve
+from onebroker.http.listener.accepting import serve
 from onebroker.http.services import HistoryServices, Services
 
 TOKEN = "bench-token"
@@ -141,7 +141,9 @@ async def _stream(address: str, pid: int, count: int, end: str) -> dict[str, obj
     stream = await trio.open_tcp_stream(place.hostname or "", place.port or 0)
     path = f"/api/instruments/ticks?instrument_id={SHARE.instrument_id}&start=2026-11-20&end={end}&adjusted=no"
     before, busy, begun = _resident(pid), _busy(pid), time.perf_counter()
-    await stream.send_all(f"GET {path} HTTP/1.1\r\nHost: bench\r\naccess-token: {TOKEN}\r\nConnection: close\r\n\r\n".encode())
+    await stream.send_all(
+        f"GET {path} HTTP/1.1\r\nHost: bench\r\naccess-token: {TOKEN}\r\nConnection: close\r\n\r\n".encode()
+    )
     first, size, ticks, highest = 0.0, 0, 0, [0.0] * 10
     async for chunk in stream:
         if not size:
@@ -179,7 +181,9 @@ def _encoder(frames: int) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ticks", type=int, default=5_000_000)
-    parser.add_argument("--memory-limit", default="256MB", help="as [history] memory_limit: pages of the file are kept up to it")
+    parser.add_argument(
+        "--memory-limit", default="256MB", help="as [history] memory_limit: pages of the file are kept up to it"
+    )
     parser.add_argument("--serve", type=Path)
     parsed = parser.parse_args()
     if parsed.serve is not None:
@@ -190,7 +194,15 @@ def main() -> None:
         begun = time.perf_counter()
         trio.run(_filled, folder, parsed.ticks)
         filling = time.perf_counter() - begun
-        command = [sys.executable, "-m", "bench.bench_history", "--serve", str(folder), "--memory-limit", parsed.memory_limit]
+        command = [
+            sys.executable,
+            "-m",
+            "bench.bench_history",
+            "--serve",
+            str(folder),
+            "--memory-limit",
+            parsed.memory_limit,
+        ]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             address = server.stdout.readline().strip()

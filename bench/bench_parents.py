@@ -306,7 +306,9 @@ def _cost(run: _Run, notes: Notes) -> dict[str, Any]:
         "answered 202": sum(not parent.sent_now for parent in run.parents),
         "shares": len(run.market.shares),
         "moves/s without, with": [round(run.moves[name]) for name in ("without", "with")],
-        "ticks/s without, with": [round(notes.ticks_a_second(*(used.at for used in run.phases[name]))) for name in ("without", "with")],
+        "ticks/s without, with": [
+            round(notes.ticks_a_second(*(used.at for used in run.phases[name]))) for name in ("without", "with")
+        ],
         "core without": round(without, 3),
         "core with": round(loaded, 3),
         "ratio": round(loaded / without, 2),

@@ -231,7 +231,10 @@ def planning() -> dict[str, float]:
     made = plan(wanted, live, lists, {})
     cases = {"from_nothing": (live, {}), "unchanged": (live, made), "first_broker_lost": (lost, made)}
     return {
-        name: statistics.median(_timed(lambda now=now, before=before: plan(wanted, now, lists, before)) for _ in range(15)) * 1e3
+        name: statistics.median(
+            _timed(lambda now=now, before=before: plan(wanted, now, lists, before)) for _ in range(15)
+        )
+        * 1e3
         for name, (now, before) in cases.items()
     }
 
@@ -254,7 +257,9 @@ def main() -> None:
     for code, figure in result["decode_us_per_tick"].items():
         sys.stdout.write(f"decode {code:18s} {figure:8.2f} us a tick\n")
     sys.stdout.write(f"frame to fold, and the beats {result['load']['us_per_tick']:6.2f} us a tick\n")
-    sys.stdout.write(f"share of a core           {result['load']['share_of_a_core']:8.2f} at {result['load']['ticks_per_second']:,.0f} ticks/s\n")
+    sys.stdout.write(
+        f"share of a core           {result['load']['share_of_a_core']:8.2f} at {result['load']['ticks_per_second']:,.0f} ticks/s\n"
+    )
     for name, figure in result["plan_ms"].items():
         sys.stdout.write(f"plan {name:20s} {figure:8.2f} ms for {PLAN_INSTRUMENTS} instruments, 10 brokers\n")
     sys.stdout.write(json.dumps(result) + "\n")

@@ -31,16 +31,16 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState, document_body, finish
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.token.messages import TokenMessage
 from onebroker.actors.token.state import HeldToken, connected, hold
 from onebroker.config.clock import Clock, local_text
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
-from onebroker.http.serve import serve
+from onebroker.http.listener.accepting import serve
 from onebroker.http.services import Services
 
 PATH = "/api/portfolio/positions"

@@ -44,9 +44,9 @@ from onebroker.config.instruments import security
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
-from onebroker.http.serve import serve
+from onebroker.http.listener.accepting import serve
+from onebroker.http.live.feeds import FeedSources
 from onebroker.http.services import InstrumentServices, Services
-from onebroker.http.streaming.feeds import FeedSources
 
 TOKEN = "bench-token"
 TICK_SECONDS = 0.01
@@ -187,7 +187,9 @@ async def _make_ticks(book: QuoteBook, instruments: list[Instrument], ticks_per_
         await trio.sleep(TICK_SECONDS)
         due = int((trio.current_time() - began) * ticks_per_second)
         for number in range(number, due):  # noqa: B020  # goes on where it was
-            book.take(instruments[number * 7919 % len(instruments)].instrument_id, "zerodha", _tick(number), clock.epoch())
+            book.take(
+                instruments[number * 7919 % len(instruments)].instrument_id, "zerodha", _tick(number), clock.epoch()
+            )
             if number % MOST_AT_ONCE == 0:  # the real book yields, too, when many have waited
                 await trio.lowlevel.checkpoint()
         number = due
@@ -271,7 +273,12 @@ async def _open(port: int) -> tuple[trio.SocketStream, bytearray]:
 
 
 async def _client(
-    port: int, names: list[str], mode: str, heard: _Heard, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    port: int,
+    names: list[str],
+    mode: str,
+    heard: _Heard,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     stream, buffer = await _open(port)
     async with stream:

@@ -17,9 +17,9 @@ from typing import TypeVar, cast
 
 from bench.listed_contracts import contracts
 from onebroker.brokers.fyers.instruments import FILES as FYERS_FILES
-from onebroker.brokers.simulator.dialect import AccountView
 from onebroker.brokers.simulator.dialects.angelone import naming as angelone
 from onebroker.brokers.simulator.dialects.dhan import naming as dhan
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.fivepaisa import naming as fivepaisa
 from onebroker.brokers.simulator.dialects.fyers import naming as fyers
 from onebroker.brokers.simulator.dialects.groww import naming as groww
@@ -28,7 +28,7 @@ from onebroker.brokers.simulator.dialects.kotakneo import naming as kotakneo
 from onebroker.brokers.simulator.dialects.shoonya import naming as shoonya
 from onebroker.brokers.simulator.dialects.upstox import naming as upstox
 from onebroker.brokers.simulator.dialects.zerodha import naming as zerodha
-from onebroker.brokers.simulator.model import Contract, Market
+from onebroker.brokers.simulator.world.model import Contract, Market
 from onebroker.config.clock import Clock
 
 ROWS = 150_000

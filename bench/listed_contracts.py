@@ -11,7 +11,7 @@ from itertools import count, islice, product
 
 import attrs
 
-from onebroker.brokers.simulator.conventions import (
+from onebroker.brokers.simulator.world.conventions import (
     COMMODITIES,
     CURRENCIES,
     FURTHER_INDICES,
@@ -22,7 +22,7 @@ from onebroker.brokers.simulator.conventions import (
     last_weekday,
     monthly,
 )
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Identity, future, option, security
 from onebroker.config.money import snap
 
@@ -38,7 +38,24 @@ INDEX_STRIKES, GOODS_STRIKES, CURRENCY_STRIKES = 150, 120, 40
 """Of one expiry; shares have as many as it takes."""
 INDEX_EXPIRIES, CURRENCY_EXPIRIES = 14, 12
 
-_SYLLABLES = ("BHA", "RAT", "VIN", "SUR", "KAL", "MAN", "TEJ", "NAV", "GAN", "SHA", "PRA", "DEV", "RIL", "TAN", "MIT", "ESH")
+_SYLLABLES = (
+    "BHA",
+    "RAT",
+    "VIN",
+    "SUR",
+    "KAL",
+    "MAN",
+    "TEJ",
+    "NAV",
+    "GAN",
+    "SHA",
+    "PRA",
+    "DEV",
+    "RIL",
+    "TAN",
+    "MIT",
+    "ESH",
+)
 _TRADES = ("Industries", "Finance", "Steel", "Pharma", "Power", "Textiles", "Infotech", "Motors", "Cements", "Foods")
 _FIRST_DERIVATIVE_TOKEN = 35_000
 _ISSUERS = 26 * 26
@@ -180,7 +197,9 @@ def _fewer(scale: float, stocks: Sequence[Convention], today: date) -> Iterator[
     )
     for listed, expiries, strikes in limits:
         for each in listed:
-            yield from islice(_options(each, expiries[each.symbol]), 2 * _part(strikes, scale) * len(expiries[each.symbol]))
+            yield from islice(
+                _options(each, expiries[each.symbol]), 2 * _part(strikes, scale) * len(expiries[each.symbol])
+            )
     endless = [_options(each, months) for each in stocks]
     yield from _in_turn(endless)
 

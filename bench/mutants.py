@@ -176,7 +176,9 @@ def end(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def judged(root: Path, area: str, mutant: Mutant, given: argparse.Namespace, known: dict[str, str | None]) -> dict[str, object]:
+def judged(
+    root: Path, area: str, mutant: Mutant, given: argparse.Namespace, known: dict[str, str | None]
+) -> dict[str, object]:
     file, tests = root / mutant.file, tests_of(root, area, mutant.file)
     text, began = file.read_bytes(), time.monotonic()
     file.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])

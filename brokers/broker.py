@@ -319,7 +319,7 @@ class InstrumentCodec(Protocol):
 
     def read_files(self, bodies: Sequence[bytes]) -> pl.DataFrame:
         """`bodies` are those of all answers of `file_requests`, in order, `instrument_files.MISSING` for one that did not come.
-        Return the normalized frame of `brokers/listings.py`; rows that fit nothing are `uncategorised`.
+        Return the normalized frame of `brokers/listings/frame.py`; rows that fit nothing are `uncategorised`.
 
         Of several files one that is missing costs what it holds, and what cannot be told without it; those that cannot be read
         are named with `instrument_files.BadFiles`.

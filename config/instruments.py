@@ -99,7 +99,9 @@ def segments_of(exchange: str) -> tuple[str, ...]:
     if exchange == Exchange.UNKNOWN:
         return (UNCATEGORISED,)
     every_kind = exchange in (Exchange.NSE, Exchange.BSE)
-    return tuple(name for name in SEGMENTS if name != UNCATEGORISED and (every_kind or calendar_of(name) == "commodity"))
+    return tuple(
+        name for name in SEGMENTS if name != UNCATEGORISED and (every_kind or calendar_of(name) == "commodity")
+    )
 
 
 def price_places(segment: str) -> int:

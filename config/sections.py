@@ -59,7 +59,9 @@ def _port(_: object, field: "attrs.Attribute[Any]", value: int) -> None:
 
 def _host_names(_: object, field: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
     if any(_HOST_NAME.fullmatch(name) is None for name in value):
-        raise WrongFieldError(field.name, "must be names or addresses without scheme, port or path, such as trading.example")
+        raise WrongFieldError(
+            field.name, "must be names or addresses without scheme, port or path, such as trading.example"
+        )
 
 
 def _source_address(_: object, field: "attrs.Attribute[Any]", value: str | None) -> None:

@@ -8,19 +8,19 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from onebroker.http.commands.exits import run_to_exit_code
-from onebroker.http.printable import PrintableFormatter
+from onebroker.http.commands.exit_codes import run_to_exit_code
+from onebroker.http.commands.printable import PrintableFormatter
 
 _COMMANDS = {
     "serve": "serve",
-    "demo": "demo",
+    "demo": "demo.command",
     "simulator": "simulator",
     "login": "login",
     "check": "check",
     "import": "import_documents",
     "instruments": "instruments",
-    "history": "history",
-    "factors": "factors",
+    "history": "history.command",
+    "factors": "history.factors",
 }
 """Command -> module of `commands/`. Only the one that is asked for is imported: a service has no use for ten simulated servers."""
 

@@ -13,11 +13,11 @@ from quart_trio import QuartTrio
 
 from onebroker.config.refusal import Refusal
 from onebroker.http import auth, refusals
-from onebroker.http.hosts import HostNames
+from onebroker.http.listener.hosts import HostNames
 from onebroker.http.route import Route
 from onebroker.http.routes.stream import STREAM_PATH
+from onebroker.http.routes.stream_endpoint import converse
 from onebroker.http.services import Services
-from onebroker.http.streaming.endpoint import converse
 from onebroker.http.table import ROUTES
 
 MOST_BODY_BYTES = 16 * 1024 * 1024

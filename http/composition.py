@@ -9,10 +9,10 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.progress import BuildProgress
 from onebroker.actors.clock_doubt import clock_doubt
-from onebroker.actors.engine.doors import SessionDoor
-from onebroker.actors.engine.lockout import DayLoss
-from onebroker.actors.engine.messages import EngineStatus
-from onebroker.actors.engine.troubles import Trouble
+from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.messages import EngineStatus
+from onebroker.actors.engine.context.troubles import Trouble
 from onebroker.actors.history.backfill import BackfillProgress
 from onebroker.actors.history.daily_loader import CollectorView
 from onebroker.actors.history.messages import LastLoad
@@ -26,16 +26,16 @@ from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.settings import Settings
-from onebroker.http.collector import collector_metrics
-from onebroker.http.connections import Connections, connection_metrics
 from onebroker.http.disk_health import disk_health, disk_metrics
+from onebroker.http.listener.connections import Connections, connection_metrics
+from onebroker.http.listener.gc_pauses import collector_metrics
+from onebroker.http.live.boards import DocumentBoard, EventBoard
+from onebroker.http.live.client_stream import Boards
+from onebroker.http.live.feeds import FeedSources, ReaderSource, StreamFeeds
+from onebroker.http.live.quote_board import QuoteBoard
+from onebroker.http.live.registry import Streams
 from onebroker.http.metrics import Metric
 from onebroker.http.services import HistoryServices, InstrumentServices, LiveServices, OrderServices, Services
-from onebroker.http.streaming.boards import DocumentBoard, EventBoard
-from onebroker.http.streaming.client_stream import Boards
-from onebroker.http.streaming.feeds import FeedSources, ReaderSource, StreamFeeds
-from onebroker.http.streaming.quote_board import QuoteBoard
-from onebroker.http.streaming.registry import Streams
 
 
 async def start_live(tree: Tree, clock: Clock, store: Store) -> LiveServices:

@@ -13,7 +13,7 @@ from quart import Request
 
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
-from onebroker.http import long_list, unique_keys
+from onebroker.http.bodies import long_body_in, unique_keys
 from onebroker.http.route import Parameter
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -121,7 +121,7 @@ async def listed_body_object(request: Request, sentence: str, name: str) -> dict
     """Like `body_object`, of a body that may hold a long list `name`: it is decoded in pieces."""
     raw = await json_text(request, sentence)
     try:
-        return _as_object(await long_list.decode(raw, name, unique_keys.decode), sentence)
+        return _as_object(await long_body_in.decode(raw, name, unique_keys.decode), sentence)
     except unique_keys.RepeatedKey as error:
         raise Refusal(400, shared.must_be_given_once(error.name)) from None
     except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
@@ -130,7 +130,7 @@ async def listed_body_object(request: Request, sentence: str, name: str) -> dict
 
 def _object(raw: bytes, sentence: str) -> dict[str, object]:
     try:
-        return _as_object(long_list.decode_at_once(raw, unique_keys.decode), sentence)
+        return _as_object(long_body_in.decode_at_once(raw, unique_keys.decode), sentence)
     except unique_keys.RepeatedKey as error:
         raise Refusal(400, shared.must_be_given_once(error.name)) from None
     except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end

@@ -13,8 +13,8 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.messages import CatalogueMessage
+from onebroker.actors.engine.context.messages import EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.messages import DeskMessage
-from onebroker.actors.engine.messages import EngineMessage, EngineStatus
 from onebroker.actors.history.interface import HistoryStore
 from onebroker.actors.history.messages import HistoryMessage
 from onebroker.actors.kernel.mailbox import Address
@@ -32,9 +32,9 @@ from onebroker.actors.token.state import HeldToken
 from onebroker.config.calendars import Calendar
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, ServiceSettings
-from onebroker.http.connect_guard import ConnectGuard, metrics_guard
+from onebroker.http.listener.connect_guard import ConnectGuard, metrics_guard
+from onebroker.http.live.registry import Streams
 from onebroker.http.metrics import MetricSource
-from onebroker.http.streaming.registry import Streams
 
 
 @attrs.frozen(kw_only=True)

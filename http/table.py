@@ -18,8 +18,8 @@ How to add an area (see http/routes/session.py for one done):
 
 from onebroker.http.route import Route
 from onebroker.http.routes import (
+    api_pages,
     catalogue,
-    documents,
     health,
     history,
     instruments,
@@ -56,4 +56,4 @@ _AREAS: tuple[Route, ...] = (
     *stream.ROUTES,
 )
 
-ROUTES: tuple[Route, ...] = (*_AREAS, *documents.describing(_AREAS))
+ROUTES: tuple[Route, ...] = (*_AREAS, *api_pages.describing(_AREAS))

@@ -86,7 +86,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen, others = [], []
     for item in items:
         (chosen if _is_played(item, config) else others).append(item)
-    items[:] = sorted(chosen, key=lambda item: next(FIRST.index(mark) for mark in FIRST if item.get_closest_marker(mark)))
+    items[:] = sorted(
+        chosen, key=lambda item: next(FIRST.index(mark) for mark in FIRST if item.get_closest_marker(mark))
+    )
     if others:
         config.hook.pytest_deselected(items=others)
 

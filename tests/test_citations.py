@@ -36,7 +36,11 @@ def texts() -> Iterator[tuple[str, str]]:
     """Every page and module that is tracked: (path, text)."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for path in listed.splitlines():
-        if path.endswith((".py", ".md", ".toml")) and not path.startswith("tests/data/") and path != "tests/test_citations.py":
+        if (
+            path.endswith((".py", ".md", ".toml"))
+            and not path.startswith("tests/data/")
+            and path != "tests/test_citations.py"
+        ):
             yield path, (ROOT / path).read_text()
 
 
@@ -119,7 +123,9 @@ def test_every_page_that_code_names_exists() -> None:
     missing = []
     for path, text in texts():
         for page, section in named.findall(text):
-            if not (ROOT / page).exists() or (section and page.startswith("docs/brokers/") and section not in headings(ROOT / page)):
+            if not (ROOT / page).exists() or (
+                section and page.startswith("docs/brokers/") and section not in headings(ROOT / page)
+            ):
                 missing.append((path, page, section))
     assert missing == []
 

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -23,9 +24,9 @@ def code_folders() -> list[Path]:
     return sorted({file.parent.relative_to(ROOT) for file in files})
 
 
-def test_every_folder_with_code_is_listed_and_nothing_else() -> None:
-    listed = PROJECT["tool"]["setuptools"]["packages"]
-    assert sorted(listed) == sorted(".".join(("onebroker", *folder.parts)) for folder in code_folders())
+def test_every_folder_with_code_is_found_and_nothing_else() -> None:
+    found = runpy.run_path(str(ROOT / "setup.py"), run_name="found")["packages"]()
+    assert found == sorted(".".join(("onebroker", *folder.parts)) for folder in code_folders())
 
 
 def test_http_holds_no_init_file_and_every_other_folder_does() -> None:
@@ -72,7 +73,7 @@ def _plain(name: str) -> str:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain installation from a copy of the checkout, made without the network and without its dependencies."""
     copy, target = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("installed")
-    for name in (*CODE, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*CODE, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -278,7 +278,9 @@ def _say(report: BuildReport, day: date) -> None:
     if report.lost:
         _log.warning("the catalogue of %s holds nothing of %s", day, _listed(report.lost))
     if report.before_trouble:
-        _log.warning("whether strikes were adjusted is not known: the mapping before cannot be read: %s", report.before_trouble)
+        _log.warning(
+            "whether strikes were adjusted is not known: the mapping before cannot be read: %s", report.before_trouble
+        )
     for code, broker in report.brokers.items():
         if broker.error is not None:
             continue

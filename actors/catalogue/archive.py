@@ -130,7 +130,9 @@ class Archive:
         found = renames_of(report.adjusted, day)
         if not found:
             return
-        _log.warning("the strikes of %s contracts were adjusted since the mapping before: their ids are others now", len(found))
+        _log.warning(
+            "the strikes of %s contracts were adjusted since the mapping before: their ids are others now", len(found)
+        )
         kept = {(one.old_id, one.from_day): one for one in (*self.renames, *found)}
         self.renames = tuple(sorted(kept.values(), key=lambda one: (one.from_day, one.old_id)))
         await self._durable.put_renames(found)
@@ -176,7 +178,9 @@ class Archive:
     def _free_name(self, wanted: str) -> str:
         """Return a name that no row holds, neither here nor in the durable store."""
         rows = (*self._files.values(), *self._stored.values())
-        taken = {name for file in rows for name in (file.file, stored_report(file).unlisted_file)} | {self._unlisted_file}
+        taken = {name for file in rows for name in (file.file, stored_report(file).unlisted_file)} | {
+            self._unlisted_file
+        }
         stem = wanted.removesuffix(".arrow")
         names = (wanted, *(f"{stem}.{number}.arrow" for number in range(2, len(taken) + 3)))
         return next(name for name in names if name not in taken)

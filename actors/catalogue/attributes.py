@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
-from onebroker.brokers.listings import RAW_PREFIX
+from onebroker.brokers.listings.frame import RAW_PREFIX
 
 ESCAPE, ABSENT, SEPARATOR = "\x1b", "\x1e", "\x1f"
 _ESCAPES = {character: f"{ESCAPE}{letter}" for character, letter in ((ESCAPE, "e"), (ABSENT, "a"), (SEPARATOR, "s"))}

@@ -35,7 +35,9 @@ class Before:
         table = self._opened()
         rows = [None if table is None else _row_of(table, broker, token) for broker, token in tokens]
         if table is None:
-            return pl.DataFrame(schema=dict.fromkeys(TERMS, pl.String) | {"strike_price": pl.Float64}).clear(len(tokens))
+            return pl.DataFrame(schema=dict.fromkeys(TERMS, pl.String) | {"strike_price": pl.Float64}).clear(
+                len(tokens)
+            )
         named = table.instruments.select("shape", *TERMS)
         places = pl.Series("row", rows, dtype=pl.UInt32)
         found = named[places.fill_null(0)].with_columns(known=places.is_not_null())
@@ -60,7 +62,9 @@ class Before:
         if table is None:
             return []
         options = pl.col("segment").str.ends_with("_equity_options")
-        fresh = now.instruments.filter(options).join(table.instruments.select("instrument_id"), on="instrument_id", how="anti")
+        fresh = now.instruments.filter(options).join(
+            table.instruments.select("instrument_id"), on="instrument_id", how="anti"
+        )
         series = fresh.select("exchange", "underlying_symbol", "expiry_date").unique()
         looked = table.instruments.with_row_index("row").filter(options & (pl.col("expiry_date") >= day.isoformat()))
         looked = looked.join(series, on=series.columns, how="semi", nulls_equal=True)
@@ -80,7 +84,10 @@ class Before:
 
 def _adjusted(old: Mapping[str, Any], table: Table, now: Table) -> Adjusted | None:
     """Return what became of an option, if all its tokens that name something still name one contract with another strike."""
-    named = {_row_of(now, each["broker"], each["broker_token"]) for each in table.listings(old["row"], ("broker", "broker_token"))}
+    named = {
+        _row_of(now, each["broker"], each["broker_token"])
+        for each in table.listings(old["row"], ("broker", "broker_token"))
+    }
     places = named - {None}
     if len(places) != 1:
         return None

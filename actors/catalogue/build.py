@@ -27,7 +27,7 @@ from onebroker.actors.catalogue.report import BrokerReport, BuildJob, BuildRepor
 from onebroker.actors.catalogue.table import open_table, write_table
 from onebroker.actors.catalogue.unlisted import grow_unlisted
 from onebroker.brokers.broker import Registry
-from onebroker.brokers.instrument_files import MISSING
+from onebroker.brokers.codec.instrument_files import MISSING
 from onebroker.brokers.registry import build_registry
 
 T = TypeVar("T")
@@ -110,7 +110,14 @@ def main() -> None:
     day, output = date.fromisoformat(job.day), Path(job.output)
     with ThreadPoolExecutor(READERS) as readers:
         report = build_catalogue(
-            bodies, job.lost, output, build_registry(), day, names=job.names, missing=bodies.missing, each=readers.map,
+            bodies,
+            job.lost,
+            output,
+            build_registry(),
+            day,
+            names=job.names,
+            missing=bodies.missing,
+            each=readers.map,
             before=before_of(job.unlisted, day),
         )
     if job.unlisted is not None and report.rows:

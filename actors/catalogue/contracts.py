@@ -89,12 +89,16 @@ def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     found = odd.join(others, on=_TERMS, how="inner", nulls_equal=True).filter(pl.col("rank") != pl.col("other"))
     place = [*_UNDERLYING, "rank"]
     found = found.group_by(place).agg(pl.col("called").unique().sort(), matches=pl.col("row").n_unique())
-    compared = odd.join(others, on=["exchange", "market", "exchange_token"], how="semi").group_by(place).agg(compared=pl.len())
+    compared = (
+        odd.join(others, on=["exchange", "market", "exchange_token"], how="semi").group_by(place).agg(compared=pl.len())
+    )
     found = found.join(compared, on=place)
     one = (pl.col("called").list.len() == 1) & (pl.col("matches") >= TRUSTED_SHARE * pl.col("compared"))
     several = odd.join(found.filter(pl.col("called").list.len() > 1), on=place, how="semi").select("row", "rank")
     alias = found.filter(one).select([*place, pl.col("called").list.first()])
-    said = said.join(alias, on=place, how="left").with_columns(underlying_symbol=pl.coalesce("called", "underlying_symbol"))
+    said = said.join(alias, on=place, how="left").with_columns(
+        underlying_symbol=pl.coalesce("called", "underlying_symbol")
+    )
     return said.drop("called"), several
 
 
@@ -165,7 +169,9 @@ def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, rem
     old = remembered(here["row"])
     here = here.with_columns(old[name].alias(f"old_{name}") for name in terms)
     # A token that holds the strike names nothing of before where the strike is new: the others with this number say what it named.
-    here = here.with_columns(pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms)
+    here = here.with_columns(
+        pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms
+    )
     same = (pl.col("expiry_date") == pl.col("old_expiry_date")) & (pl.col("option_type") == pl.col("old_option_type"))
     here = here.with_columns(
         news=(same & (pl.col("strike_price") != pl.col("old_strike_price"))).fill_null(False),
@@ -178,10 +184,20 @@ def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, rem
     compared = compared.filter(pl.col("strike_price").is_not_null())
     shared = compared.filter(pl.col("rank").n_unique().over("place") > 1).group_by(of_underlying).agg(listed=pl.len())
     changed_of = here.filter("news").group_by(of_underlying).agg(changed=pl.len())
-    few = here.filter("news").group_by(of_area).agg(changed=pl.len()).join(compared.group_by(of_area).agg(listed=pl.len()), on=of_area)
+    few = (
+        here.filter("news")
+        .group_by(of_area)
+        .agg(changed=pl.len())
+        .join(compared.group_by(of_area).agg(listed=pl.len()), on=of_area)
+    )
     few = few.filter(pl.col("changed") <= MOST_ADJUSTED * pl.col("listed"))
     adjusted = changed_of.join(shared, on=of_underlying).filter(pl.col("changed") >= TRUSTED_SHARE * pl.col("listed"))
     adjusted = adjusted.join(few.select(of_area), on=of_area, how="semi")
-    news = here.filter("news").join(adjusted, on=of_underlying, how="semi").group_by("place").agg(strikes=pl.col("strike_price").n_unique())
+    news = (
+        here.filter("news")
+        .join(adjusted, on=of_underlying, how="semi")
+        .group_by("place")
+        .agg(strikes=pl.col("strike_price").n_unique())
+    )
     told = news.filter(pl.col("strikes") == 1).select("place")
     return here.filter("as_before").join(told, on="place", how="semi").select("row", "rank")

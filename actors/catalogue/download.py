@@ -13,7 +13,7 @@ from onebroker.actors.catalogue.builder import Builder, BuildFailed, Downloads, 
 from onebroker.actors.catalogue.incoming import Incoming, Kept
 from onebroker.actors.catalogue.progress import ProgressKeeper
 from onebroker.brokers.broker import Access, Broker, ReadFlow
-from onebroker.brokers.instrument_files import MISSING, is_missing
+from onebroker.brokers.codec.instrument_files import MISSING, is_missing
 from onebroker.brokers.requests import BrokerError, CallKind, WireRequest, WireResponse
 from onebroker.brokers.transport.interface import Transport
 from onebroker.config.clock import Clock

@@ -11,7 +11,7 @@ import attrs
 import polars as pl
 
 from onebroker.actors.catalogue.attributes import attribute_names, joined_values
-from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS, OF_THE_FILES, Basis
+from onebroker.brokers.listings.frame import EVIDENCE_COLUMNS, LISTING_COLUMNS, OF_THE_FILES, Basis
 
 
 @attrs.frozen(kw_only=True)
@@ -54,7 +54,9 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
         isin=_filled("isin"),
         **_figures(),
     )
-    first = frame.select(name for name in OF_THE_FILES if name in frame.columns).row(0, named=True) if frame.height else {}
+    first = (
+        frame.select(name for name in OF_THE_FILES if name in frame.columns).row(0, named=True) if frame.height else {}
+    )
     return BrokerRows(
         rows=rows,
         attribute_names=attribute_names(frame),

@@ -38,7 +38,9 @@ def align_indices(rows: pl.DataFrame) -> Aligned:
     spelled = rows.with_columns(name=spelling("symbol"), short=spelling("short_name")).with_columns(
         pl.col("short").replace("", None)
     )
-    listed = [_Row(**values) for values in spelled.select([field.name for field in attrs.fields(_Row)]).iter_rows(named=True)]
+    listed = [
+        _Row(**values) for values in spelled.select([field.name for field in attrs.fields(_Row)]).iter_rows(named=True)
+    ]
     symbols: dict[int, tuple[str, str]] = {}
     contradicted: list[_Row] = []
     for group in _joined(listed, by_short_name=True):
@@ -56,7 +58,9 @@ def align_indices(rows: pl.DataFrame) -> Aligned:
         }
     )
     after = rows.join(decided, on="row", how="left").with_columns(symbol="voted_symbol", bare="voted_bare")
-    odd = pl.DataFrame([(row.row, row.rank) for row in contradicted], schema=rows.select("row", "rank").schema, orient="row")
+    odd = pl.DataFrame(
+        [(row.row, row.rank) for row in contradicted], schema=rows.select("row", "rank").schema, orient="row"
+    )
     return Aligned(changed(after, rows), odd, odd.clear())
 
 

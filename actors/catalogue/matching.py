@@ -13,7 +13,7 @@ Indices stand in `indices.py`, contracts in `contracts.py`; here are the securit
 import attrs
 import polars as pl
 
-from onebroker.brokers.listings import NSE_SHARE_SERIES
+from onebroker.brokers.listings.frame import NSE_SHARE_SERIES
 from onebroker.config.instruments import UNCATEGORISED, Exchange
 
 TRUSTED_SHARE = 0.5

@@ -29,8 +29,8 @@ from onebroker.actors.catalogue.matching import DECIDED, Aligned, align_securiti
 from onebroker.actors.catalogue.natural_keys import FACTS, MATCHED_BY, categorised, keyed, placed
 from onebroker.actors.catalogue.report import BrokerReport
 from onebroker.actors.catalogue.voting import one_row_each
-from onebroker.brokers.listings import LISTING_COLUMNS
-from onebroker.brokers.mcx_contracts import units_of
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
+from onebroker.brokers.listings.mcx_contracts import units_of
 from onebroker.config.instruments import NAMESPACE, UNCATEGORISED
 
 INSTRUMENT_COLUMNS = (

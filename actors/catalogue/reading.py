@@ -6,7 +6,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from onebroker.brokers.broker import Broker
-from onebroker.brokers.instrument_files import MISSING, BadFiles, is_missing
+from onebroker.brokers.codec.instrument_files import MISSING, BadFiles, is_missing
 from onebroker.brokers.requests import BrokerError
 
 UNREADABLE = (

@@ -14,7 +14,8 @@ STRIKE_AND_LOT = "strike and lot adjusted"
 def renames_of(adjusted: Iterable[Adjusted], day: date) -> list[Rename]:
     """Return what a build of `day` found, as it is kept."""
     return [
-        Rename(old_id=one.old_id, new_id=one.new_id, from_day=day, source=STRIKE if one.same_lot else STRIKE_AND_LOT) for one in adjusted
+        Rename(old_id=one.old_id, new_id=one.new_id, from_day=day, source=STRIKE if one.same_lot else STRIKE_AND_LOT)
+        for one in adjusted
     ]
 
 

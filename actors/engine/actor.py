@@ -14,22 +14,11 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.engine import answers
 from onebroker.actors.engine.choice.choose import choose, none_left
 from onebroker.actors.engine.choice.order import placed_order
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.dry_run import dry_run
-from onebroker.actors.engine.intake import is_ready, ready
-from onebroker.actors.engine.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
-from onebroker.actors.engine.lock import EngineLock
-from onebroker.actors.engine.lost_orders import (
-    REPEATED_SECONDS,
-    as_known,
-    ask_for_lost,
-    ask_for_repeated,
-    asked_by_token,
-)
-from onebroker.actors.engine.messages import (
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.messages import (
     BooksFresh,
     CancelLeg,
     CancelParent,
@@ -48,12 +37,24 @@ from onebroker.actors.engine.messages import (
     Place,
     ToParent,
 )
-from onebroker.actors.engine.parent import ParentActor
+from onebroker.actors.engine.context.write_count import WriteCount
+from onebroker.actors.engine.intake.dry_run import dry_run
+from onebroker.actors.engine.intake.plan_dry_run import plan_dry_run
+from onebroker.actors.engine.intake.ready import is_ready, ready
+from onebroker.actors.engine.lost_orders import (
+    REPEATED_SECONDS,
+    as_known,
+    ask_for_lost,
+    ask_for_repeated,
+    asked_by_token,
+)
+from onebroker.actors.engine.orders.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
+from onebroker.actors.engine.orders.records import ParentRecord, ParentState, decode_parent, encode_parent
+from onebroker.actors.engine.parent import answers
+from onebroker.actors.engine.parent.parent import ParentActor
+from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, final_ops, load_parent, session_day
 from onebroker.actors.engine.plan.stored import encode_plan
-from onebroker.actors.engine.plan_dry_run import plan_dry_run
-from onebroker.actors.engine.plan_parent import PlanParentActor
-from onebroker.actors.engine.recording import RETRY_SECONDS, final_ops, load_parent, session_day
-from onebroker.actors.engine.records import ParentRecord, ParentState, decode_parent, encode_parent
+from onebroker.actors.engine.plan_parent.callers import PlanParentActor
 from onebroker.actors.engine.starting import (
     await_books,
     await_settled_books,
@@ -62,7 +63,6 @@ from onebroker.actors.engine.starting import (
     know_all,
     take_up_troubles,
 )
-from onebroker.actors.engine.write_count import WriteCount
 from onebroker.actors.kernel.mailbox import ActorNotRunning, Mailbox, Reply, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import Child, CrashLog, GaveUp, RestartPolicy, describe, open_supervisor

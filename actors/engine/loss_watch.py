@@ -1,5 +1,5 @@
 """Watches the day's loss: follows the funds document, beside it the positions of brokers whose funds tell no result, keeps the day's lock in the store, publishes what new orders are refused by
-(order-engine 4.7). The rules are in `lockout.py`."""
+(order-engine 4.7). The rules are in `actors/engine/context/day_loss.py`."""
 
 import logging
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from decimal import Decimal
 import msgspec
 import trio
 
-from onebroker.actors.engine.lockout import DayLoss, Figure, Locked, LossFold
+from onebroker.actors.engine.context.day_loss import DayLoss, Figure, Locked, LossFold
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState
 from onebroker.actors.store import keys
@@ -81,7 +81,9 @@ class LossWatch:
         if untold != self._untold:
             self._untold = untold
             if untold:
-                _log.warning("no profit or loss of the day is told at %s: new orders are refused", ", ".join(sorted(untold)))
+                _log.warning(
+                    "no profit or loss of the day is told at %s: new orders are refused", ", ".join(sorted(untold))
+                )
             else:
                 _log.info("the day's profit and loss is known again")
 

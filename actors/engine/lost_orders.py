@@ -21,14 +21,14 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Snapshot
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.following import followed
-from onebroker.actors.engine.lost_legs import FoundOrder, NextLeg
-from onebroker.actors.engine.plan_placing import SENDS
-from onebroker.actors.engine.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
-from onebroker.actors.engine.recording import session_day
-from onebroker.actors.engine.records import ParentRecord
-from onebroker.actors.engine.recovering import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.orders.adjusted_contracts import followed
+from onebroker.actors.engine.orders.lost_legs import FoundOrder, NextLeg
+from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.engine.parent.reconciling import ASK_AGAIN_SECONDS, ASK_SECONDS
+from onebroker.actors.engine.parent.recovering import FREE_NUMBERS, next_legs, with_found_legs, with_lost_legs
+from onebroker.actors.engine.placing.write_ahead import session_day
+from onebroker.actors.engine.plan_parent.placing import SENDS
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
 from onebroker.brokers.broker import FoundByToken, TokenQuestion

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 
 import trio
 
-from onebroker.actors.engine.desk.reads import orders_read_after
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.reading import Unreadable, stored_record
-from onebroker.actors.engine.recording import RETRY_SECONDS, broking_day, session_day
-from onebroker.actors.engine.tokens import looks_like_token
+from onebroker.actors.engine.books.fresh_reads import orders_read_after
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.orders.tokens import looks_like_token
+from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, broking_day, session_day
+from onebroker.actors.engine.shown.stored import Unreadable, stored_record
 from onebroker.actors.sessions.messages import ReadSoon
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys

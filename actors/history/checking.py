@@ -156,9 +156,7 @@ class _Maker:
         )
 
 
-def _findings(
-    frame: pl.DataFrame, make: _Maker, traded: Sequence[int], factors: Sequence[Factor]
-) -> Iterator[Finding]:
+def _findings(frame: pl.DataFrame, make: _Maker, traded: Sequence[int], factors: Sequence[Factor]) -> Iterator[Finding]:
     days = _days(frame["time"])
     for first, last in missing_days(days, traded):
         until = "" if first == last else f" to {_date(last)}"
@@ -167,7 +165,9 @@ def _findings(
         yield make.finding("duplicate", _day(time), f"the candle at {_clock(time)} lies inside the one before it")
     if make.minutes == DAY_MINUTES and _adjustable(make.identity):
         for time, share in jumps(frame, factors):
-            yield make.finding("jump", _day(time), f"opened {share:+.1%} from the close before, with all factors applied")
+            yield make.finding(
+                "jump", _day(time), f"opened {share:+.1%} from the close before, with all factors applied"
+            )
 
 
 async def _traded(

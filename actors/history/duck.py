@@ -161,9 +161,7 @@ class DuckHistory:
                 stack.callback(self._limiter.release_on_behalf_of, one)
             await trio.to_thread.run_sync(self._close)
 
-    async def _next_tick(
-        self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int
-    ) -> int | None:
+    async def _next_tick(self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int) -> int | None:
         """Return the time of the first tick of the range: gaps of nights and years are jumped."""
         query = f"SELECT min(time) AS time FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
         found: int | None = (await self._in_thread(_frame, cursor, query, {"time": pl.Int64()}))["time"][0]

@@ -31,8 +31,8 @@ from onebroker.actors.sessions.messages import LoginNeeded, ReadCandles
 from onebroker.actors.store.durable import Durable, DurableError
 from onebroker.actors.store.durable_history import Factor
 from onebroker.actors.store.merged import Merged
-from onebroker.brokers.candle_rows import spans
-from onebroker.brokers.contained import OddRows
+from onebroker.brokers.codec.candle_rows import spans
+from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BrokerError
 from onebroker.config.calendars import Calendar

@@ -25,7 +25,9 @@ _GUESSED_OPENING = 15 * MINUTE
 """A day that traded although the calendar knows no session opened at a quarter of an hour: the last one before its first candle."""
 
 
-def with_made(stored: pl.DataFrame, bare: pl.DataFrame, minutes: int, market: Market, calendar: Calendar) -> pl.DataFrame:
+def with_made(
+    stored: pl.DataFrame, bare: pl.DataFrame, minutes: int, market: Market, calendar: Calendar
+) -> pl.DataFrame:
     """Return stored candles of an interval with those made of `bare`, 1-minute candles, for the days without a stored one; oldest
     first."""
     day = india_day(pl.col("time")).alias("day")

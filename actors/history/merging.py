@@ -39,9 +39,7 @@ def _merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merge
     )
     for name in ("incoming", "matched"):
         cursor.execute(f"DROP TABLE {name}")
-    return Merged(
-        added=kept - same - different, replaced=different + distinct - kept, equal=same + given - distinct
-    )
+    return Merged(added=kept - same - different, replaced=different + distinct - kept, equal=same + given - distinct)
 
 
 def _stage(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> tuple[int, int]:

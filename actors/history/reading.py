@@ -190,7 +190,9 @@ def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
             found.append(None)
             wrong.append(True)
     sides = (
-        pl.Series(side, [one and [msgspec.structs.asdict(level) for level in getattr(one, side)] for one in found], LEVELS)
+        pl.Series(
+            side, [one and [msgspec.structs.asdict(level) for level in getattr(one, side)] for one in found], LEVELS
+        )
         for side in ("buy", "sell")
     )
     return (*sides, pl.Series("_wrong_depth", wrong))  # type: ignore[return-value]  # two and one

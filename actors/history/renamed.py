@@ -45,13 +45,20 @@ def parts_of(renames: Sequence[Rename], instrument_id: str) -> tuple[Part, ...]:
     for part in found:  # grows while it is gone through
         for rename in _before(renames, part):
             until = day_start(rename.from_day)
-            since = max((day_start(one.from_day) for one in _leaves(renames, rename.old_id) if one.from_day < rename.from_day), default=_ALWAYS[0])
+            since = max(
+                (day_start(one.from_day) for one in _leaves(renames, rename.old_id) if one.from_day < rename.from_day),
+                default=_ALWAYS[0],
+            )
             found.append(Part(rename.old_id, since, until))
     return tuple(found)
 
 
 def _before(renames: Sequence[Rename], part: Part) -> Iterator[Rename]:
-    into = [one for one in renames if one.new_id == part.instrument_id and part.since <= day_start(one.from_day) < part.until]
+    into = [
+        one
+        for one in renames
+        if one.new_id == part.instrument_id and part.since <= day_start(one.from_day) < part.until
+    ]
     yield from sorted(into, key=lambda one: (one.from_day, one.old_id), reverse=True)
 
 
@@ -104,7 +111,9 @@ async def factors_of(durable: Durable, parts: Iterable[Part]) -> tuple[Factor, .
     return tuple(sorted(found.values(), key=lambda factor: factor.key[1:]))
 
 
-async def ticks_of(store: HistoryStore, parts: Sequence[Part], start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
+async def ticks_of(
+    store: HistoryStore, parts: Sequence[Part], start: int, end: int
+) -> AsyncGenerator[pl.DataFrame, None]:
     """Yield the ticks with start <= time < end as `HistoryStore.ticks` does.
 
     Of the days before a rename they are those of the earlier name, or its own where that has none. Raises HistoryError.

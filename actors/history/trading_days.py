@@ -56,7 +56,9 @@ def anchors(times: pl.Series, opens: dict[int, list[int]]) -> pl.Series:
 
     `opens`: the openings by day. Null for days without any.
     """
-    rows = pl.DataFrame({"time": times, "day": pl.select(india_day(pl.lit(times))).to_series(), "place": range(times.len())})
+    rows = pl.DataFrame(
+        {"time": times, "day": pl.select(india_day(pl.lit(times))).to_series(), "place": range(times.len())}
+    )
     pairs = [(day, at) for day, found in opens.items() for at in found]
     known = pl.DataFrame(pairs, schema={"day": pl.Int64, "opens": pl.Int64}, orient="row").sort("opens")
     last = rows.sort("time").join_asof(known, left_on="time", right_on="opens", by="day", check_sortedness=False)

@@ -14,8 +14,8 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.config.clock import Clock

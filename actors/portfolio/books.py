@@ -13,11 +13,11 @@ import attrs
 import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
-from onebroker.actors.engine.legs import LegIndex, LegOwner
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, latest_snapshot
-from onebroker.actors.portfolio.messages import Slice
+from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.portfolio.status import BrokerRead, broking_day
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import OrderRow, TradeRow

@@ -14,9 +14,9 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Assembler, DocumentState, document_body, run_steps
-from onebroker.actors.portfolio.messages import BrokerRemoved, DocumentMessage, Refresh, Slice
 from onebroker.actors.portfolio.status import BrokerRead, read_broker, read_brokers
-from onebroker.actors.portfolio.stored_rows import stored_slice
+from onebroker.actors.sessions.slices import BrokerRemoved, DocumentMessage, Refresh, Slice
+from onebroker.actors.sessions.stored_rows import stored_slice
 from onebroker.actors.store.interface import Store, StoreError
 from onebroker.actors.store.keys import Resource, broker_rows
 from onebroker.config.clock import Clock, from_epoch, local_text

@@ -13,10 +13,10 @@ from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Sna
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
 from onebroker.actors.portfolio.day_closes import DayCloses
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.prices import price_or_none
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import HoldingRow

@@ -14,7 +14,6 @@ import msgspec
 from onebroker.actors.catalogue.interface import CatalogueState, Snapshot
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import ROWS_PER_STEP, Content, Steps, json_array, latest_snapshot
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.position_view import (
     Naming,
     Own,
@@ -27,6 +26,7 @@ from onebroker.actors.portfolio.position_view import (
 )
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.quotes.interface import QuoteReader
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import PositionRow

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from onebroker.actors.portfolio.messages import Slice
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store.keys import Resource
 from onebroker.config.clock import from_epoch, latest_boundary, local_text
 from onebroker.config.vocabulary import ReadStatus

@@ -5,9 +5,9 @@ import math
 import msgspec
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.engine.legs import LegIndex, LegOwner
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.books import BookAssembler, SortKey, Tally, engine_columns
+from onebroker.actors.portfolio.order_owners import LegIndex, LegOwner
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.records import TradeRow
 from onebroker.config.money import rupees, value_paise

@@ -63,7 +63,11 @@ class Doubts:
         """Tell whether a tick is held back; one that is not ends the doubt about its broker. `by_broker`: what is held of each."""
         held, last = by_broker.get(quote.broker), quote.tick.last_price
         waiting = self._waiting.get(instrument_id)
-        if waiting is None and len(by_broker) == (held is not None) and not leaps(last, held, quote.tick.previous_close):
+        if (
+            waiting is None
+            and len(by_broker) == (held is not None)
+            and not leaps(last, held, quote.tick.previous_close)
+        ):
             return False  # nearly every tick of an instrument that one feed carries
         others = _others(quote, by_broker, waiting, fetched)
         if self._is_doubted(quote, held, others, None if waiting is None else waiting.get(quote.broker)):

@@ -74,7 +74,9 @@ class Feeding:
 
     def renew_mute(self, heard_at: Mapping[str, float], ticked: set[str], now: float) -> None:
         """Take up a second of ticks, and have the feeds that are mute by now connect anew (see `standing.Silences`)."""
-        connected = {code: ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected}
+        connected = {
+            code: ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected
+        }
         for code in self._silences.look(connected, heard_at, ticked, now):
             _log.warning("%s is connected and says nothing of what others tell: its stream is opened anew", code)
             self._sessions[code].address.replace("renew stream", RenewStream())
@@ -93,18 +95,15 @@ class Feeding:
 
     def carried_by_need(self) -> list[str]:
         """Return what connected feeds carry, the most needed first."""
-        carried = set().union(*(ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected))
+        carried = set().union(
+            *(ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected)
+        )
         return [one for one in self.wanted if one in carried]
 
     def renews(self, instrument_id: str, quote: Quote) -> bool:
         """Tell whether a live feed stands behind a quote: its broker's, and the instrument is on it."""
         feeder, carried = self.feeders.get(quote.broker), self.plan.get(quote.broker, frozenset())
-        return (
-            feeder is not None
-            and feeder.connected
-            and feeder.standing is Standing.LIVE
-            and instrument_id in carried
-        )
+        return feeder is not None and feeder.connected and feeder.standing is Standing.LIVE and instrument_id in carried
 
     def needed(self) -> list[str]:
         """Return what is wanted for more than having been read lately."""

@@ -20,9 +20,7 @@ def may_serve(quote: Quote, identity: Identity, calendar: Calendar, now: float) 
         return False
     if now - quote.received_at <= USABLE_SECONDS:
         return True
-    return calendar.closed_since_and_not_reopened(
-        *market_of(identity), from_epoch(quote.received_at), from_epoch(now)
-    )
+    return calendar.closed_since_and_not_reopened(*market_of(identity), from_epoch(quote.received_at), from_epoch(now))
 
 
 def may_act(

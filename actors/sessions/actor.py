@@ -15,7 +15,6 @@ import trio
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
-from onebroker.actors.portfolio.messages import DocumentMessage
 from onebroker.actors.sessions.books import MOVED_BY_ORDERS, Books
 from onebroker.actors.sessions.by_token import TokenReader
 from onebroker.actors.sessions.candles import CandleReader
@@ -47,6 +46,7 @@ from onebroker.actors.sessions.messages import (
 from onebroker.actors.sessions.orders import OrderDesk
 from onebroker.actors.sessions.quotes import QuoteReader
 from onebroker.actors.sessions.reads import Poller, ReadDone, codec_calls
+from onebroker.actors.sessions.slices import DocumentMessage
 from onebroker.actors.sessions.sockets import FeedDoors, Kind, Reports, Sockets
 from onebroker.actors.sessions.view import FeedView, LoginState, SessionView
 from onebroker.actors.sessions.watch import WatchList
@@ -54,7 +54,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.actors.store.keys import RESOURCES, Resource
 from onebroker.brokers.broker import Access, Broker, OrderAnswer
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.events import BrokerEvent, Ticks
 from onebroker.brokers.requests import BrokerError, RefusalKind
 from onebroker.brokers.transport.budget import Budget, Moment
@@ -246,7 +246,9 @@ class SessionActor:
     def _note_address(self, answer: OrderAnswer) -> None:
         """Say once, beside the login, that the broker takes no orders from this machine's address, until it takes one again."""
         if answer.address_refused and self._address_trouble is None:
-            self._address_trouble = f"orders are refused: {WHY_REFUSED[RefusalKind.ADDRESS_NOT_REGISTERED]} ({answer.status_message})"
+            self._address_trouble = (
+                f"orders are refused: {WHY_REFUSED[RefusalKind.ADDRESS_NOT_REGISTERED]} ({answer.status_message})"
+            )
             _log.error("%s: %s", self._broker.code, self._address_trouble)
         elif answer.outcome is Outcome.ACCEPTED and self._address_trouble is not None:
             self._address_trouble = None
@@ -297,7 +299,9 @@ class SessionActor:
 
     def _login_changed(self, state: LoginState, access: Access | None, trouble: str | None) -> None:
         self._login_trouble = trouble
-        self._publish(login=state, access=access, trouble=trouble if access is None else self._address_trouble or trouble)
+        self._publish(
+            login=state, access=access, trouble=trouble if access is None else self._address_trouble or trouble
+        )
 
     def _market_open(self) -> bool:
         """Whether a session of any of the broker's markets is open now."""

@@ -15,8 +15,6 @@ import attrs
 import msgspec
 
 from onebroker.actors.kernel.mailbox import Address
-from onebroker.actors.portfolio.messages import DocumentMessage, Rows, Slice
-from onebroker.actors.portfolio.stored_rows import changes, stored_slice
 from onebroker.actors.sessions.acknowledged import (
     Acknowledged,
     Report,
@@ -26,12 +24,14 @@ from onebroker.actors.sessions.acknowledged import (
 )
 from onebroker.actors.sessions.fold import Channel, OrderFold
 from onebroker.actors.sessions.reads import ReadDone
+from onebroker.actors.sessions.slices import DocumentMessage, Rows, Slice
+from onebroker.actors.sessions.stored_rows import changes, stored_slice
 from onebroker.actors.sessions.view import OddOrder, PartlyRead, ReadablePositions
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import HashSet, Store
 from onebroker.actors.store.keys import Resource
 from onebroker.brokers.broker import OrderAnswer
-from onebroker.brokers.contained import OddName
+from onebroker.brokers.codec.contained import OddName
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate, corrupt
 from onebroker.brokers.records import HoldingRow, OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary

@@ -14,7 +14,7 @@ from onebroker.actors.sessions.login import BETWEEN_LOGINS_SECONDS, CALL_SECONDS
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
 from onebroker.actors.sessions.quotes import live_access
 from onebroker.brokers.broker import Access, Broker
-from onebroker.brokers.contained import OddRows
+from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import (
     BadAnswer,

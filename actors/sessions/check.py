@@ -24,9 +24,9 @@ from onebroker.actors.sessions.reads import codec_calls
 from onebroker.actors.sessions.view import FeedView, SessionView
 from onebroker.actors.store.keys import RESOURCES
 from onebroker.brokers.broker import Access, Broker, FeedCodec, FeedDecoder, ReadFlow, SubscriptionDecoder
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.contained import contained
+from onebroker.brokers.codec.instrument_files import MISSING
 from onebroker.brokers.events import CorruptFrame, Ready, Reply, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.instrument_files import MISSING
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerError, WireResponse
 from onebroker.brokers.transport.interface import FrameStream, RoutedTransport, Transport

@@ -12,9 +12,9 @@ import trio
 from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.watch import WatchList
-from onebroker.brokers.accounts import heard_of_another
 from onebroker.brokers.broker import Access, AccountField, FeedCodec, FeedDecoder, SubscriptionDecoder
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.accounts import heard_of_another
+from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Ready, Reply, SessionDead
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerError, BrokerRefusal, RefusalKind, StreamAddress
@@ -126,7 +126,9 @@ class Feed:
     async def _connect_once(self, access: Access) -> tuple[str, bool]:
         """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
         try:
-            address = await self._caller.drive(self._codec.address(access, self._clock.now()), CALL_SECONDS, priority=Priority.BOOK)
+            address = await self._caller.drive(
+                self._codec.address(access, self._clock.now()), CALL_SECONDS, priority=Priority.BOOK
+            )
             stream = await self._transport.connect(address, CALL_SECONDS)
         except StreamRefusedHandshake as refusal:
             return str(refusal), refusal.status in _REFUSED_LOGIN

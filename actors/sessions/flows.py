@@ -4,7 +4,7 @@ login, a stream address) with them."""
 from collections.abc import Generator
 from typing import TypeVar
 
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 from onebroker.brokers.transport.budget import BudgetFull, Moment, Place
 from onebroker.brokers.transport.gate import BudgetGate

@@ -68,18 +68,14 @@ class OrderFold:
         told = {key: row for key, row in self._told.items() if key[1] in reported}
         return self._merged(kept, gone, reported, told, Channel.BOOK, rows, at, day_start)
 
-    def event(
-        self, row: OrderRow, *, at: float, day_start: float, channel: Channel = Channel.STREAM
-    ) -> "OrderFold":
+    def event(self, row: OrderRow, *, at: float, day_start: float, channel: Channel = Channel.STREAM) -> "OrderFold":
         """Fold one order as the order stream told it, or as a book of which the rest is not known."""
         held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
         return self._merged(held, gone, reported, told, channel, [row], at, day_start)
 
     def fills_beyond(self, before: "OrderFold", reported: Iterable[OrderRow], *, day_start: float) -> bool:
         """Tell whether any of the orders just reported has filled further than it had `before`."""
-        return any(
-            self.rows[row.order_id].filled_quantity > before._filled(row, day_start) for row in reported
-        )
+        return any(self.rows[row.order_id].filled_quantity > before._filled(row, day_start) for row in reported)
 
     def _filled(self, row: OrderRow, day_start: float) -> int:
         known = self.rows.get(row.order_id)

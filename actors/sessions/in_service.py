@@ -86,7 +86,12 @@ def _in_service(broker: Broker, settings: BrokerSettings, exit_share: float, day
         orders, calls = attrs.evolve(orders, day=None), attrs.evolve(calls, day=None)
     return InService(
         broker=attrs.evolve(broker, cadence=_cadence(broker.cadence, settings)),
-        access=Access(endpoints=_endpoints(broker, settings), credentials=settings.credentials, login=None, algo_id=settings.algo_id),
+        access=Access(
+            endpoints=_endpoints(broker, settings),
+            credentials=settings.credentials,
+            login=None,
+            algo_id=settings.algo_id,
+        ),
         order_windows=orders,
         call_windows=calls,
         kind_windows=broker.kind_windows,

@@ -19,9 +19,9 @@ from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, Store, StoreError
 from onebroker.brokers.broker import Access, Broker, Login, LoginKind
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.contained import contained
+from onebroker.brokers.codec.totp import PERIOD_SECONDS
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
-from onebroker.brokers.totp import PERIOD_SECONDS
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock, from_epoch, latest_boundary
 

@@ -10,7 +10,7 @@ from onebroker.actors.sessions.flows import Caller
 from onebroker.actors.sessions.login import LoginKeeper
 from onebroker.actors.sessions.view import MarginFigure, MarginKey
 from onebroker.brokers.broker import Broker, OrderTicket
-from onebroker.brokers.contained import contained
+from onebroker.brokers.codec.contained import contained
 from onebroker.brokers.requests import BrokerError, BrokerRefusal, RefusalKind
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
@@ -46,7 +46,12 @@ class MarginReader:
             with trio.fail_after(ASK_SECONDS), contained():
                 needed = await self._needed(ticket, price)
         except (BrokerError, trio.TooSlowError) as error:
-            _log.info("%s gave no margin for %s: %s", self._broker.code, ticket.listing.tradingsymbol, error or "no answer in time")
+            _log.info(
+                "%s gave no margin for %s: %s",
+                self._broker.code,
+                ticket.listing.tradingsymbol,
+                error or "no answer in time",
+            )
         key = MarginKey(ticket.listing.broker_token, ticket.transaction_type, ticket.product)
         figure = MarginFigure(per_unit=None if needed is None else needed / ticket.quantity, asked_at=asked_at)
         others = [(other, known) for other, known in self.figures.items() if other != key]
@@ -59,7 +64,9 @@ class MarginReader:
             return None
         request = codec.margin_request(access, ticket, price, self._clock.now())
         try:
-            response = await self._caller.call(request, ASK_SECONDS, room_seconds=ROOM_SECONDS, priority=Priority.AWAITED)
+            response = await self._caller.call(
+                request, ASK_SECONDS, room_seconds=ROOM_SECONDS, priority=Priority.AWAITED
+            )
             return codec.parse_margin(response)
         except BrokerRefusal as refusal:
             self._caller.heed(refusal)

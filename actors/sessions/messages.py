@@ -204,7 +204,18 @@ class Watch:
 
 
 SessionMessage: TypeAlias = (
-    AskRoom | ReturnRoom | SendOrder | ReadSoon | AskByToken | AskMargin | ExchangeRedirect | LoginStored | FetchQuotes | ReadCandles | Check | Watch
+    AskRoom
+    | ReturnRoom
+    | SendOrder
+    | ReadSoon
+    | AskByToken
+    | AskMargin
+    | ExchangeRedirect
+    | LoginStored
+    | FetchQuotes
+    | ReadCandles
+    | Check
+    | Watch
     | RenewStream
 )
 

@@ -6,7 +6,7 @@ from onebroker.actors.sessions.counts import encode_counts
 from onebroker.actors.sessions.flows import RATE_LIMIT_PAUSE_SECONDS
 from onebroker.actors.sessions.messages import AskRoom, CapReached, Permit, RoomFull, SendOrder, Sent, result
 from onebroker.brokers.broker import OrderAnswer, OrderCodec
-from onebroker.brokers.order_messages import answer_to
+from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown
 from onebroker.brokers.transport.budget import BudgetFull, DailyCapReached, Moment
 from onebroker.brokers.transport.gate import BudgetGate

@@ -9,7 +9,7 @@ from onebroker.actors.sessions.login import CALL_SECONDS, LoginKeeper
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.sessions.reads import READ_SECONDS
 from onebroker.brokers.broker import Access, Broker
-from onebroker.brokers.contained import OddRows, contained
+from onebroker.brokers.codec.contained import OddRows, contained
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import (
     BrokerError,

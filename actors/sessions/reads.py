@@ -12,14 +12,14 @@ from typing import TypeAlias
 import attrs
 import trio
 
-from onebroker.actors.portfolio.messages import Rows
 from onebroker.actors.sessions.flows import LOGIN_PRIORITY, Caller, NoRoom
 from onebroker.actors.sessions.listings import LiveListings
 from onebroker.actors.sessions.login import LoginKeeper
+from onebroker.actors.sessions.slices import Rows
 from onebroker.actors.store.keys import Resource
-from onebroker.brokers import accounts
 from onebroker.brokers.broker import Access, Broker, Cadence, ReadFlow
-from onebroker.brokers.contained import OddName, OddRows, contained
+from onebroker.brokers.codec import accounts
+from onebroker.brokers.codec.contained import OddName, OddRows, contained
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import (
     BadAnswer,

@@ -166,7 +166,9 @@ def write_history_instruments(connection: sqlite3.Connection, identities: Iterab
 def read_renames(connection: sqlite3.Connection) -> tuple[Rename, ...]:
     """Return all renames, by day."""
     rows = connection.execute("SELECT old_id, new_id, from_day, source FROM renames ORDER BY from_day, old_id")
-    return tuple(Rename(old_id=row[0], new_id=row[1], from_day=date.fromisoformat(row[2]), source=row[3]) for row in rows)
+    return tuple(
+        Rename(old_id=row[0], new_id=row[1], from_day=date.fromisoformat(row[2]), source=row[3]) for row in rows
+    )
 
 
 def write_renames(connection: sqlite3.Connection, renames: Iterable[Rename]) -> None:

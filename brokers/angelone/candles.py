@@ -9,8 +9,8 @@ from datetime import date
 
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.fields import epoch
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.fields import epoch
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 

@@ -5,7 +5,7 @@ Source: SmartAPI documentation, orders, not re-read by us; cadence from architec
 
 from onebroker.brokers.angelone.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.broker import Cadence, Capabilities
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY), "ncdex": COMMODITY}
 """MCX and NSE commodities (NCO) are left out because the unit of their quantities is not known (`values.UNSETTLED`); BSE currency is

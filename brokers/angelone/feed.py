@@ -15,8 +15,8 @@ import msgspec
 
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, message_of, text
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import epoch_seconds, message_of, text
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 

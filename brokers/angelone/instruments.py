@@ -19,8 +19,8 @@ from onebroker.brokers.angelone.values import (
     LOT_EXCHANGES,
 )
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.json_listings import json_columns, text_column
-from onebroker.brokers.listings import (
+from onebroker.brokers.codec.json_listings import json_columns, text_column
+from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     NSE_SHARES,
     RAW_PREFIX,
@@ -32,7 +32,7 @@ from onebroker.brokers.listings import (
     listing_frame,
     told,
 )
-from onebroker.brokers.mcx_contracts import trading_unit_of, units_of
+from onebroker.brokers.listings.mcx_contracts import trading_unit_of, units_of
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.config.instruments import UNCATEGORISED
 
@@ -183,7 +183,11 @@ def _normalized(rows: pl.DataFrame) -> pl.DataFrame:
         name=pl.col("name"),
         lot_size=pl.when(speaks_lots).then(units).otherwise(pl.when(lot > 0).then(lot)),
         tick_size=pl.when(tick > 0).then((tick / 100).round(6)),
-        contract_units=pl.when(goods).then(pl.when(lot == 1).then(units)).when(speaks_lots).then(units).otherwise(pl.lit(1)),
+        contract_units=pl.when(goods)
+        .then(pl.when(lot == 1).then(units))
+        .when(speaks_lots)
+        .then(units)
+        .otherwise(pl.lit(1)),
         broker_token=_CODE + "|" + pl.col("token"),
         tradingsymbol=_SYMBOL,
         broker_exchange=_CODE,

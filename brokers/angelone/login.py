@@ -8,10 +8,10 @@ from datetime import datetime, time
 
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
-from onebroker.brokers.jwt_claims import expiry
+from onebroker.brokers.codec.fields import required, row_of, text
+from onebroker.brokers.codec.jwt_claims import expiry
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(5, 0)

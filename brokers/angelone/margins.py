@@ -9,12 +9,12 @@ that quantities are counted as those of orders are (the documents say only that 
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.angelone import wire
 from onebroker.brokers.angelone.orders import check_settled
 from onebroker.brokers.angelone.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, symbol_token
 from onebroker.brokers.broker import Access, OrderTicket
-from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.vocabulary import OrderType, Product, Side
 

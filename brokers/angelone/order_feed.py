@@ -12,6 +12,7 @@ from onebroker.brokers.angelone.books import order_row
 from onebroker.brokers.angelone.feed import PONG, socket_headers, text_event
 from onebroker.brokers.angelone.values import find_names
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, number, required, row_of, text
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -21,7 +22,6 @@ from onebroker.brokers.events import (
     SessionDead,
     StreamRefused,
 )
-from onebroker.brokers.fields import message_of, number, required, row_of, text
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 

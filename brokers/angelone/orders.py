@@ -16,8 +16,8 @@ from onebroker.brokers.angelone.values import (
     symbol_token,
 )
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import (
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
@@ -114,7 +114,9 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
 def check_settled(listing: Listing) -> None:
     """Raise `NotSendable` where the unit of quantities is not known."""
     if listing.exchange in UNSETTLED:
-        raise NotSendable(f"no source settles whether angelone counts lots or units on {listing.exchange}: no quantity is sent there")
+        raise NotSendable(
+            f"no source settles whether angelone counts lots or units on {listing.exchange}: no quantity is sent there"
+        )
 
 
 def cancel_request(access: Access, row: OrderRow, now: datetime) -> WireRequest:

@@ -9,10 +9,10 @@ from datetime import datetime
 
 import attrs
 
-from onebroker.brokers import fields
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.config.vocabulary import Product

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from onebroker.brokers.angelone import values, wire
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import Row, depth_levels, in_units, part, price, required, row_of, rows_of, text
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import Row, depth_levels, in_units, part, price, required, row_of, rows_of, text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 

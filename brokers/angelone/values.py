@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from onebroker.brokers.fields import readable_rows, text, translated
+from onebroker.brokers.codec.fields import readable_rows, text, translated
+from onebroker.brokers.codec.spelled_times import spelled_moment
 from onebroker.brokers.records import Listing
-from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
 STATUSES: dict[str, OrderStatus] = {

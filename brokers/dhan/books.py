@@ -6,9 +6,9 @@ Source: DhanHQ v2 documentation, "Orders" and "Statements", not re-read by us; f
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import order_names, read_rows
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse

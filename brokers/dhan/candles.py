@@ -10,10 +10,10 @@ from datetime import date, datetime, time, timedelta
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.contained import made_of
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.contained import made_of
+from onebroker.brokers.codec.fields import number, row_of
 from onebroker.brokers.dhan import values, wire
-from onebroker.brokers.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
 

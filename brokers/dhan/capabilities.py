@@ -5,8 +5,8 @@ alone: in derivatives Dhan refuses them under the exchanges' market price protec
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
 

@@ -13,10 +13,10 @@ from datetime import datetime
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.codec.instrument_files import is_missing
 from onebroker.brokers.dhan.values import CASH_SEGMENTS, INDEX_SEGMENT, LOT_SEGMENTS, SEGMENT_PARTS
 from onebroker.brokers.dhan.wire import COMPACT_FILE, DETAILED_FILE
-from onebroker.brokers.instrument_files import is_missing
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
     ISIN_PATTERN,

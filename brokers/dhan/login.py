@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
+from onebroker.brokers.codec.fields import epoch, number, required, row_of, text
+from onebroker.brokers.codec.jwt_claims import claims, expiry
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.dhan import wire
-from onebroker.brokers.fields import epoch, number, required, row_of, text
-from onebroker.brokers.jwt_claims import claims, expiry
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.totp import totp
 
 LIFE = timedelta(hours=24)
 """Of a token that says nothing of its own end."""

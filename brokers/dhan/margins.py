@@ -10,11 +10,11 @@ beside the total. An order at market is asked at the price it is expected to tra
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.values import PRODUCT_TO_WIRE, SIDE_TO_WIRE
-from onebroker.brokers.order_messages import broker_quantity
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.vocabulary import Product, Side
 

@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec import fields
 from onebroker.brokers.dhan import books, values, wire
 from onebroker.brokers.events import (
     BooksMoved,

@@ -11,10 +11,8 @@ from decimal import Decimal
 import attrs
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.dhan import values, wire
-from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import (
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
@@ -22,6 +20,8 @@ from onebroker.brokers.order_messages import (
     not_refused,
     refused,
 )
+from onebroker.brokers.dhan import values, wire
+from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,

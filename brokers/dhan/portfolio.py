@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.books import symbol
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts

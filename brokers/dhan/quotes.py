@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import depth_levels, in_units, number, part, price, row_of, text
 from onebroker.brokers.dhan import values, wire
-from onebroker.brokers.fields import depth_levels, in_units, number, part, price, row_of, text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import IST

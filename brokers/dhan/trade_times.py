@@ -7,7 +7,7 @@ tells the two ways of counting apart.
 
 from typing import Final
 
-from onebroker.brokers.fields import epoch_seconds
+from onebroker.brokers.codec.fields import epoch_seconds
 
 SHIFT_SECONDS: Final = 19_800
 """India's offset from UTC."""

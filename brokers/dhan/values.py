@@ -7,7 +7,7 @@ and currency quantities are lots is inferred from the files (lot 1), not from a 
 from collections.abc import Mapping
 from typing import Final
 
-from onebroker.brokers.fields import iso_time, listed_units, text, translated
+from onebroker.brokers.codec.fields import iso_time, listed_units, text, translated
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import Row, rows_of, text
-from onebroker.brokers.refusal_words import says_address, says_dead_token
+from onebroker.brokers.codec.fields import Row, rows_of, text
+from onebroker.brokers.codec.refusal_words import says_address, says_dead_token
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(

@@ -7,9 +7,9 @@ together with the order book, which knows both.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import OddRows, order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import OddRows, order_names, read_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse

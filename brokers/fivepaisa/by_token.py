@@ -7,7 +7,7 @@ Source: docs/brokers/fivepaisa.md, section 4 (`V3/OrderStatus`).
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
-from onebroker.brokers.fields import readable_rows
+from onebroker.brokers.codec.fields import readable_rows
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 

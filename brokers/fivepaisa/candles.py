@@ -9,8 +9,8 @@ from datetime import date
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.fields import epoch, row_of, text
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.fields import epoch, row_of, text
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse

@@ -7,8 +7,8 @@ would be sent, refused, and have used up one of 50 messages a minute.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fivepaisa.values import ORDER_TYPES_SENT, VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}
 """NCDEX and the commodities of NSE and BSE are in positions and candles only."""

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import OddRow, Row, row_of, rows_of, text
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -22,7 +23,6 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import OddRow, Row, row_of, rows_of, text
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.images import InstrumentImage
 from onebroker.brokers.fivepaisa.login import claims

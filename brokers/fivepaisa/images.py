@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import Row, number, price, rows_of, whole
+from onebroker.brokers.codec.fields import Row, number, price, rows_of, whole
 from onebroker.brokers.fivepaisa.values import date_epoch
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.brokers.requests import BadAnswer

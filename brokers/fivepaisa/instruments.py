@@ -12,7 +12,7 @@ import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.fivepaisa.values import CASH_SEGMENTS, EXCHANGES, FIRST_INDEX, LOT_SEGMENTS
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
     INDEX_BRANDS,

@@ -12,10 +12,10 @@ from datetime import datetime
 import msgspec
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, text
+from onebroker.brokers.codec.fields import required, text
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.fivepaisa import wire
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import next_time_of_day
 
 _NOT_PROFILE = frozenset({"AccessToken", "RefreshToken", "RequestToken", "Status", "Message"})

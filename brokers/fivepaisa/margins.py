@@ -9,11 +9,11 @@ order without one is asked at the price it is expected to trade at. A trigger ha
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.orders import script_code
-from onebroker.brokers.order_messages import broker_quantity
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.vocabulary import Product, Side
 

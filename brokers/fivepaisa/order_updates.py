@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from onebroker.brokers import fields
+from onebroker.brokers.codec import fields
 from onebroker.brokers.events import BooksMoved, BrokerEvent, OrderUpdate, TradeUpdate
 from onebroker.brokers.fivepaisa import values
 from onebroker.brokers.fivepaisa.books import exchange_number, token_of, working_status

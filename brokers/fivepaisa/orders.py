@@ -10,10 +10,10 @@ from decimal import Decimal
 import attrs
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import number, text
+from onebroker.brokers.codec.fields import number, text
+from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import exchange_number
-from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, RefusalKind, WireRequest, WireResponse
 from onebroker.config.money import exact

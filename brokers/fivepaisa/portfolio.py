@@ -7,9 +7,9 @@ read from the net list, whose `BodQty` tells what was carried in.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import token_of
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts

@@ -7,8 +7,8 @@ spell them in either way.
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import Row, in_units, number, price, rows_of, text, whole
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import Row, in_units, number, price, rows_of, text, whole
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse

@@ -6,7 +6,7 @@ Source: docs/brokers/fivepaisa.md, sections 4 and 5.
 import re
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import listed_units, milliseconds, number, translated
+from onebroker.brokers.codec.fields import listed_units, milliseconds, number, translated
 from onebroker.brokers.records import Listing
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity

@@ -5,8 +5,8 @@ Source: docs/brokers/fyers.md, section 4 (`GET /orders?order_tag=`).
 
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.codec import fields
 from onebroker.brokers.fyers import books, values, wire
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 

@@ -10,9 +10,9 @@ from datetime import date
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.contained import made_of
-from onebroker.brokers.fields import number
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.contained import made_of
+from onebroker.brokers.codec.fields import number
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import contract_units, is_index
 from onebroker.brokers.records import Candle, Listing

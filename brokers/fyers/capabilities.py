@@ -4,8 +4,8 @@ Source: documentation "FYERS API v3", orders, not re-read by us; cadence from ar
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 
 _SEGMENTS = {
     "nse": (*CASH, *EQUITY, *CURRENCY, "commodity_futures", "commodity_options"),

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, text
+from onebroker.brokers.codec.jwt_claims import claims
 from onebroker.brokers.events import (
     BrokerEvent,
     CorruptFrame,
@@ -19,10 +21,8 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import epoch_seconds, text
 from onebroker.brokers.fyers import hsm, wire
 from onebroker.brokers.fyers.values import CASH_SEGMENTS, contract_units, is_index, segment
-from onebroker.brokers.jwt_claims import claims
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 

@@ -13,10 +13,10 @@ import msgspec
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
+from onebroker.brokers.codec.instrument_files import is_missing, read_each
+from onebroker.brokers.codec.json_listings import number_column, text_column
 from onebroker.brokers.fyers.values import CASH_SEGMENTS, EXCHANGES, LOT_SEGMENTS, SEGMENTS
-from onebroker.brokers.instrument_files import is_missing, read_each
-from onebroker.brokers.json_listings import number_column, text_column
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
     ISIN_PATTERN,

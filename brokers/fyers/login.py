@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import msgspec
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
+from onebroker.brokers.codec.fields import required, row_of, text
+from onebroker.brokers.codec.jwt_claims import claims, expiry
 from onebroker.brokers.fyers import wire
-from onebroker.brokers.jwt_claims import claims, expiry
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import next_time_of_day
 

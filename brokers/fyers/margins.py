@@ -11,11 +11,11 @@ from decimal import Decimal
 
 import msgspec
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
-from onebroker.brokers.order_messages import broker_quantity
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.vocabulary import OrderType, Product, Side
 

@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, number, required, row_of, text
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -21,7 +22,6 @@ from onebroker.brokers.events import (
     StreamRefused,
     TradeUpdate,
 )
-from onebroker.brokers.fields import message_of, number, required, row_of, text
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import order_row, trade_row
 from onebroker.brokers.records import Listing

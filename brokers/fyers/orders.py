@@ -10,10 +10,8 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.fyers import wire
-from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.order_messages import (
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
@@ -21,6 +19,8 @@ from onebroker.brokers.order_messages import (
     not_refused,
     refused,
 )
+from onebroker.brokers.fyers import wire
+from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact

@@ -6,9 +6,9 @@ Source: documentation "FYERS API v3", user and portfolio, not re-read by us.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts

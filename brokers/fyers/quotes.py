@@ -6,8 +6,8 @@ Source: documentation "FYERS API v3", market data, not re-read by us.
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import Row, epoch_seconds, in_units, price, required, row_of, text
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import Row, epoch_seconds, in_units, price, required, row_of, text
 from onebroker.brokers.fyers import values, wire
 from onebroker.brokers.fyers.books import rows_under
 from onebroker.brokers.records import Listing, Tick

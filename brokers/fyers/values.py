@@ -7,9 +7,9 @@ Fyers writes most words as numbers; the tables hold their digits.
 from collections.abc import Mapping
 from typing import Final
 
-from onebroker.brokers.fields import listed_units, required, text, translated
+from onebroker.brokers.codec.fields import listed_units, required, text, translated
+from onebroker.brokers.codec.spelled_times import spelled_moment
 from onebroker.brokers.records import Listing
-from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
 PENDING: Final = "6"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.refusal_words import says_address
+from onebroker.brokers.codec.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -73,7 +73,6 @@ STATUS_REFUSALS = {
     429: RefusalKind.RATE_LIMITED,
 }
 """HTTP statuses that refuse even without the envelope. 403 says that the app lacks a permission, and needs its envelope."""
-
 
 
 def authorization(access: Access) -> str:

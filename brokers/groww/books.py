@@ -7,10 +7,10 @@ trades, and asked again only when its filled quantity has changed (`WireRequest.
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import OddRows, made_of, order_names, read_rows
-from onebroker.brokers.fields import Row
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import OddRows, made_of, order_names, read_rows
+from onebroker.brokers.codec.fields import Row
 from onebroker.brokers.groww import login, values, wire
 from onebroker.brokers.groww.values import SEGMENTS, Name
 from onebroker.brokers.records import Listing, OrderRow, TradeRow

@@ -5,8 +5,8 @@ Source: docs/brokers/groww.md, section 4 (`/order/status/reference/{order_refere
 
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.codec import fields
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import Name
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse

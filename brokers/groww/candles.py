@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.fields import epoch, number
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.fields import epoch, number
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import COMMODITY, Name, groww_symbol
 from onebroker.brokers.records import Candle, Listing

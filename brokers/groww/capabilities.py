@@ -6,8 +6,8 @@ another size. What the account holds and trades there by other ways is read.
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, EQUITY, offered
 from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, EQUITY, offered
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY)}
 

@@ -21,6 +21,7 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, required
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -32,7 +33,6 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import epoch_seconds, required
 from onebroker.brokers.groww import nats, proto, wire
 from onebroker.brokers.groww.values import CASH, DERIVATIVES, INDEX, Name, exchange_token
 from onebroker.brokers.records import DepthLevel, Listing, Tick

@@ -12,7 +12,7 @@ import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.groww.values import BETWEEN, CASH, COMMODITY, DERIVATIVES, EXCHANGES, INDEX
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
     RAW_PREFIX,

@@ -12,14 +12,14 @@ from datetime import datetime, time
 import attrs
 import msgspec
 
-from onebroker.brokers.accounts import same_account
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
+from onebroker.brokers.codec.accounts import same_account
+from onebroker.brokers.codec.fields import required, row_of, text
+from onebroker.brokers.codec.refusal_words import says_address
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import SEGMENTS
-from onebroker.brokers.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(6, 0)

@@ -12,10 +12,8 @@ import attrs
 import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.groww import values, wire
-from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
-from onebroker.brokers.order_messages import (
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
@@ -23,6 +21,8 @@ from onebroker.brokers.order_messages import (
     not_refused,
     refused,
 )
+from onebroker.brokers.groww import values, wire
+from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact

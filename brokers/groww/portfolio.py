@@ -7,10 +7,10 @@ today's legs hold the carried ones, and whether holdings' quantity holds the T1 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
-from onebroker.brokers.fields import Row
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
+from onebroker.brokers.codec.fields import Row
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import CASH, Name
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow

@@ -1,4 +1,4 @@
-"""The protobuf messages of Groww's stream as field tables (`brokers/protobuf.py`).
+"""The protobuf messages of Groww's stream as field tables (`brokers/codec/protobuf.py`).
 
 Source: docs/brokers/groww.md, section 6.3, read from the message descriptors of growwapi 1.5.0. Enums are read as their numbers. Of an order
 update only the order's identity is here: see `feed.py` for why the books are read instead.
@@ -6,7 +6,7 @@ update only the order's identity is here: see `feed.py` for why the books are re
 
 from typing import Any
 
-from onebroker.brokers.protobuf import Fields, Tables
+from onebroker.brokers.codec.protobuf import Fields, Tables
 
 _LIVE_PRICE = (
     "tsInMillis", "open", "high", "low", "close", "volume", "value", "bidQty", "offerQty", "avgPrice", "highPriceRange",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import depth_levels, in_units, milliseconds, part, price, row_of, text
+from onebroker.brokers.codec.fields import depth_levels, in_units, milliseconds, part, price, row_of, text
 from onebroker.brokers.groww import wire
 from onebroker.brokers.groww.values import CASH, Name
 from onebroker.brokers.records import DepthLevel, Listing, Tick

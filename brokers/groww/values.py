@@ -8,7 +8,7 @@ from typing import Self
 
 import attrs
 
-from onebroker.brokers.fields import Row, required, translated
+from onebroker.brokers.codec.fields import Row, required, translated
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity

@@ -10,9 +10,9 @@ NSE is never taken for one.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import order_names, read_rows
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse

@@ -11,8 +11,8 @@ from datetime import date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_series
-from onebroker.brokers.fields import Row, epoch, number, required, whole
+from onebroker.brokers.codec.candle_rows import read_series
+from onebroker.brokers.codec.fields import Row, epoch, number, required, whole
 from onebroker.brokers.icicidirect import naming, wire
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse

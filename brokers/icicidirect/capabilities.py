@@ -7,8 +7,8 @@ currency is refused and commodities are not offered. Cadence from architecture 1
 import math
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, EQUITY, offered
 from onebroker.brokers.icicidirect.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, EQUITY, offered
 
 CAPABILITIES = Capabilities(
     segments=offered({"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY)}),

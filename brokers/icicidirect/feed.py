@@ -14,8 +14,8 @@ import attrs
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, number, price
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, Ticks
-from onebroker.brokers.fields import epoch_seconds, number, price
 from onebroker.brokers.icicidirect import naming, socketio, wire
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import StreamAddress

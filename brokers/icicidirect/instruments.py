@@ -19,7 +19,7 @@ from onebroker.brokers.broker import Access, ReadFlow
 from onebroker.brokers.icicidirect import values
 from onebroker.brokers.icicidirect.naming import STREAM_EXCHANGES
 from onebroker.brokers.icicidirect.wire import USER_AGENT
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
     RAW_PREFIX,
@@ -35,8 +35,8 @@ from onebroker.brokers.listings import (
     share_by_series,
     told,
 )
+from onebroker.brokers.listings.unpacking import unzipped
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
-from onebroker.brokers.unpacking import unzipped
 from onebroker.config.instruments import UNCATEGORISED
 
 MEMBERS = {
@@ -183,7 +183,9 @@ def _securities(code: str, rows: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("written").is_not_null())
         .sort(rank.fill_null(len(SERIES_RANK)), maintain_order=True)
         .unique("ShortName", keep="first", maintain_order=True)
-        .with_columns(ours=pl.lit(values.EXCHANGES[code]), series=pl.when(~pl.col("index")).then(_SERIES.str.to_uppercase()))
+        .with_columns(
+            ours=pl.lit(values.EXCHANGES[code]), series=pl.when(~pl.col("index")).then(_SERIES.str.to_uppercase())
+        )
     )
     rows = _told(rows)
     # A scrip's number on BSE is its scrip code.

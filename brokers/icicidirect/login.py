@@ -10,7 +10,7 @@ from datetime import datetime, time
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
+from onebroker.brokers.codec.fields import required, row_of, text
 from onebroker.brokers.icicidirect import wire
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import next_time_of_day

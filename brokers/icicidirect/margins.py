@@ -10,12 +10,12 @@ null: that says nothing. All values are texts. What an order has beyond a positi
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.icicidirect import wire
 from onebroker.brokers.icicidirect.orders import name_of
 from onebroker.brokers.icicidirect.values import SIDE_TO_WIRE, day_text
-from onebroker.brokers.order_messages import broker_quantity
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain
 from onebroker.config.vocabulary import Side

@@ -11,7 +11,7 @@ from datetime import date
 
 import attrs
 
-from onebroker.brokers.fields import required
+from onebroker.brokers.codec.fields import required
 from onebroker.brokers.icicidirect import values
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import strike_text

@@ -11,8 +11,8 @@ from datetime import datetime
 
 import attrs
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec import fields
 from onebroker.brokers.events import BooksMoved, BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate
 from onebroker.brokers.icicidirect import naming, socketio, values, wire
 from onebroker.brokers.records import Listing, OrderRow

@@ -8,21 +8,21 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.icicidirect import naming, wire
-from onebroker.brokers.icicidirect.values import (
-    DELIVERY_PRODUCTS,
-    ORDER_TYPE_TO_WIRE,
-    SIDE_TO_WIRE,
-    VALIDITY_TO_WIRE,
-)
-from onebroker.brokers.order_messages import (
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
     check_prices,
     not_refused,
     refused,
+)
+from onebroker.brokers.icicidirect import naming, wire
+from onebroker.brokers.icicidirect.values import (
+    DELIVERY_PRODUCTS,
+    ORDER_TYPE_TO_WIRE,
+    SIDE_TO_WIRE,
+    VALIDITY_TO_WIRE,
 )
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse

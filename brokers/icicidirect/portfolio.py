@@ -8,9 +8,9 @@ allocated to a segment before it can be traded with.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import made_of, read_rows, read_some
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import made_of, read_rows, read_some
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse

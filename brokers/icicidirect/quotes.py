@@ -7,8 +7,8 @@ Source: docs/brokers/icicidirect.md, section 4 (README sample). For a share the 
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import Row, number, price, whole
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import Row, number, price, whole
 from onebroker.brokers.icicidirect import naming, values, wire
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse

@@ -6,7 +6,7 @@ Source: docs/brokers/icicidirect.md, section 5 (SDK and official README, breeze-
 
 from datetime import date, datetime, time
 
-from onebroker.brokers.fields import number, price, text, translated
+from onebroker.brokers.codec.fields import number, price, text, translated
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.refusal_words import says_address
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(

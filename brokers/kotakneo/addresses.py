@@ -7,7 +7,7 @@ from collections.abc import Generator
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import part, row_of, text
+from onebroker.brokers.codec.fields import part, row_of, text
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.requests import BadAnswer, BrokerError, CallKind, WireRequest, WireResponse
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import attrs
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import order_names, read_rows
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse

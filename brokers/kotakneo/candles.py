@@ -9,9 +9,9 @@ from datetime import date
 from msgspec.structs import replace
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.contained import made_of
-from onebroker.brokers.fields import epoch, row_of
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.contained import made_of
+from onebroker.brokers.codec.fields import epoch, row_of
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.kotakneo.values import CANDLE_SEGMENTS, CASH_SEGMENTS, wire_name
 from onebroker.brokers.records import Candle, Listing

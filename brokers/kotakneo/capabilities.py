@@ -4,8 +4,8 @@ Source: docs/brokers/kotakneo.md, section 5 (official SDK, live third-party clie
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
+from onebroker.brokers.codec.segments import CASH, COMMODITY, EQUITY, offered
 from onebroker.brokers.kotakneo.values import VALIDITY_TO_WIRE
-from onebroker.brokers.segments import CASH, COMMODITY, EQUITY, offered
 from onebroker.config.vocabulary import OrderType
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY), "bse": (*CASH, *EQUITY), "mcx": COMMODITY}

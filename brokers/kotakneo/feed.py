@@ -12,8 +12,8 @@ from struct import Struct
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, message_of, number, whole
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, Ready, StreamRefused, Ticks
-from onebroker.brokers.fields import epoch_seconds, message_of, number, whole
 from onebroker.brokers.kotakneo import addresses, wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, token_of, wire_name
 from onebroker.brokers.records import DepthLevel, Listing, Tick

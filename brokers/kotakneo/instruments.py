@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from onebroker.brokers.instrument_files import read_each
+from onebroker.brokers.codec.instrument_files import read_each
 from onebroker.brokers.kotakneo.scrip_files import file_requests as file_requests
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, EXCHANGES, token_of
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
     RAW_PREFIX,

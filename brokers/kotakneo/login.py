@@ -11,8 +11,9 @@ from datetime import datetime, time
 import msgspec
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
-from onebroker.brokers.jwt_claims import expiry
+from onebroker.brokers.codec.fields import required, row_of, text
+from onebroker.brokers.codec.jwt_claims import expiry
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -22,7 +23,6 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import next_time_of_day
 
 EXPIRY = time(7, 0)

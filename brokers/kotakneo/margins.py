@@ -10,11 +10,11 @@ is what a live account is known to have answered, and what the broker makes of i
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE
-from onebroker.brokers.order_messages import broker_quantity
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Product, Side

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, row_of, text
 from onebroker.brokers.events import BooksMoved, BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate, Ready, StreamRefused
-from onebroker.brokers.fields import message_of, row_of, text
 from onebroker.brokers.kotakneo import addresses, wire
 from onebroker.brokers.kotakneo.books import order_row
 from onebroker.brokers.records import Listing

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
+from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.values import (
     ORDER_TYPE_TO_WIRE,
@@ -15,7 +16,6 @@ from onebroker.brokers.kotakneo.values import (
     SIDE_TO_WIRE,
     VALIDITY_TO_WIRE,
 )
-from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.config.money import exact, plain

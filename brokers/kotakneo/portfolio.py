@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import attrs
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import OddRows, read_rows, read_some, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import OddRows, read_rows, read_some, read_views
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.login import ALL_LIMITS
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import Row, depth_levels, epoch_seconds, in_units, part, price, required, rows_of
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import Row, depth_levels, epoch_seconds, in_units, part, price, required, rows_of
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.kotakneo.values import CASH_SEGMENTS, contract_units, said, token_of, wire_name
 from onebroker.brokers.records import Listing, Tick

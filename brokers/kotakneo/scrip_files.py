@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urljoin, urlsplit
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.fields import part, row_of, text
-from onebroker.brokers.instrument_files import is_missing
+from onebroker.brokers.codec.fields import part, row_of, text
+from onebroker.brokers.codec.instrument_files import is_missing
 from onebroker.brokers.kotakneo import wire
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.config.clock import IST

@@ -6,9 +6,9 @@ Source: docs/brokers/kotakneo.md, section 5 (documentation, official SDK's setti
 import re
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import iso_time, listed_units, number, text, translated
+from onebroker.brokers.codec.fields import iso_time, listed_units, number, text, translated
+from onebroker.brokers.codec.spelled_times import spelled_moment
 from onebroker.brokers.records import Listing
-from onebroker.brokers.spelled_times import spelled_moment
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 
 STATUSES: dict[str, OrderStatus] = {

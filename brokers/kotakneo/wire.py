@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import Row, number, row_of, rows_of, text
-from onebroker.brokers.refusal_words import says_address
+from onebroker.brokers.codec.fields import Row, number, row_of, rows_of, text
+from onebroker.brokers.codec.refusal_words import says_address
 from onebroker.brokers.requests import (
     BadAnswer,
     BrokerRefusal,

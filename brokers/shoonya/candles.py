@@ -11,9 +11,9 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_series, spans
-from onebroker.brokers.contained import made_of
-from onebroker.brokers.fields import number, row_of
+from onebroker.brokers.codec.candle_rows import read_series, spans
+from onebroker.brokers.codec.contained import made_of
+from onebroker.brokers.codec.fields import number, row_of
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.shoonya import wire

@@ -4,7 +4,7 @@ Sources: docs/brokers/shoonya.md, sections 4 and 5; cadence from architecture 13
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.shoonya.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
 
 _SEGMENTS = {

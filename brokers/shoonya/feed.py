@@ -15,6 +15,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, required, text, whole
 from onebroker.brokers.events import (
     BooksMoved,
     BrokerEvent,
@@ -28,7 +29,6 @@ from onebroker.brokers.events import (
     Ticks,
     TradeUpdate,
 )
-from onebroker.brokers.fields import message_of, required, text, whole
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, RefusalKind, StreamAddress
 from onebroker.brokers.shoonya import ticks, wire

@@ -14,8 +14,8 @@ from datetime import datetime
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.instrument_files import read_each
-from onebroker.brokers.listings import (
+from onebroker.brokers.codec.instrument_files import read_each
+from onebroker.brokers.listings.frame import (
     BSE_SHARES,
     GOVERNMENT_INDEX,
     NSE_SHARES,
@@ -31,9 +31,9 @@ from onebroker.brokers.listings import (
     texts,
     told,
 )
+from onebroker.brokers.listings.unpacking import unzipped
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest
 from onebroker.brokers.shoonya.values import EXCHANGES
-from onebroker.brokers.unpacking import unzipped
 from onebroker.config.instruments import UNCATEGORISED
 
 FILES = ("NSE", "BSE", "NFO", "BFO", "CDS", "MCX", "NCX")

@@ -8,7 +8,7 @@ from datetime import datetime, time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import number, required, row_of, text
+from onebroker.brokers.codec.fields import number, required, row_of, text
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.shoonya import wire
 from onebroker.config.clock import next_time_of_day

@@ -10,8 +10,8 @@ should trade at.
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
+from onebroker.brokers.codec import fields
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
 from onebroker.brokers.shoonya.orders import wire_quantity

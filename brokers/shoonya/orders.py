@@ -8,8 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import about_new, about_standing, check_prices, not_refused, refused
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import about_new, about_standing, check_prices, not_refused, refused
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows, read_views
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.shoonya import values, wire

@@ -7,7 +7,7 @@ asked for (lesson 10), so every name in an answer is compared. Source: docs/brok
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.fields import text
+from onebroker.brokers.codec.fields import text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireRequest, WireResponse
 from onebroker.brokers.shoonya import wire

@@ -7,7 +7,7 @@ the previous close.
 from collections.abc import Mapping
 from decimal import Decimal
 
-from onebroker.brokers.fields import epoch_seconds, number
+from onebroker.brokers.codec.fields import epoch_seconds, number
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.brokers.shoonya.values import moment
 from onebroker.config.clock import from_epoch

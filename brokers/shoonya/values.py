@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers.fields import epoch_seconds, number, translated, whole
+from onebroker.brokers.codec.fields import epoch_seconds, number, translated, whole
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST, from_epoch

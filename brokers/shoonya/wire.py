@@ -14,8 +14,8 @@ from urllib.parse import quote_plus
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.fields import Row, row_of, rows_of
-from onebroker.brokers.refusal_words import says_address
+from onebroker.brokers.codec.fields import Row, row_of, rows_of
+from onebroker.brokers.codec.refusal_words import says_address
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(

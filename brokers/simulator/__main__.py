@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 import trio
 
-from onebroker.brokers.simulator.lookup import DIALECTS, chosen_dialects
-from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
-from onebroker.brokers.simulator.simulation import DEFAULT_INSTRUMENTS, DEFAULT_SEED
-from onebroker.brokers.simulator.universe import SMALLEST
+from onebroker.brokers.simulator.host.lookup import DIALECTS, chosen_dialects
+from onebroker.brokers.simulator.host.run import FolderInUse, SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.host.simulation import DEFAULT_INSTRUMENTS, DEFAULT_SEED
+from onebroker.brokers.simulator.world.universe import SMALLEST
 from onebroker.config.calendars import Calendar, always_open, calendar_from_documents
 from onebroker.config.clock import Clock
 from onebroker.config.converters import StructureError

@@ -53,8 +53,7 @@ class Ledger:
         """Return what is left in each window, never below 0; `of_reserve` is the share of what is kept for exits that may be used."""
         self.forget(now)
         return {
-            name: max(0, self._usable(name, of_reserve) - self.count(now, WINDOW_SECONDS[name]))
-            for name in self.limits
+            name: max(0, self._usable(name, of_reserve) - self.count(now, WINDOW_SECONDS[name])) for name in self.limits
         }
 
     def wait_seconds(self, now: float, *, of_reserve: float, also_kept: float = 0.0) -> float:

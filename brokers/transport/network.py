@@ -76,7 +76,11 @@ class NetworkTransport:
         try:
             yield
         except (NotSent, OutcomeUnknown) as error:
-            bound = isinstance(error, NotSent) and self.egress.local_address is not None and str(self.egress) not in str(error)
+            bound = (
+                isinstance(error, NotSent)
+                and self.egress.local_address is not None
+                and str(self.egress) not in str(error)
+            )
             text = f"{self._name}: {error}{f' (by {self.egress})' if bound else ''}"
             self._failures.note(_host_of(url), text)
             raise type(error)(text) from error

@@ -6,9 +6,9 @@ Source: documentation pages "Get Order Book", "Get Trades for Day", "Portfolio S
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import order_names, read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire

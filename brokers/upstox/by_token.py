@@ -6,8 +6,8 @@ documented; any plain refusal of the question is taken as that.
 
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, FoundByToken, TokenQuestion
+from onebroker.brokers.codec import fields
 from onebroker.brokers.requests import BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
 

@@ -4,7 +4,7 @@ Source: documentation pages "Place Order V3" and "Modify Order V3", not re-read 
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.upstox.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
 
 _SEGMENTS = {

@@ -14,8 +14,8 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, milliseconds, required, row_of
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.fields import message_of, milliseconds, required, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, RefusalKind, StreamAddress
 from onebroker.brokers.upstox import wire
@@ -168,7 +168,9 @@ def _same_day(bar: int, sent: int) -> bool:
     """Compare India days of two epoch milliseconds; a time that is missing contradicts nothing."""
     began, came = milliseconds(bar), milliseconds(sent)
     # Counted, not made into dates: this is asked at every tick.
-    return began is None or came is None or (began + _IST_SECONDS) // _DAY_SECONDS == (came + _IST_SECONDS) // _DAY_SECONDS
+    return (
+        began is None or came is None or (began + _IST_SECONDS) // _DAY_SECONDS == (came + _IST_SECONDS) // _DAY_SECONDS
+    )
 
 
 def _levels(

@@ -11,8 +11,8 @@ from datetime import datetime
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.json_listings import json_columns, number_column, text_column
-from onebroker.brokers.listings import (
+from onebroker.brokers.codec.json_listings import json_columns, number_column, text_column
+from onebroker.brokers.listings.frame import (
     GOVERNMENT_INDEX,
     ISIN_PATTERN,
     RAW_PREFIX,

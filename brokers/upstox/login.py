@@ -6,9 +6,9 @@ Source: documentation pages "Authorize", "Get Token" and "Get Profile", not re-r
 from datetime import datetime, time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from onebroker.brokers.accounts import same_account
 from onebroker.brokers.broker import Access, Login, LoginFlow
-from onebroker.brokers.fields import required, row_of, text
+from onebroker.brokers.codec.accounts import same_account
+from onebroker.brokers.codec.fields import required, row_of, text
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
 from onebroker.config.clock import next_time_of_day

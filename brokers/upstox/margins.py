@@ -12,9 +12,9 @@ from decimal import Decimal
 
 import msgspec
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
-from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire
 from onebroker.brokers.upstox.values import PRODUCT_TO_WIRE, SIDE_TO_WIRE

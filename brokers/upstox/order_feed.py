@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import message_of, required, row_of, text
 from onebroker.brokers.events import BrokerEvent, CorruptFrame, Heartbeat, OrderUpdate
-from onebroker.brokers.fields import message_of, required, row_of, text
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, CallKind, StreamAddress
 from onebroker.brokers.upstox import wire

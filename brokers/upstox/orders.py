@@ -12,8 +12,8 @@ import attrs
 import msgspec
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.fields import text
-from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.fields import text
+from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,

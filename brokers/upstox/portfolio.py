@@ -6,9 +6,9 @@ Source: documentation pages "Get Positions", "Get MTF Positions", "Get Holdings"
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_some, read_views
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_some, read_views
 from onebroker.brokers.records import FundsRow, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.upstox import values, wire

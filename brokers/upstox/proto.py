@@ -1,12 +1,12 @@
 """The messages of market feed v3, built from a field table instead of generated code. Shared by feed and simulator.
 
 Source: documentation page "Market Data Feed V3" and the field numbers of upstox-python-sdk 2.30.0, the page not re-read by us.
-How the rows are read: `brokers/protobuf.py`.
+How the rows are read: `brokers/codec/protobuf.py`.
 """
 
 from typing import Any
 
-from onebroker.brokers.protobuf import Tables
+from onebroker.brokers.codec.protobuf import Tables
 
 PACKAGE = "onebroker.upstox.feed"
 

@@ -7,8 +7,18 @@ Source: documentation page "Full Market Quotes", not re-read by us. The answer's
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import depth_levels, epoch, in_units, milliseconds, number, part, price, required, row_of
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import (
+    depth_levels,
+    epoch,
+    in_units,
+    milliseconds,
+    number,
+    part,
+    price,
+    required,
+    row_of,
+)
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.upstox import wire

@@ -5,7 +5,7 @@ Source: documentation pages "Place Order V3", "Order Status" (appendix) and "Ins
 
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import listed_units, translated
+from onebroker.brokers.codec.fields import listed_units, translated
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 

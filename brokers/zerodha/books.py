@@ -6,9 +6,9 @@ Sources: Zerodha's recorded answers; Kite Connect 3 documentation, orders, not r
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import order_names, read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import order_names, read_rows
 from onebroker.brokers.records import Listing, OrderRow, TradeRow
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire

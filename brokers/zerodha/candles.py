@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.candle_rows import read_candles, spans
+from onebroker.brokers.codec.candle_rows import read_candles, spans
 from onebroker.brokers.records import Candle, Listing
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire

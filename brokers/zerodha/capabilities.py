@@ -4,7 +4,7 @@ Source: Kite Connect 3 documentation, orders, not re-read by us; cadence from ar
 """
 
 from onebroker.brokers.broker import Cadence, Capabilities
-from onebroker.brokers.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
+from onebroker.brokers.codec.segments import CASH, COMMODITY, CURRENCY, EQUITY, offered
 from onebroker.brokers.zerodha.values import ORDER_TYPE_TO_WIRE, VALIDITY_TO_WIRE
 
 _SEGMENTS = {"nse": (*CASH, *EQUITY, *CURRENCY), "bse": (*CASH, *EQUITY, *CURRENCY), "mcx": COMMODITY}

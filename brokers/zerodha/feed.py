@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import msgspec
 
 from onebroker.brokers.broker import Access, StreamFlow
+from onebroker.brokers.codec.fields import epoch_seconds, message_of, row_of
 from onebroker.brokers.events import (
     BrokerEvent,
     CorruptFrame,
@@ -25,7 +26,6 @@ from onebroker.brokers.events import (
     StreamRefused,
     Ticks,
 )
-from onebroker.brokers.fields import epoch_seconds, message_of, row_of
 from onebroker.brokers.records import DepthLevel, Listing, Tick
 from onebroker.brokers.requests import BadAnswer, StreamAddress
 from onebroker.brokers.zerodha import wire

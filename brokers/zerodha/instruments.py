@@ -11,7 +11,7 @@ from datetime import datetime
 import polars as pl
 
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.listings import (
+from onebroker.brokers.listings.frame import (
     CURRENCY_PAIR,
     GOVERNMENT_INDEX,
     INDEX_BRANDS,
@@ -28,7 +28,7 @@ from onebroker.brokers.listings import (
     texts,
     told,
 )
-from onebroker.brokers.mcx_contracts import units_of
+from onebroker.brokers.listings.mcx_contracts import units_of
 from onebroker.brokers.requests import CallKind, WireRequest
 from onebroker.brokers.zerodha.values import CURRENCY_UNITS, EXCHANGES, LOT_EXCHANGES
 from onebroker.brokers.zerodha.wire import VERSION
@@ -120,7 +120,9 @@ def _read(body: bytes) -> tuple[pl.DataFrame, int, Sequence[str]]:
     named = pl.col("instrument_token").str.contains(r"^\d+$") & _SYMBOL.is_not_null() & _CODE.is_not_null()
     rows = rows.filter(named).unique("instrument_token", keep="first", maintain_order=True)
     unread = listed - rows.height
-    rows = rows.with_columns(_SYMBOL.alias("written"), _SYMBOL.str.to_uppercase(), _NAME.str.to_uppercase().alias("words"))
+    rows = rows.with_columns(
+        _SYMBOL.alias("written"), _SYMBOL.str.to_uppercase(), _NAME.str.to_uppercase().alias("words")
+    )
     return rows, unread, absent
 
 

@@ -7,9 +7,9 @@ itself, positions of the account left out; the charges stand beside it.
 from datetime import datetime
 from decimal import Decimal
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, OrderTicket
-from onebroker.brokers.order_messages import broker_quantity
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.order_messages import broker_quantity
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire
 from onebroker.brokers.zerodha.orders import AFTER_MARKET, REGULAR

@@ -6,7 +6,7 @@ Sources: kiteconnect 5.2.2 (paths, fields); Kite Connect 3 documentation, orders
 from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
-from onebroker.brokers.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,

@@ -6,9 +6,9 @@ Sources: Zerodha's recorded answers; Kite Connect 3 documentation, portfolio and
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from onebroker.brokers import fields
 from onebroker.brokers.broker import Access, ReadFlow
-from onebroker.brokers.contained import read_rows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import read_rows
 from onebroker.brokers.records import FundsRow, FundsSegment, HoldingRow, Listing, PositionRow, in_contracts
 from onebroker.brokers.requests import CallKind, WireResponse
 from onebroker.brokers.zerodha import values, wire

@@ -6,8 +6,8 @@ Sources: Zerodha's recorded answer; Kite Connect 3 documentation, market-quotes,
 from collections.abc import Sequence
 
 from onebroker.brokers.broker import Access
-from onebroker.brokers.contained import read_quotes
-from onebroker.brokers.fields import depth_levels, epoch, in_units, part, price, row_of, text
+from onebroker.brokers.codec.contained import read_quotes
+from onebroker.brokers.codec.fields import depth_levels, epoch, in_units, part, price, row_of, text
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.requests import BadAnswer, CallKind, WireRequest, WireResponse
 from onebroker.brokers.zerodha import wire

@@ -6,7 +6,7 @@ from recorded order histories, and LAPSED from the official forum.
 
 from collections.abc import Mapping
 
-from onebroker.brokers.fields import listed_units, translated
+from onebroker.brokers.codec.fields import listed_units, translated
 from onebroker.brokers.records import Listing
 from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
 

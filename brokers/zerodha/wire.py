@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, Windows
-from onebroker.brokers.refusal_words import says_address, says_too_many
+from onebroker.brokers.codec.refusal_words import says_address, says_too_many
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireRequest, WireResponse
 
 ENDPOINTS = Endpoints(
@@ -72,7 +72,6 @@ CLEAR_REFUSALS = frozenset(
 answer), DataException (it answered something unreadable), GeneralException (unclassified)."""
 
 UNAVAILABLE = frozenset({"NetworkException", "DataException", "GeneralException"})
-
 
 
 def request(

@@ -53,7 +53,10 @@ def _amount(text: str | None) -> Decimal | None:
     return None if text is None else Decimal(text)
 
 
-_ZERODHA = (date(2024, 10, 1), "own: zerodha.com/charges and its calculator; currency options as tradesee.in repeats it")
+_ZERODHA = (
+    date(2024, 10, 1),
+    "own: zerodha.com/charges and its calculator; currency options as tradesee.in repeats it",
+)
 _DHAN = (date(2024, 10, 1), "told: dhan.co/pricing as two pages of 2024 and 2025 repeat it")
 _UPSTOX = (date(2024, 10, 1), "own: upstox.com/brokerage-charges; ₹10 for API orders was an offer until 2026-09-30")
 _UPSTOX_OTHER = (date(2024, 10, 1), "told: currency and commodity taken to be as its equity contracts")
@@ -97,11 +100,26 @@ BROKERAGE = (
 )
 
 DP = (
-    DpRow(broker="zerodha", valid_from=date(2024, 10, 1), amount=Decimal("15.34"), source="own: support.zerodha.com, ₹13 and tax"),
-    DpRow(broker="upstox", valid_from=date(2024, 10, 1), amount=Decimal("21.83"), source="own: its API's `dp_plan` sample, ₹18.50 and tax"),
+    DpRow(
+        broker="zerodha",
+        valid_from=date(2024, 10, 1),
+        amount=Decimal("15.34"),
+        source="own: support.zerodha.com, ₹13 and tax",
+    ),
+    DpRow(
+        broker="upstox",
+        valid_from=date(2024, 10, 1),
+        amount=Decimal("21.83"),
+        source="own: its API's `dp_plan` sample, ₹18.50 and tax",
+    ),
     DpRow(broker="dhan", valid_from=date(2024, 10, 1), amount=Decimal("14.75"), source="told: ₹12.50 and tax"),
     DpRow(broker="angelone", valid_from=date(2024, 11, 1), amount=Decimal("23.60"), source="told: ₹20 and tax"),
-    DpRow(broker="fyers", valid_from=date(2025, 6, 24), amount=Decimal("14.75"), source="own: support.fyers.in, 24 June 2025, ₹12.50 and tax"),
+    DpRow(
+        broker="fyers",
+        valid_from=date(2025, 6, 24),
+        amount=Decimal("14.75"),
+        source="own: support.fyers.in, 24 June 2025, ₹12.50 and tax",
+    ),
     DpRow(
         broker="kotakneo",
         valid_from=date(2025, 11, 1),
@@ -109,9 +127,26 @@ DP = (
         percent=Decimal("0.0472"),
         source="own: kotakneo.com, 0.04 %, at least ₹20, and tax",
     ),
-    DpRow(broker="fivepaisa", valid_from=date(2024, 10, 1), amount=Decimal("14.75"), source="own: 5paisa.com/brokerage-charges, ₹12.50 and tax"),
-    DpRow(broker="groww", valid_from=date(2025, 6, 1), amount=Decimal("23.60"), source="own: groww.in help, ₹20 and tax"),
-    DpRow(broker="icicidirect", valid_from=date(2025, 1, 1), amount=Decimal("23.60"), source="own: icicidirect.com, ₹20 and tax"),
-    DpRow(broker="shoonya", valid_from=date(2025, 1, 1), amount=Decimal("10.62"), source="one: ₹9 and tax, general knowledge, unchecked"),
+    DpRow(
+        broker="fivepaisa",
+        valid_from=date(2024, 10, 1),
+        amount=Decimal("14.75"),
+        source="own: 5paisa.com/brokerage-charges, ₹12.50 and tax",
+    ),
+    DpRow(
+        broker="groww", valid_from=date(2025, 6, 1), amount=Decimal("23.60"), source="own: groww.in help, ₹20 and tax"
+    ),
+    DpRow(
+        broker="icicidirect",
+        valid_from=date(2025, 1, 1),
+        amount=Decimal("23.60"),
+        source="own: icicidirect.com, ₹20 and tax",
+    ),
+    DpRow(
+        broker="shoonya",
+        valid_from=date(2025, 1, 1),
+        amount=Decimal("10.62"),
+        source="one: ₹9 and tax, general knowledge, unchecked",
+    ),
 )
 """With 18 % tax. A row counts from the day that its source names, or else from that of the broker's brokerage. Women and small sales pay less at some; the full amount is taken."""

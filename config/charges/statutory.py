@@ -23,7 +23,9 @@ _ICICI = "icicidirect.com/brokerage, with investor protection fund (stored copy,
 _BUDGET = "rates of a member's page after the budget of 2026: tax 0.05 % of futures, 0.15 % of options"
 _HDFC = "support.hdfcsky.com, statutory pricing of currency and of commodity (stored copy, 2025)"
 
-_FUNDS = "support.zerodha.com and faq.shoonya.com (stored copies): 0.001 % of a delivered sale; some funds are free of it"
+_FUNDS = (
+    "support.zerodha.com and faq.shoonya.com (stored copies): 0.001 % of a delivered sale; some funds are free of it"
+)
 _NSE_FUND = {Group.EQUITY_DELIVERY: "0.0001", Group.FUND_DELIVERY: "0.0001", Group.EQUITY_INTRADAY: "0.0001", Group.EQUITY_FUTURES: "0.0001",
              Group.EQUITY_OPTIONS: "0.0005"}  # fmt: skip
 """The part for NSE's investor protection fund: ₹10 a crore of shares and their futures, ₹50 of premium; help.upstox.com, which

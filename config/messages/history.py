@@ -26,8 +26,10 @@ def store_failed(error: str) -> str:
 
 def disk_low(free: int | None, reserve: int) -> str:
     """Megabytes; None = how much is free cannot be told."""
-    left = "how much is free on the disk of the data directory cannot be told" if free is None else (
-        f"{free} MB are free on the disk of the data directory"
+    left = (
+        "how much is free on the disk of the data directory cannot be told"
+        if free is None
+        else (f"{free} MB are free on the disk of the data directory")
     )
     return f"{left}, and history leaves {reserve} MB (history.disk_reserve_mb)"
 
@@ -59,7 +61,9 @@ FACTOR_TWICE = "an earlier row gives another factor of this kind for this instru
 
 NO_PRICE = "a candle without a price"
 FUTURE = "time must not lie in the future"
-NO_SESSION = "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
+NO_SESSION = (
+    "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
+)
 OFF_ANCHOR = "no candle of this interval begins at this time: they are counted from when the market opens"
 
 

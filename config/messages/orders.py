@@ -300,7 +300,9 @@ NO_ANSWER_KEPT = "no answer is kept for this intent_id"
 KEPT_ANSWER_UNREADABLE = "the answer kept for this intent_id cannot be read"
 
 
-STORE_LOST_WRITES = "Redis came back without its last writes, so the books of all brokers are read before anything is sent"
+STORE_LOST_WRITES = (
+    "Redis came back without its last writes, so the books of all brokers are read before anything is sent"
+)
 """Ours, of the engine."""
 
 

@@ -43,10 +43,10 @@ from onebroker.config.calendars import Calendar, always_open
 from onebroker.config.clock import Clock
 from onebroker.config.instruments import calendar_of
 from onebroker.config.settings import Settings, load_settings
-from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
-from onebroker.http.commands.service import document_calendar, known_brokers, open_store, second_hosts
-from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
-from onebroker.http.printable import printable
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.printable import printable
+from onebroker.http.commands.running import document_calendar, known_brokers, open_store, second_hosts
+from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOME_FAILED = 1
 LOGIN_SECONDS = 30.0

@@ -17,15 +17,15 @@ import trio
 from onebroker.actors.reference.importing import MOST_FILE_BYTES, Document, encode, prepare
 from onebroker.actors.reference.state import COLLECTIONS
 from onebroker.actors.store.durable import Collection, DurableBusy, DurableError, SqliteDurable
-from onebroker.brokers.display_names import display_names
+from onebroker.brokers.codec.display_names import display_names
 from onebroker.brokers.registry import build_registry
 from onebroker.config.clock import Clock
 from onebroker.config.converters import StructureError
 from onebroker.config.settings import load_settings
 from onebroker.config.timetables import CALENDARS_OF_EXCHANGE
-from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
-from onebroker.http.commands.service import DURABLE_FILE, known_brokers, second_hosts
-from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, STORE_BUSY, WRONG_USE, CommandFailed
+from onebroker.http.commands.running import DURABLE_FILE, known_brokers, second_hosts
+from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SERVICE_SECONDS = 30.0
 """How long the running service may take to read what was imported."""

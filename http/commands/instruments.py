@@ -17,10 +17,10 @@ import trio
 from onebroker.actors.catalogue.report import BrokerReport, BuildReport
 from onebroker.brokers.registry import build_registry
 from onebroker.config.settings import load_settings
-from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
-from onebroker.http.commands.service import known_brokers, second_hosts
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.running import known_brokers, second_hosts
 from onebroker.http.commands.sync_display import Display
-from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
 
 SOMETHING_MISSING = 1
 INTERRUPTED = 130
@@ -75,7 +75,8 @@ async def _sync(data_dir: Path, display: Display | None) -> BuildReport:
         done = await ask_service(data_dir / SOCKET_NAME, {"command": "instruments"}, on_progress)
     except NoService:
         raise CommandFailed(
-            f"no service runs on {data_dir}; it builds the catalogue when it starts (onebroker serve)", NOTHING_REACHABLE
+            f"no service runs on {data_dir}; it builds the catalogue when it starts (onebroker serve)",
+            NOTHING_REACHABLE,
         ) from None
     except ControlFailed as error:
         raise CommandFailed(f"the catalogue was not built: {error}", NOTHING_REACHABLE) from None

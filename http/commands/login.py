@@ -28,17 +28,21 @@ from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
 from onebroker.config.settings import Settings, load_settings
-from onebroker.http.commands.exits import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
-from onebroker.http.commands.service import known_brokers, open_store, second_hosts
-from onebroker.http.control_socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
-from onebroker.http.printable import printable
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.printable import printable
+from onebroker.http.commands.running import known_brokers, open_store, second_hosts
+from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service, shown_login
 
 CALL_SECONDS = 30.0
 STATE_BYTES = 16
 _LOOPBACK = "127.0.0.1"
 _HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 _PAGE = b"HTTP/1.1 200 OK\r\n" + _HEADERS + b"onebroker has the login; this page can be closed.\n"
-_NO_PAGE = b"HTTP/1.1 404 Not Found\r\n" + _HEADERS + b"onebroker waits here for the address that the broker sends you back to.\n"
+_NO_PAGE = (
+    b"HTTP/1.1 404 Not Found\r\n"
+    + _HEADERS
+    + b"onebroker waits here for the address that the broker sends you back to.\n"
+)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -99,7 +103,9 @@ async def _typed(state: str) -> str:
     if not line:  # the end of the input, where an empty line still has its end
         raise CommandFailed("no address was given", WRONG_USE)
     if not _carries(line.strip(), state):
-        raise CommandFailed("the address is not that of this login: open the page that was printed, and log in there", NOTHING_REACHABLE)
+        raise CommandFailed(
+            "the address is not that of this login: open the page that was printed, and log in there", NOTHING_REACHABLE
+        )
     return line.strip()
 
 
@@ -154,7 +160,10 @@ async def _without_service(
     with DataDirectory(settings.service.data_dir) as directory:
         store, child = open_store(settings, directory.path)
         egress = service.egress
-        async with open_transport(clock, name=service.broker.code, egress=egress) as transport, open_supervisor(CrashLog(clock)) as supervisor:
+        async with (
+            open_transport(clock, name=service.broker.code, egress=egress) as transport,
+            open_supervisor(CrashLog(clock)) as supervisor,
+        ):
             await supervisor.start(child)
             try:
                 caller = Caller(transport, BudgetGate(service.budget(), clock, most_waiting=1), clock)

@@ -17,8 +17,8 @@ from onebroker.config.clock import Clock, awake_seconds
 from onebroker.config.exposure import exposures
 from onebroker.config.settings import Settings, SettingsError, load_settings
 from onebroker.config.unserved import unserved_values
-from onebroker.http.commands.exits import DONE
-from onebroker.http.commands.service import ServiceOptions, known_brokers, run_service, second_hosts
+from onebroker.http.commands.exit_codes import DONE
+from onebroker.http.commands.running import ServiceOptions, known_brokers, run_service, second_hosts
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

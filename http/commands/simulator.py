@@ -3,7 +3,7 @@
 import argparse
 
 from onebroker.brokers.simulator.__main__ import add_arguments, read_options, run_to_end
-from onebroker.http.commands.exits import WRONG_USE, CommandFailed
+from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -14,13 +14,12 @@ from onebroker.config.instruments import EXCHANGES, IDENTITY_FIELDS, SEGMENT_SHA
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
-from onebroker.http import instrument_naming as naming
-from onebroker.http import instrument_schemas as schemas
-from onebroker.http import mappings, parse, render
-from onebroker.http.mappings import DATE
+from onebroker.http import parse, render
+from onebroker.http.bodies.long_body_out import array_answer
+from onebroker.http.instruments import mappings, naming, schemas
+from onebroker.http.instruments.mappings import DATE
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
-from onebroker.http.stream import array_answer
 
 EXCHANGE = attrs.evolve(naming.EXCHANGE, required=True)
 SEGMENT = attrs.evolve(naming.SEGMENT, required=True)

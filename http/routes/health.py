@@ -85,7 +85,12 @@ ROUTES = (
         handler=health,
         tag="health",
         summary="Actors, crashes, store, brokers",
-        answers=(Answer(status=200, doc="`status` is `ok`, or `degraded` while an actor or the store is away, the disk has less than `disk.reserve_mb` left, or an open parent stands in `order_problems`"),),
+        answers=(
+            Answer(
+                status=200,
+                doc="`status` is `ok`, or `degraded` while an actor or the store is away, the disk has less than `disk.reserve_mb` left, or an open parent stands in `order_problems`",
+            ),
+        ),
     ),
     Route(
         method="GET",

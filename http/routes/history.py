@@ -18,14 +18,16 @@ from onebroker.config.messages import history as sentences
 from onebroker.config.messages import instruments as instrument_sentences
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
-from onebroker.http import batch, history_query, history_schemas, refusals, render
-from onebroker.http import instrument_naming as naming
-from onebroker.http.history_query import CandleRange, TickPeriod, read_period, read_range
-from onebroker.http.instrument_naming import InstrumentName
+from onebroker.http import refusals, render
+from onebroker.http.bodies.long_body_out import array_answer
+from onebroker.http.history import query as history_query
+from onebroker.http.history import schemas
+from onebroker.http.history.query import CandleRange, TickPeriod, read_period, read_range
+from onebroker.http.instruments import batch, naming
+from onebroker.http.instruments.naming import InstrumentName
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import HistoryServices, Services
-from onebroker.http.stream import array_answer
 
 READ_SECONDS = 60.0
 """How long a client waits for candles; a store that is taking in a file goes on answering."""
@@ -196,8 +198,8 @@ ROUTES = (
                 status=200,
                 doc="Empty `candles` means that nothing is stored for the range. On days without stored candles of the interval they "
                 "are made of stored 1-minute candles, counted from when the market opened.",
-                schema=history_schemas.PRICES,
-                example=history_schemas.PRICES_EXAMPLE,
+                schema=schemas.PRICES,
+                example=schemas.PRICES_EXAMPLE,
             ),
             _RANGE_ANSWER,
             *NAMING_ANSWERS,
@@ -216,8 +218,8 @@ ROUTES = (
             Answer(
                 status=200,
                 doc="An entry for each item, in their order, each with the status the GET form would give.",
-                schema=history_schemas.results(history_schemas.PRICES),
-                example=history_schemas.results_example(history_schemas.PRICES_EXAMPLE),
+                schema=schemas.results(schemas.PRICES),
+                example=schemas.results_example(schemas.PRICES_EXAMPLE),
             ),
             batch.BODY_ANSWER,
             _RANGE_ANSWER,
@@ -236,8 +238,8 @@ ROUTES = (
                 status=200,
                 doc="Streamed. Headers `X-Instrument-Id`, `X-Adjustable`, `X-Price-Basis`, `X-Start`, `X-End` describe it. "
                 "A failure after the beginning ends the array early.",
-                schema=history_schemas.TICKS,
-                example=history_schemas.TICKS_EXAMPLE,
+                schema=schemas.TICKS,
+                example=schemas.TICKS_EXAMPLE,
             ),
             _PERIOD_ANSWER,
             *NAMING_ANSWERS,
@@ -255,8 +257,8 @@ ROUTES = (
             Answer(
                 status=200,
                 doc="Streamed: an entry for each item, in their order; `ticks` stands beside `data`, which describes the period.",
-                schema=history_schemas.TICK_RESULTS,
-                example=history_schemas.TICK_RESULTS_EXAMPLE,
+                schema=schemas.TICK_RESULTS,
+                example=schemas.TICK_RESULTS_EXAMPLE,
             ),
             batch.BODY_ANSWER,
             _PERIOD_ANSWER,

@@ -10,10 +10,9 @@ from quart.wrappers import Response
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.brokers.records import Listing
 from onebroker.config.messages import instruments as sentences
-from onebroker.http import batch, mappings, parse, render
-from onebroker.http import instrument_naming as naming
-from onebroker.http import instrument_schemas as schemas
-from onebroker.http.mappings import DATE
+from onebroker.http import parse, render
+from onebroker.http.instruments import batch, mappings, naming, schemas
+from onebroker.http.instruments.mappings import DATE
 from onebroker.http.route import Answer, Handler, Route
 from onebroker.http.services import Services
 

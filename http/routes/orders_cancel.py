@@ -6,16 +6,18 @@ from typing import Any
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import CancelOrder, DeskMessage, StopParent
-from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import body_keys, order_fields, parse, render
-from onebroker.http.desk_asking import BESIDE_BROKER_SECONDS, ask_desk, change_seconds
-from onebroker.http.order_lists import ORDERS, answer_list, read_list
-from onebroker.http.order_naming import Named, OrderNamed, read_named
+from onebroker.http import parse, render
+from onebroker.http.bodies import body_keys
+from onebroker.http.orders import fields
+from onebroker.http.orders.desk_asking import BESIDE_BROKER_SECONDS, ask_desk, change_seconds
+from onebroker.http.orders.lists import ORDERS, answer_list, read_list
+from onebroker.http.orders.naming import Named, OrderNamed, read_named
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
@@ -31,7 +33,7 @@ async def cancel(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
-    parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, order_fields.DRY_RUN)
+    parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, fields.DRY_RUN)
     body_keys.check_query([name for name in request.args if name not in _NAMING], CANCEL)
     if body.get(ORDERS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
@@ -39,7 +41,7 @@ async def cancel(request: Request, services: Services) -> Response:
     query = {name: text for name, text in request.args.to_dict().items() if name in _NAMING}
     given = {**query, **{name: value for name, value in body.items() if value is not None}}
     named = read_named(given, orders.brokers)
-    dry_run = order_fields.dry_run(body, request.args)
+    dry_run = fields.dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -99,7 +101,7 @@ ROUTES = (
         parameters=(
             _ORDER_ID_QUERY,
             _BROKER_QUERY,
-            order_fields.DRY_RUN,
+            fields.DRY_RUN,
             _field("order_id", "1 to 64 letters, digits, hyphens or underscores; or an integer."),
             _field("broker", "Broker code; needed only when two brokers hold the id."),
             _field("parent_id", "UUID, in place of order_id: the whole parent."),

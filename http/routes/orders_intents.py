@@ -3,10 +3,11 @@
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.engine.reading import KeptAnswer, Unreadable, Waiting, kept_answer
+from onebroker.actors.engine.shown.stored import KeptAnswer, Unreadable, Waiting, kept_answer
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import order_fields, render
+from onebroker.http import render
+from onebroker.http.orders import fields
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
 
@@ -14,7 +15,7 @@ from onebroker.http.services import Services
 async def intent(request: Request, services: Services) -> Response:
     """Reading does not use the answer up; it is kept for `answer_keep_seconds` (order-engine 5.3)."""
     orders = services.required_orders()
-    intent_id = order_fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
+    intent_id = fields.uuid_text((request.view_args or {})["intent_id"], texts.INTENT_ID)
     keep_seconds = orders.settings.answer_keep_seconds
     waits = orders.intent_waits(intent_id)  # before the store is asked: it may be taken up meanwhile
     try:

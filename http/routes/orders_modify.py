@@ -7,17 +7,19 @@ from typing import Any
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import DeskMessage, ModifyHeld, ModifyOrder
-from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import body_keys, order_fields, parse, render
-from onebroker.http.desk_asking import ask_desk, change_seconds
-from onebroker.http.modify_body import read_change
-from onebroker.http.order_lists import ORDERS, answer_list, read_list
-from onebroker.http.order_naming import OrderNamed, read_named
+from onebroker.http import parse, render
+from onebroker.http.bodies import body_keys
+from onebroker.http.orders import fields
+from onebroker.http.orders.desk_asking import ask_desk, change_seconds
+from onebroker.http.orders.lists import ORDERS, answer_list, read_list
+from onebroker.http.orders.modify_body import read_change
+from onebroker.http.orders.naming import OrderNamed, read_named
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
@@ -29,11 +31,11 @@ async def modify(request: Request, services: Services) -> Response:
     body = await parse.body_object(request, order_texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     body_keys.check_query(request.args, MODIFY)
-    parse.refuse_repeats(request, order_fields.DRY_RUN)
+    parse.refuse_repeats(request, fields.DRY_RUN)
     if body.get(ORDERS) is not None:
         return await _modify_list(body, request.args, orders, routed)
     body_keys.check_body(body, MODIFY, A_MODIFY)
-    dry_run = order_fields.dry_run(body, request.args)
+    dry_run = fields.dry_run(body, request.args)
     answer = await _ask_to_modify(orders, body, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -98,7 +100,7 @@ ROUTES = (
         tag="orders",
         summary="Change open orders at the brokers that hold them",
         parameters=(
-            order_fields.DRY_RUN,
+            fields.DRY_RUN,
             _field("order_id", "The broker's own id: 1 to 64 letters, digits, hyphens or underscores; or an integer."),
             _field("broker", "Broker code; needed only when two brokers hold the id."),
             _field("parent_id", "UUID, in place of order_id: its one held order."),

@@ -7,14 +7,16 @@ from typing import Any
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.engine.reading import Unreadable, open_parents, stored_parent
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.shown.stored import Unreadable, open_parents, stored_parent
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import body_keys, order_fields, parse, render
-from onebroker.http.order_lists import PARENTS, answer_list, read_list
-from onebroker.http.order_naming import ParentNamed
+from onebroker.http import parse, render
+from onebroker.http.bodies import body_keys
+from onebroker.http.orders import fields
+from onebroker.http.orders.lists import PARENTS, answer_list, read_list
+from onebroker.http.orders.naming import ParentNamed
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.routes.orders_cancel import A_CANCEL, ask_to_cancel
 from onebroker.http.services import OrderServices, Services
@@ -25,7 +27,7 @@ async def parents(request: Request, services: Services) -> Response:
     given = request.args.get("parent_id")
     if given is None:
         return render.json_answer(await open_parents(orders.store))
-    parent_id = order_fields.uuid_text(given, texts.PARENT_NAME)
+    parent_id = fields.uuid_text(given, texts.PARENT_NAME)
     try:
         parent = await stored_parent(orders.store, parent_id)
     except Unreadable as error:
@@ -40,12 +42,12 @@ async def cancel_parents(request: Request, services: Services) -> Response:
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()
     body_keys.check_query(request.args, CANCEL_PARENTS)
-    parse.refuse_repeats(request, order_fields.DRY_RUN)
+    parse.refuse_repeats(request, fields.DRY_RUN)
     if body.get(PARENTS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
     body_keys.check_body(body, CANCEL_PARENTS, A_CANCEL)
-    named = ParentNamed(order_fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
-    dry_run = order_fields.dry_run(body, request.args)
+    named = ParentNamed(fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
+    dry_run = fields.dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -61,7 +63,7 @@ async def _cancel_list(
 
     async def one(item: Any, begun: Callable[[], None]) -> EngineAnswer:
         body_keys.check_item(item, CANCEL_PARENTS, A_CANCEL)
-        named = ParentNamed(order_fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
+        named = ParentNamed(fields.uuid_text(item["parent_id"], texts.PARENT_NAME), None)
         return await ask_to_cancel(orders, named, routed, dry_run=asked.dry_run, begun=begun)
 
     return await answer_list(asked.items, one)
@@ -103,7 +105,7 @@ ROUTES = (
         handler=cancel_parents,
         tag="orders",
         summary="Cancel every resting leg of a parent and end it",
-        parameters=(order_fields.DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
+        parameters=(fields.DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
         only_these_keys=True,
         list_form=(
             Parameter(name=PARENTS, place="body", kind="array", doc="Objects, each with a parent_id."),

@@ -13,17 +13,20 @@ import trio
 from quart import Request
 from quart.wrappers import Response
 
-from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
-from onebroker.actors.engine.today import Today
+from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.intake.world import Today
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
-from onebroker.http import body_keys, instrument_naming, order_fields, parse, refusals, render
-from onebroker.http.place_body import check_body, with_instrument
-from onebroker.http.place_list import ORDERS, check_list
+from onebroker.http import parse, refusals, render
+from onebroker.http.bodies import body_keys
+from onebroker.http.instruments import naming
+from onebroker.http.orders import fields
+from onebroker.http.orders.place_body import check_body, with_instrument
+from onebroker.http.orders.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
 
@@ -46,7 +49,7 @@ async def place(request: Request, services: Services) -> Response:
     body: dict[str, Any] = await parse.listed_body_object(request, texts.BODY_OBJECT, ORDERS)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     body_keys.check_query(request.args, PLACE)
-    parse.refuse_repeats(request, order_fields.DRY_RUN)
+    parse.refuse_repeats(request, fields.DRY_RUN)
     if ORDERS in body:
         return await _place_list(body, request.args, services, routed)
     body_keys.check_body(body, PLACE, AN_ORDER)
@@ -69,7 +72,7 @@ def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServ
         calendar=orders.calendar,
         settings=orders.settings,
     )
-    order = with_instrument(checked, body, instrument_naming.find(checked.name, state.latest), today)
+    order = with_instrument(checked, body, naming.find(checked.name, state.latest), today)
     return _Checked(order, checked.dry_run)
 
 
@@ -204,7 +207,7 @@ _LIST_FORM = (
         doc="Orders as in the single form, without dry_run; at most place_list_maximum (500). Each is answered by itself, in this "
         "order.",
     ),
-    Parameter(name=order_fields.DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
+    Parameter(name=fields.DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
 )
 
 ROUTES = (
@@ -217,7 +220,7 @@ ROUTES = (
         list_form=_LIST_FORM,
         only_these_keys=True,
         parameters=(
-            order_fields.DRY_RUN,
+            fields.DRY_RUN,
             _field("instrument_id", "UUID of the instrument; or name it by exchange, segment and identity fields."),
             _field("exchange", "nse, bse, mcx or ncdex."),
             _field("segment", "Segment of the exchange, with or without its prefix."),

@@ -13,10 +13,9 @@ from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.messages import FetchQuote, Found
 from onebroker.config.messages import quotes as sentences
 from onebroker.config.refusal import Refusal
-from onebroker.http import batch, mappings, render
-from onebroker.http import instrument_naming as naming
-from onebroker.http import instrument_schemas as schemas
-from onebroker.http import quote_schemas as shapes
+from onebroker.http import render
+from onebroker.http.instruments import batch, mappings, naming, schemas
+from onebroker.http.instruments import quote_schemas as shapes
 from onebroker.http.route import Answer, Handler, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import InstrumentServices, Services

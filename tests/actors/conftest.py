@@ -17,12 +17,12 @@ from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.messages import EngineStatus, Place, PlaceBody
 from onebroker.actors.engine.desk.actor import DeskActor
 from onebroker.actors.engine.desk.messages import CancelOrder, Flatten, ModifyHeld, ModifyOrder, StopParent
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.messages import EngineStatus, Place, PlaceBody
-from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import LegChange
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
@@ -40,12 +40,12 @@ from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
-from onebroker.brokers.simulator.brokers import BROKERS
-from onebroker.brokers.simulator.control import ledger_document
-from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.lookup import DIALECTS
-from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.host.control import ledger_document
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.host.lookup import DIALECTS
+from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.world.brokers import BROKERS
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.settings import build_settings

@@ -11,7 +11,7 @@ from onebroker.actors.clock_doubt import clock_doubt
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.sessions.clock_offset import DatedTransport, ahead_seconds
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.clock import IST
 from onebroker.http.composition import clock_health
 from tests.support.every_case import every_case

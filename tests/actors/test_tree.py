@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from onebroker.actors.catalogue.builder import InProcessBuilder
-from onebroker.actors.engine.messages import Place
+from onebroker.actors.engine.context.messages import Place
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.actors.store.durable import MemoryDurable
@@ -18,8 +18,8 @@ from onebroker.actors.tree import TreeInputs, open_tree
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.config.clock import IST
 from tests.support.further import each_once
 
@@ -232,7 +232,9 @@ async def test_a_broker_in_any_trouble_never_delays_or_changes_the_documents_of_
             await trio.sleep(1)
             for resource in DOCUMENTS:
                 seen = ages(tree, resource, day.clock.epoch())
-                wrong = {code: seen[code] for code in others if is_wrong(*seen[code], day.registry[code].cadence, resource)}
+                wrong = {
+                    code: seen[code] for code in others if is_wrong(*seen[code], day.registry[code].cadence, resource)
+                }
                 assert wrong == {}, (resource, wrong)
             if number in (5, 15):
                 await place_elsewhere(day, tree, shares[number // 10], others[number % len(others)], f"i-{number}")

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from onebroker.actors.sessions.reads import codec_calls
-from onebroker.brokers.accounts import heard_of_another, same_account
 from onebroker.brokers.broker import Access, Login
+from onebroker.brokers.codec.accounts import heard_of_another, same_account
 from onebroker.brokers.registry import BROKERS as REGISTERED
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.config.clock import IST

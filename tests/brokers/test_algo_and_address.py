@@ -14,8 +14,8 @@ from onebroker.brokers.broker import Access, Endpoints, Login
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
-from onebroker.brokers.simulator.lookup import chosen_dialects
-from onebroker.brokers.simulator.run import SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.host.lookup import chosen_dialects
+from onebroker.brokers.simulator.host.run import SimulatorOptions, run_simulator
 from onebroker.brokers.transport.egress import Egress
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.calendars import always_open
@@ -78,11 +78,15 @@ def test_upstox_is_told_the_name_with_changes_and_cancels_too():
 
 async def test_the_simulated_broker_sees_the_algo_and_the_address_of_an_order(nursery):
     said = []
-    options = SimulatorOptions(dialects=chosen_dialects(("upstox",)), calendar=always_open(), clock=Clock(), instruments=100)
+    options = SimulatorOptions(
+        dialects=chosen_dialects(("upstox",)), calendar=always_open(), clock=Clock(), instruments=100
+    )
     with trio.fail_after(PATIENCE_SECONDS):
         await nursery.start(partial(run_simulator, options, announce=said.append))
         line, control = said[0], said[-1]["control_url"]
-        main = {name: line[name] for name in ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")}
+        main = {
+            name: line[name] for name in ("rest_url", "login_url", "stream_url", "order_stream_url", "instruments_url")
+        }
         broker = REGISTRY["upstox"]
         access = attrs.evolve(
             access_to("upstox", "My algo"),
@@ -92,9 +96,13 @@ async def test_the_simulated_broker_sees_the_algo_and_the_address_of_an_order(nu
         async with open_transport(Clock(), egress=Egress(source_address="127.0.0.2")) as transport:
             (wanted,) = broker.instruments.file_requests(access, NOW)
             frame = broker.instruments.read_files([(await transport.send(wanted, PATIENCE_SECONDS)).body])
-            row = frame.filter((frame["segment"] == "equities") & (frame["broker_exchange"] == "NSE_EQ")).row(0, named=True)
+            row = frame.filter((frame["segment"] == "equities") & (frame["broker_exchange"] == "NSE_EQ")).row(
+                0, named=True
+            )
             share = Listing(broker_token=row["broker_token"], tradingsymbol=row["tradingsymbol"], exchange="NSE_EQ")
-            sent = broker.orders.place_request(access, limit_order(share, order_type="MARKET", price=None, token="ob1"), NOW)
+            sent = broker.orders.place_request(
+                access, limit_order(share, order_type="MARKET", price=None, token="ob1"), NOW
+            )
             answer = broker.orders.parse_order_answer(await transport.send(sent, PATIENCE_SECONDS))
         assert answer.outcome is Outcome.ACCEPTED, answer
         async with open_transport(Clock()) as transport:

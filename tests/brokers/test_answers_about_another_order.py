@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.broker import Access, Login, OrderChange
-from onebroker.brokers.order_messages import answer_to
+from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import OrderNames, WireRequest, WireResponse

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.candle_rows import read_candles, spans
-from onebroker.brokers.fields import epoch
+from onebroker.brokers.codec.candle_rows import read_candles, spans
+from onebroker.brokers.codec.fields import epoch
 from onebroker.brokers.requests import BadAnswer
 from tests.support.every_case import every_case
 

@@ -2,7 +2,7 @@
 
 import attrs
 
-from onebroker.brokers.display_names import CODES_BY_DISPLAY_NAME, display_names
+from onebroker.brokers.codec.display_names import CODES_BY_DISPLAY_NAME, display_names
 from onebroker.brokers.registry import build_registry
 
 SLOW_PROFILES = {"icicidirect": 86_400.0, "kotakneo": None}

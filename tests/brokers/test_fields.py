@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers import fields
+from onebroker.brokers.codec import fields
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import from_epoch

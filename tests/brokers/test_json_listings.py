@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.json_listings import json_columns
+from onebroker.brokers.codec.json_listings import json_columns
 from onebroker.brokers.requests import BadAnswer
 
 CELLS = (

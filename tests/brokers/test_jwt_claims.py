@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.jwt_claims import claims, expiry
+from onebroker.brokers.codec.jwt_claims import claims, expiry
 from tests.support.every_case import every_case
 
 

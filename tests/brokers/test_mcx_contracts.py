@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from onebroker.brokers.mcx_contracts import CONTRACTS, Contract, contract, trading_unit_of, units_of
+from onebroker.brokers.listings.mcx_contracts import CONTRACTS, Contract, contract, trading_unit_of, units_of
 from tests.support.every_case import every_case
 
 
@@ -22,12 +22,17 @@ def test_a_size_belongs_to_the_underlying_and_the_expiry(underlying, expiry, tra
     found = contract(underlying, expiry)
     assert (found.trading_unit, found.units) == (trading_unit, units)
     frame = pl.DataFrame({"name": [underlying], "expiry": [expiry]})
-    columns = frame.select(trading_unit_of(pl.col("name"), pl.col("expiry")).alias("t"), units_of(pl.col("name"), pl.col("expiry")).alias("u"))
+    columns = frame.select(
+        trading_unit_of(pl.col("name"), pl.col("expiry")).alias("t"),
+        units_of(pl.col("name"), pl.col("expiry")).alias("u"),
+    )
     assert columns.row(0) == (trading_unit, units)
 
 
 def test_what_is_not_in_the_table_is_unknown_and_never_one():
-    assert [contract(*asked) for asked in (("TOMATO", "2026-11-30"), (None, "2026-11-30"), ("GOLD", None), ("", ""))] == [None] * 4
+    assert [
+        contract(*asked) for asked in (("TOMATO", "2026-11-30"), (None, "2026-11-30"), ("GOLD", None), ("", ""))
+    ] == [None] * 4
     frame = pl.DataFrame({"name": ["TOMATO", None, "GOLD"], "expiry": ["2026-11-30", "2026-11-30", None]})
     assert frame.select(units_of(pl.col("name"), pl.col("expiry"))).to_series().to_list() == [None] * 3
 

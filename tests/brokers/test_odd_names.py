@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from onebroker.brokers.contained import OddName, OddRows, order_names
-from onebroker.brokers.fields import text
+from onebroker.brokers.codec.contained import OddName, OddRows, order_names
+from onebroker.brokers.codec.fields import text
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import WireResponse
 from tests.support.every_case import every_case

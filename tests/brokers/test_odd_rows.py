@@ -15,9 +15,9 @@ from every_case import every_case
 from ten_accounts import MONDAY_TEN, Ten, Trading, markets, snapshot
 
 from onebroker.actors.sessions.reads import codec_calls
-from onebroker.brokers import fields
 from onebroker.brokers.broker import TokenQuestion
-from onebroker.brokers.contained import OddRows
+from onebroker.brokers.codec import fields
+from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.fivepaisa import books as fivepaisa_books
 from onebroker.brokers.fivepaisa import by_token as fivepaisa
 from onebroker.brokers.fyers import portfolio as fyers

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.order_messages import answer_to
+from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, OrderNames, WireRequest, WireResponse
 from onebroker.config.vocabulary import Outcome

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.order_messages import broker_quantity, check_prices, not_refused, refused
+from onebroker.brokers.codec.order_messages import broker_quantity, check_prices, not_refused, refused
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, NotSendable, RefusalKind, WireResponse
 from onebroker.config.vocabulary import OrderType, Outcome

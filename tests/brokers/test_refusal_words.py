@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from onebroker.brokers.angelone import wire as angelone
+from onebroker.brokers.codec.refusal_words import says_address, says_dead_token, says_too_many
 from onebroker.brokers.dhan import wire as dhan
 from onebroker.brokers.groww import wire as groww
-from onebroker.brokers.refusal_words import says_address, says_dead_token, says_too_many
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import RefusalKind, WireResponse
 from onebroker.brokers.zerodha import wire as zerodha

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.spelled_times import spelled_moment
+from onebroker.brokers.codec.spelled_times import spelled_moment
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from onebroker.brokers.broker import Access, Login
-from onebroker.brokers.contained import OddRows, Unforeseen, contained, place_of, read_rows
+from onebroker.brokers.codec.contained import OddRows, Unforeseen, contained, place_of, read_rows
+from onebroker.brokers.codec.instrument_files import BadFiles
 from onebroker.brokers.fivepaisa import portfolio as fivepaisa
 from onebroker.brokers.icicidirect import login as icicidirect
-from onebroker.brokers.instrument_files import BadFiles
 from onebroker.brokers.kotakneo import portfolio as kotakneo
 from onebroker.brokers.registry import BROKERS
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, StreamAddress, WireResponse
@@ -18,7 +18,9 @@ from onebroker.config.clock import IST
 from onebroker.config.money import value_paise
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-TOKENS = dict.fromkeys(("access_token", "session_token", "user", "session_key", "sid", "feed_token", "jwt", "api_session"), "a")
+TOKENS = dict.fromkeys(
+    ("access_token", "session_token", "user", "session_key", "sid", "feed_token", "jwt", "api_session"), "a"
+)
 LOGIN = Login(tokens=TOKENS, user_id="U1", logged_in_at=0.0, expires_at=4e9)
 DEEP = "[" * 5000 + "]" * 5000
 VALUES = ([], {}, [[]], {"a": []}, 1e30, -1, 10**40, True, "x", None)
@@ -35,9 +37,7 @@ def feeds():
 
 @pytest.mark.parametrize(("broker", "codec"), [*feeds()])
 def test_no_text_message_makes_a_decoder_fail(broker, codec):
-    access = Access(
-        endpoints=broker.endpoints, credentials=dict.fromkeys(broker.all_credential_keys, "a"), login=LOGIN
-    )
+    access = Access(endpoints=broker.endpoints, credentials=dict.fromkeys(broker.all_credential_keys, "a"), login=LOGIN)
     decoder = codec.decoder(access, StreamAddress(url="wss://broker/", handed={"subscriptionId": "a", "nkey": "a"}), {})
     messages = [{name: value} for name in NAMES for value in VALUES]
     messages += [{"update_type": "order", **message} for message in messages] + [[message] for message in messages]
@@ -52,14 +52,18 @@ def test_no_text_message_makes_a_decoder_fail(broker, codec):
 def test_a_position_whose_carried_quantity_is_below_zero_is_a_bad_answer(recorded_kotak):
     (row, *_), answer = recorded_kotak
     with pytest.raises(BadAnswer, match="below zero"):
-        kotakneo.parse_positions([answer([{**row, "cfBuyQty": "-5", "flBuyQty": "10", "flSellQty": "5"}]), answer([])], {})
+        kotakneo.parse_positions(
+            [answer([{**row, "cfBuyQty": "-5", "flBuyQty": "10", "flSellQty": "5"}]), answer([])], {}
+        )
 
 
 @pytest.fixture
 def recorded_kotak(request):
     path = request.path.parents[1] / "data" / "kotakneo" / "positions.json"
     rows = msgspec.json.decode(path.read_bytes())["data"]
-    return rows, lambda rows: WireResponse(status=200, body=msgspec.json.encode({"stat": "Ok", "stCode": 200, "data": rows}))
+    return rows, lambda rows: WireResponse(
+        status=200, body=msgspec.json.encode({"stat": "Ok", "stCode": 200, "data": rows})
+    )
 
 
 @pytest.mark.parametrize("price", [1e30, 1e300])

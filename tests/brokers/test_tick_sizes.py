@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.instruments import SEGMENTS
 
 
@@ -65,7 +65,11 @@ def test_derivatives_have_a_column_of_their_own():
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(SEGMENTS), st.none() | st.floats(-10, 5000) | st.just(float("nan")) | st.just(float("inf")))),
+    st.lists(
+        st.tuples(
+            st.sampled_from(SEGMENTS), st.none() | st.floats(-10, 5000) | st.just(float("nan")) | st.just(float("inf"))
+        )
+    ),
     st.randoms(use_true_random=False),
 )
 def test_a_row_keeps_its_tick_whatever_the_order_of_rows_or_has_none(rows, random):

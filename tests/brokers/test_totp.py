@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from onebroker.brokers.totp import totp
+from onebroker.brokers.codec.totp import totp
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"  # "12345678901234567890", the RFC's
 

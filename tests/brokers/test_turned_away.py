@@ -4,7 +4,7 @@ codes and words. What counts is sent again, so an answer that leaves anything op
 import msgspec
 import pytest
 
-from onebroker.brokers.order_messages import answer_to
+from onebroker.brokers.codec.order_messages import answer_to
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, OrderNames, WireRequest, WireResponse
 from onebroker.config.vocabulary import Outcome

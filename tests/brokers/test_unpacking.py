@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.icicidirect.instruments import read_files as read_security_master
-from onebroker.brokers.listings import unpacked
+from onebroker.brokers.listings.frame import unpacked
+from onebroker.brokers.listings.unpacking import gunzipped, unzipped
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.shoonya.instruments import read_files as read_shoonya
-from onebroker.brokers.unpacking import gunzipped, unzipped
 
 MB = 1024 * 1024
 
@@ -41,7 +41,10 @@ def test_a_file_that_holds_more_than_the_bound_is_refused(most: int) -> None:
     body = bytes(3 * MB)
     with pytest.raises(BadAnswer, match="it holds more than"):
         gunzipped(gzip.compress(body), "it", most)
-    with zipfile.ZipFile(io.BytesIO(zipped("a", body))) as archive, pytest.raises(BadAnswer, match="it holds more than"):
+    with (
+        zipfile.ZipFile(io.BytesIO(zipped("a", body))) as archive,
+        pytest.raises(BadAnswer, match="it holds more than"),
+    ):
         unzipped(archive, "a", "it", most)
 
 

@@ -25,7 +25,9 @@ def test_a_number_written_with_no_more_decimals_is_scaled_exactly(units, places)
     assert scaled(value, places) == by_hand(value, places)
 
 
-@pytest.mark.parametrize(("rupees", "whole"), [(0.005, 1), (-0.005, -1), (1.005, 101), (2.675, 268), (-0.0, 0), (7, 700)])
+@pytest.mark.parametrize(
+    ("rupees", "whole"), [(0.005, 1), (-0.005, -1), (1.005, 101), (2.675, 268), (-0.0, 0), (7, 700)]
+)
 def test_halves_go_away_from_zero(rupees, whole):
     assert paise(rupees) == whole
 

@@ -113,9 +113,7 @@ class Http:
         self._all.append(kept)
         return kept
 
-    def _once(
-        self, kept: Kept, method: str, target: str, body: bytes | None, headers: dict[str, str] | None
-    ) -> Answer:
+    def _once(self, kept: Kept, method: str, target: str, body: bytes | None, headers: dict[str, str] | None) -> Answer:
         with kept.busy:
             try:
                 kept.connection.request(method, self._prefix + target, body, headers or {})

@@ -53,7 +53,10 @@ def taken(demo, body):
         if answer.status in (422, 503):  # nothing was sent, or no connection could be opened
             assert row_of(demo, tag) is None
             return None
-        return until(demo, lambda: row_of(demo, tag) or _ended(demo, tag), f"{tag} to be in the book or to have ended") or None
+        return (
+            until(demo, lambda: row_of(demo, tag) or _ended(demo, tag), f"{tag} to be in the book or to have ended")
+            or None
+        )
 
     row = until(demo, placed, "an order to be taken")
     return row if isinstance(row, dict) else taken(demo, body)
@@ -90,7 +93,9 @@ def quoted_at(demo, share, price):
 
 def cancelled(demo, order_id):
     """Cancel an order until it is; asking twice is answered that it is already."""
-    answer = until(demo, lambda: (said := demo.cancel(order_id)).status in (200, 409) and said, "the cancel to be taken")
+    answer = until(
+        demo, lambda: (said := demo.cancel(order_id)).status in (200, 409) and said, "the cancel to be taken"
+    )
     in_status(demo, order_id, "CANCELLED")
     return answer
 
@@ -193,7 +198,9 @@ def test_a_bad_order_is_refused_with_its_sentence_and_a_dry_run_sends_nothing(de
     share = demo.share(5)
     answer = demo.place(**{**demo.limit_buy(share), **fields})
     assert (answer.status, answer.json["error"]) == (status, error)
-    dry = until(demo, lambda: (said := demo.place(**demo.limit_buy(share), dry_run=True)).status == 200 and said, "a dry run")
+    dry = until(
+        demo, lambda: (said := demo.place(**demo.limit_buy(share), dry_run=True)).status == 200 and said, "a dry run"
+    )
     assert dry.json["dry_run"] is True
     assert len(demo.placed()) == before
 
@@ -206,7 +213,11 @@ def test_a_list_sends_each_good_order_once(demo):
     answer = demo.ask("POST", "/api/orders/place", {"orders": [good[0], "x", good[1], good[2]]})
     assert answer.json["results"][1]["status"] == 400
     sent = [each for each in answer.json["results"] if each["status"] in (200, 504)]
-    until(demo, lambda: len(demo.placed(since)) >= sum(each["status"] == 200 for each in sent), "the accepted ones to be sent")
+    until(
+        demo,
+        lambda: len(demo.placed(since)) >= sum(each["status"] == 200 for each in sent),
+        "the accepted ones to be sent",
+    )
     assert len(demo.placed(since)) <= len(sent)
     for row in [row for row in shown(demo, DOCUMENTS["orders"])["orders"] if row["tag"] in tags]:
         cancelled(demo, row["order_id"])
@@ -223,7 +234,10 @@ def test_a_bracket_lives_its_life(demo):
         ],
     }  # fmt: skip
     root = {"price": {"kind": "fixed", "price": at(-1)}, "each_fill": exits}
-    body = {**demo.limit_buy(share, -1, quantity=6, product="MIS"), "synthetic": {"type": "plan", "hold_limits": False, "root": root}}
+    body = {
+        **demo.limit_buy(share, -1, quantity=6, product="MIS"),
+        "synthetic": {"type": "plan", "hold_limits": False, "root": root},
+    }
     row = taken(demo, body)
     parent_id = row["engine_parent_id"]
     quoted_at(demo, share, demo.at_price(share, -2))
@@ -280,7 +294,10 @@ async def _heard_on_the_stream(demo, share):
                     message = msgspec.json.decode(await socket.get_message())
                     if message["type"] == "orders" and "orders" in message and not order_id:
                         order_id = await trio.to_thread.run_sync(_placed_and_cancelled, demo, share)
-                    rows = [*message.get("orders", ()), *(event.get("order", {}) for event in message.get("events", ()))]
+                    rows = [
+                        *message.get("orders", ()),
+                        *(event.get("order", {}) for event in message.get("events", ())),
+                    ]
                     seen |= {row["status"] for row in rows if row.get("order_id") == order_id}
         except (ConnectionClosed, HandshakeError, OSError):
             await trio.sleep(0.1)
@@ -307,7 +324,9 @@ def test_the_service_killed_goes_on_where_it_stood(demo):
     assert demo.token == token
     assert demo.assert_sent_once() == sent
     in_status(demo, row["order_id"], "OPEN")
-    assert shown(demo, "/api/orders/parents", parent_id=row["engine_parent_id"])["legs"][0]["order_id"] == row["order_id"]
+    assert (
+        shown(demo, "/api/orders/parents", parent_id=row["engine_parent_id"])["legs"][0]["order_id"] == row["order_id"]
+    )
     cancelled(demo, row["order_id"])
 
 

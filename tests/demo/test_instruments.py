@@ -51,7 +51,9 @@ def test_master_lists_every_instrument_once_and_each_has_its_details(demo, every
     answer = demo.ask("POST", "/api/instruments/details", {"instruments": [naming(row) for row in everything]})
     entries = answer.json["results"]
     assert (answer.status, {entry["status"] for entry in entries}) == (200, {200})
-    assert [{name: entry["data"][name] for name in row} for entry, row in zip(entries, everything, strict=True)] == everything
+    assert [
+        {name: entry["data"][name] for name in row} for entry, row in zip(entries, everything, strict=True)
+    ] == everything
 
 
 def test_every_exchange_lists_its_part_of_all(demo, segments, everything):

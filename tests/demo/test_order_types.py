@@ -64,7 +64,9 @@ def once_quoted(demo, **body):
 
     def answered():
         answer = demo.place(**body)
-        again = answer.status == 503 and "outcome" not in answer.json and "could not be read" not in answer.json["error"]
+        again = (
+            answer.status == 503 and "outcome" not in answer.json and "could not be read" not in answer.json["error"]
+        )
         return None if again else answer
 
     return demo.until(answered, "an answer other than to try again")

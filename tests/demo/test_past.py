@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from onebroker.brokers.simulator.__main__ import calendar_of_hours
-from onebroker.brokers.simulator.past import DELISTED_SYMBOL
-from onebroker.brokers.simulator.past_files import Recipe, write_past
+from onebroker.brokers.simulator.world.past import DELISTED_SYMBOL
+from onebroker.brokers.simulator.world.past_files import Recipe, write_past
 from onebroker.config.calendars import JoinedCalendar, always_open
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # two loads, one of them cut in half

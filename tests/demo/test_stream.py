@@ -66,7 +66,9 @@ def event_of(order_id: str, status: str) -> Callable[[Any], Any]:
 
     def found(message: Any) -> Any:
         events = message.get("events", ()) if message["type"] == "orders" else ()
-        return next((one for one in events if (one["order"]["order_id"], one["order"]["status"]) == (order_id, status)), None)
+        return next(
+            (one for one in events if (one["order"]["order_id"], one["order"]["status"]) == (order_id, status)), None
+        )
 
     return found
 
@@ -87,7 +89,9 @@ async def test_quotes_come_and_move_as_the_route_shows_them(demo, share):
             return next((one for one in quotes if not one["stale"]), None)
 
         first = await talk.until(live)
-        route = await trio.to_thread.run_sync(lambda: demo.read("/api/instruments/quote", instrument_id=share["instrument_id"]))
+        route = await trio.to_thread.run_sync(
+            lambda: demo.read("/api/instruments/quote", instrument_id=share["instrument_id"])
+        )
         assert list(first) == list(route)
         price = demo.at_price(share, 1.0)
         await trio.to_thread.run_sync(lambda: demo.move(share["instrument_id"], price))
@@ -102,7 +106,9 @@ async def test_an_order_is_told_from_its_birth_to_its_end_with_its_parent(demo, 
     async with connected(demo) as talk:
         await talk.say(subscribe="orders")
         await talk.say(subscribe="parents")
-        book = await talk.until(lambda message: message if message["type"] == "orders" and "orders" in message else None)
+        book = await talk.until(
+            lambda message: message if message["type"] == "orders" and "orders" in message else None
+        )
         assert book["snapshot"]
         answer = await trio.to_thread.run_sync(lambda: demo.place(**demo.limit_buy(share)))
         assert answer.status == 200, answer

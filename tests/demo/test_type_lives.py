@@ -3,12 +3,15 @@ ledger (rules 2.7; order-engine 3). What each comes to stands in docs/order-type
 
 import pytest
 
-from onebroker.actors.engine.synthetic import TYPES
+from onebroker.actors.engine.intake.synthetic import TYPES
 from tests.demo.lives.lives import LIVES, options
 from tests.demo.lives.scenarios import START, lives_with_kills, whole_lives
 from tests.demo.lives.table import hold
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]  # the first test of a fixture waits for all that is played together
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(3600),
+]  # the first test of a fixture waits for all that is played together
 
 NAMES = sorted(LIVES)
 

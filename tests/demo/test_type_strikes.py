@@ -10,7 +10,10 @@ from tests.demo.lives.scenarios import STRIKES, cases, play_all, selected
 from tests.demo.lives.staging import Stage
 from tests.demo.lives.table import Table, hold
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]  # the first test of a fixture waits for all that is played together
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(3600),
+]  # the first test of a fixture waits for all that is played together
 
 ALWAYS = ("cancel",)
 """Scenarios whose end no timing changes."""

@@ -12,7 +12,7 @@ from onebroker.actors.store.interface import StoreError
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.app import MOST_BODY_BYTES, build_app
-from onebroker.http.long_list import AT_ONCE_BYTES
+from onebroker.http.bodies.long_body_in import AT_ONCE_BYTES
 from onebroker.http.route import Answer, Route, TokenRule
 from onebroker.http.services import Services
 from onebroker.http.table import ROUTES

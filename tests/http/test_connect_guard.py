@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from onebroker.http.connect_guard import FORGOTTEN_SECONDS, MOST_SECONDS, STEP_SECONDS
+from onebroker.http.listener.connect_guard import FORGOTTEN_SECONDS, MOST_SECONDS, STEP_SECONDS
 
 WRONG = {"api-key": "key-1", "api-secret": "wrong"}
 RIGHT = {"api-key": "key-1", "api-secret": "secret-1"}
@@ -35,7 +35,9 @@ async def scrape(client, metrics_token) -> tuple[int, float]:
     return response.status_code, pytest.approx(trio.current_time() - began, abs=1e-6)
 
 
-async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_up_no_connect(client, token, autojump_clock, caplog):
+async def test_guesses_of_the_metrics_token_wait_likewise_are_counted_and_hold_up_no_connect(
+    client, token, autojump_clock, caplog
+):
     assert await scrape(client, "metrics-1") == (200, 0)
     for number in range(5):
         assert await scrape(client, "wrong") == (401, number * STEP_SECONDS)

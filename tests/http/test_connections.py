@@ -11,10 +11,11 @@ from quart import Request
 from quart.wrappers import Response
 from served import listening, route
 
-from onebroker.http import render, serve
+from onebroker.http import render
 from onebroker.http.app import build_app
-from onebroker.http.connections import Connections, file_limit, open_files, proving, raise_file_limit
-from onebroker.http.minute_log import MINUTE_SECONDS, MinuteLog
+from onebroker.http.listener import accepting
+from onebroker.http.listener.connections import Connections, file_limit, open_files, proving, raise_file_limit
+from onebroker.http.listener.minute_log import MINUTE_SECONDS, MinuteLog
 
 HEAD = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n"
 
@@ -58,7 +59,10 @@ async def test_the_oldest_stranger_gives_way_and_a_caller_with_the_token_never(h
         assert b" 200 " in await answered(newer, "/health")
         assert b" 200 " in await answered(strangers[1], "/health")
         assert bounds.figures().gave_way == 1
-    assert "connections without a token give way to newer ones (1 since the last such line; the last one: 127.0.0.1)" in caplog.text
+    assert (
+        "connections without a token give way to newer ones (1 since the last such line; the last one: 127.0.0.1)"
+        in caplog.text
+    )
 
 
 async def test_a_stranger_with_a_request_in_progress_gives_way_after_those_without(services):
@@ -128,7 +132,7 @@ async def test_a_connection_begins_with_a_request_soon(house, mock_clock):
         await half.send_all(b"GET /health HT")
         await counted(served.connections, 2)
         await trio.testing.wait_all_tasks_blocked(0.05)
-        mock_clock.jump(serve.FIRST_HEAD_SECONDS)
+        mock_clock.jump(accepting.FIRST_HEAD_SECONDS)
         await ended(silent)
         await ended(half)
 
@@ -158,7 +162,7 @@ async def test_a_system_without_files_is_a_line_a_minute_and_the_listener_goes_o
 
     opened = trio.open_tcp_listeners
     monkeypatch.setattr(trio, "open_tcp_listeners", listeners)
-    monkeypatch.setattr(serve, "ACCEPT_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(accepting, "ACCEPT_PAUSE_SECONDS", 0.0)
     async with listening(house.app) as served:
         await refused.wait()
         assert b" 200 " in await answered(await served.open(), "/health")

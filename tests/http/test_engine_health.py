@@ -1,6 +1,6 @@
 """What `/api/health` shows of the engine."""
 
-from onebroker.actors.engine.messages import EngineStatus
+from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.http.composition import engine_health
 
 RUNNING = EngineStatus(running=True, reason="", trouble="no open order acts until …")

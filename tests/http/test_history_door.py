@@ -12,7 +12,7 @@ from onebroker.actors.history.messages import TakeFactors, TakeFile
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.store.durable_history import Factor
 from onebroker.actors.store.merged import Merged
-from onebroker.http.history_door import answer_take, write_factors
+from onebroker.http.control.history_commands import answer_take, write_factors
 
 FACTOR = Factor(
     instrument_id="x", ex_date=date(2024, 6, 3), kind="split", price_factor=Decimal("0.2"), volume_factor=Decimal(5),
@@ -60,7 +60,9 @@ async def test_factors_arrive_as_they_were_staged(history, tmp_path):
     assert asked[0].factors == [FACTOR]
 
 
-@pytest.mark.parametrize("file", ["", "/etc/passwd", "{data}/durable.sqlite", "{data}/history/incoming/../history.duckdb"])
+@pytest.mark.parametrize(
+    "file", ["", "/etc/passwd", "{data}/durable.sqlite", "{data}/history/incoming/../history.duckdb"]
+)
 async def test_a_file_that_stands_elsewhere_is_refused(history, tmp_path, file):
     address, asked, _ = history
     answer = await answer_take({"kind": "ticks", "file": file.format(data=tmp_path)}, tmp_path, address)

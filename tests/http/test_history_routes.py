@@ -71,7 +71,13 @@ def candle(identity, time, minutes=1440, close=100.0, volume=10):
 
 def tick(identity, time, last_price=100.0, **given):
     empty = dict.fromkeys(TICK_SCHEMA)
-    known = {"instrument_id": identity.instrument_id, "sequence": 0, "time": time, "broker": "zerodha", "last_price": last_price}
+    known = {
+        "instrument_id": identity.instrument_id,
+        "sequence": 0,
+        "time": time,
+        "broker": "zerodha",
+        "last_price": last_price,
+    }
     return empty | known | given
 
 
@@ -298,7 +304,9 @@ async def test_a_split_is_applied_to_prices_and_volumes_before_it(history):
                    price_factor=Decimal("0.2"), volume_factor=Decimal(5), source="test")  # fmt: skip
     await history.durable.put_factors([split])
     _, answer = await history.get("prices", **RANGE, **NAMED)
-    assert [row[1:] for row in answer["candles"]] == [[100.0] * 4 + [50, None, 0.2]] * 2 + [[500.0] * 4 + [10, None, 1.0]]
+    assert [row[1:] for row in answer["candles"]] == [[100.0] * 4 + [50, None, 0.2]] * 2 + [
+        [500.0] * 4 + [10, None, 1.0]
+    ]
     _, before = await history.get("prices", **RANGE, **NAMED, known_as_of="2026-11-17")
     assert [row[4] for row in before["candles"]] == [500.0] * 3
 
@@ -399,7 +407,7 @@ async def test_a_period_includes_its_start_in_each_spelling_of_a_time(history, s
     status, answer = await history.get("ticks", start=start, end=end, **NAMED)
     assert status == 200
     assert answer[-1 if start == "2026-11-20" else 0]["time"].startswith("2026-11-20T03:45:0")
-    assert ("2026-11-20T03:45:00.000000+00:00" in [one["time"] for one in answer])
+    assert "2026-11-20T03:45:00.000000+00:00" in [one["time"] for one in answer]
 
 
 async def test_a_period_ends_before_its_end(history):
@@ -413,7 +421,9 @@ async def test_headers_describe_the_stream_and_an_empty_one_is_an_empty_array(hi
     query = {"start": "2026-11-20 09:15", "end": "2026-11-20T04:00:00Z", "adjusted": "no", **NAMED}
     response = await history.client.get("/api/instruments/ticks", query_string=query, headers=history.headers)
     assert await response.get_data() == b"[]"
-    described = {name: response.headers[f"X-{name}"] for name in ("Instrument-Id", "Adjustable", "Price-Basis", "Start", "End")}
+    described = {
+        name: response.headers[f"X-{name}"] for name in ("Instrument-Id", "Adjustable", "Price-Basis", "Start", "End")
+    }
     assert described == {
         "Instrument-Id": SHARE.instrument_id, "Adjustable": "true", "Price-Basis": "unadjusted",
         "Start": "2026-11-20T09:15:00+05:30", "End": "2026-11-20T04:00:00+00:00",
@@ -437,11 +447,23 @@ async def test_ticks_before_a_split_are_adjusted_with_their_depth(history):
 async def test_a_list_of_ticks_has_them_beside_the_data_and_what_fails_in_its_entry(history):
     await history.ticks(tick(SHARE, at(2026, 11, 20, 10)), tick(SHARE, at(2026, 11, 20, 11)))
     await history.ticks(tick(GONE, at(2026, 11, 20, 10)))
-    items = [NAMED, {"instrument_id": "x"}, 5, {"instrument_id": GONE.instrument_id}, {"instrument_id": INDEX.instrument_id}]
+    items = [
+        NAMED,
+        {"instrument_id": "x"},
+        5,
+        {"instrument_id": GONE.instrument_id},
+        {"instrument_id": INDEX.instrument_id},
+    ]
     status, answer = await history.post("ticks", instruments=items, start="2026-11-20", end="2026-11-21")
     assert status == 200
     results = answer["results"]
-    assert [(entry["request_index"], entry["status"]) for entry in results] == [(0, 200), (1, 400), (2, 400), (3, 200), (4, 200)]
+    assert [(entry["request_index"], entry["status"]) for entry in results] == [
+        (0, 200),
+        (1, 400),
+        (2, 400),
+        (3, 200),
+        (4, 200),
+    ]
     assert [len(entry["ticks"]) for entry in results if entry["status"] == 200] == [2, 1, 0]
     assert results[0]["ticks"] == (await history.get("ticks", start="2026-11-20", end="2026-11-21", **NAMED))[1]
     assert results[0]["data"] == {
@@ -494,7 +516,9 @@ async def test_a_store_that_fails_before_the_first_tick_is_a_503(history, failin
     response = await failing(0).get("/api/instruments/ticks", query_string=PERIOD | NAMED, headers=history.headers)
     assert response.status_code == 503
     assert await response.get_json() == {"error": "the history store could not be used: disk error"}
-    answer = await failing(0).post("/api/instruments/ticks", json=PERIOD | {"instruments": [NAMED]}, headers=history.headers)
+    answer = await failing(0).post(
+        "/api/instruments/ticks", json=PERIOD | {"instruments": [NAMED]}, headers=history.headers
+    )
     entry = (await answer.get_json())["results"][0]
     assert (entry["status"], entry["error"]) == (503, "the history store could not be used: disk error")
 
@@ -554,12 +578,19 @@ async def test_a_renamed_share_answers_what_is_stored_under_its_old_name(history
     await history.candles(candle(ENTERED, at(2026, 11, 18), close=50.0), candle(SHARE, at(2026, 11, 19), close=101.0))
     await history.ticks(tick(ENTERED, at(2026, 11, 18, 10), 50.0), tick(SHARE, at(2026, 11, 19, 10), 101.0))
     split = Factor(
-        instrument_id=ENTERED.instrument_id, ex_date=date(2026, 11, 19), kind="split", price_factor=Decimal(2), volume_factor=Decimal(1), source="x"
+        instrument_id=ENTERED.instrument_id,
+        ex_date=date(2026, 11, 19),
+        kind="split",
+        price_factor=Decimal(2),
+        volume_factor=Decimal(1),
+        source="x",
     )
     await history.durable.put_factors([split])
     _, before = await history.get("prices", **NAMED, **RANGE)
     assert len(before["candles"]) == 1
-    rename = Rename(old_id=ENTERED.instrument_id, new_id=SHARE.instrument_id, from_day=date(2026, 11, 19), source="test")
+    rename = Rename(
+        old_id=ENTERED.instrument_id, new_id=SHARE.instrument_id, from_day=date(2026, 11, 19), source="test"
+    )
     assert await history.actor.ask(lambda reply: TakeRename(rename, False, reply), PATIENCE_SECONDS)
     _, after = await history.get("prices", **NAMED, **RANGE)
     assert after["instrument_id"] == SHARE.instrument_id

@@ -8,8 +8,26 @@ from quart.testing.connections import WebsocketDisconnectError
 from onebroker.http.app import build_app
 from tests.support.every_case import every_case
 
-OWN = ["127.0.0.1:8000", "localhost", "LOCALHOST:1", "localhost.", "[::1]:8000", "127.9.9.9", "trading.example", "Trading.Example:443"]
-FOREIGN = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "192.168.7.7", "", ":8000", "x@127.0.0.1"]
+OWN = [
+    "127.0.0.1:8000",
+    "localhost",
+    "LOCALHOST:1",
+    "localhost.",
+    "[::1]:8000",
+    "127.9.9.9",
+    "trading.example",
+    "Trading.Example:443",
+]
+FOREIGN = [
+    "evil.example",
+    "evil.example:8000",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "192.168.7.7",
+    "",
+    ":8000",
+    "x@127.0.0.1",
+]
 
 
 @pytest.fixture

@@ -121,7 +121,9 @@ async def test_an_ended_connection_leaves_nothing_for_the_collector(app):
                 async with await served.open():
                     pass
                 async with await served.open() as stream:
-                    stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leaves by a reset
+                    stream.socket.setsockopt(
+                        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                    )  # leaves by a reset
             while served.connections.open:
                 await trio.testing.wait_all_tasks_blocked(0.01)
             assert alive() - before <= 1

@@ -7,7 +7,7 @@ import trio
 
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.clock import IST, Clock
-from onebroker.http.commands.service import warn_of_old_charges
+from onebroker.http.commands.running import warn_of_old_charges
 from onebroker.http.composition import charges_health
 
 CHECKED = built_in_charges().checked

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.messages import PlaceBody
-from onebroker.actors.engine.synthetic import TYPES
-from onebroker.actors.engine.today import Today
+from onebroker.actors.engine.context.messages import PlaceBody
+from onebroker.actors.engine.intake.synthetic import TYPES
+from onebroker.actors.engine.intake.world import Today
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Identity, Shape, option, security
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import EngineSettings
-from onebroker.http.place_body import MOST_DEPTH, check_body, with_instrument
+from onebroker.http.orders.place_body import MOST_DEPTH, check_body, with_instrument
 from tests.support.every_case import every_case
 
 BROKERS = ("upstox", "zerodha")

@@ -9,14 +9,14 @@ import trio
 from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import DocumentState, document_body, finish
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.reading import READ_RULES
 from onebroker.actors.portfolio.status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
+from onebroker.actors.sessions.slices import Slice
 from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http.app import build_app

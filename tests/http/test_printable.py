@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from onebroker.http.commands.exits import CommandFailed, run_to_exit_code
-from onebroker.http.printable import PrintableFormatter, printable
+from onebroker.http.commands.exit_codes import CommandFailed, run_to_exit_code
+from onebroker.http.commands.printable import PrintableFormatter, printable
 
 
 @pytest.mark.parametrize(

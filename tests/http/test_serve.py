@@ -13,20 +13,23 @@ from quart import Request
 from quart.wrappers import Response
 from served import listening, route
 
-from onebroker.http import render, serve
+from onebroker.http import render
 from onebroker.http.app import build_app
-from onebroker.http.serve import ListenError, TlsFiles
-from onebroker.http.stream import array_answer
+from onebroker.http.bodies.long_body_out import array_answer
+from onebroker.http.listener import accepting
+from onebroker.http.listener.accepting import ListenError, TlsFiles
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
 BIG = 64 * 1024 * 1024
-SOON = serve.WRITE_SECONDS / 2
+SOON = accepting.WRITE_SECONDS / 2
 """Of the mocked clock, which goes on only when nobody has anything to do: what ends within it has waited for no client."""
 
 
 async def ask(stream, method: str, path: str, headers: str = "", body: str = "") -> tuple[int, dict[str, str], bytes]:
     """Send one request that closes the connection and return status, headers and body."""
-    await stream.send_all(f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}".encode())
+    await stream.send_all(
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{headers}\r\n{body}".encode()
+    )
     raw = bytearray()
     async for piece in stream:
         raw += piece
@@ -55,7 +58,7 @@ async def test_a_session_over_a_real_socket(house):
 async def test_a_busy_port_is_an_error_with_a_sentence(house):
     async with listening(house.app) as served:
         with pytest.raises(ListenError, match=f"cannot listen on port {served.port} of 127.0.0.1: .*in use"):
-            await serve.serve(house.app, "127.0.0.1", served.port, shutdown_event=trio.Event())
+            await accepting.serve(house.app, "127.0.0.1", served.port, shutdown_event=trio.Event())
 
 
 async def test_tls_is_spoken_with_the_files_of_the_settings(house):
@@ -76,7 +79,7 @@ async def test_tls_is_spoken_with_the_files_of_the_settings(house):
 async def test_tls_files_that_cannot_be_used_are_an_error_with_a_sentence(house, tmp_path: Path):
     tls = TlsFiles(tmp_path / "none.pem", TLS / "key.pem")
     with pytest.raises(ListenError, match=r"none\.pem"):
-        await serve.serve(house.app, "127.0.0.1", 0, shutdown_event=trio.Event(), tls=tls)
+        await accepting.serve(house.app, "127.0.0.1", 0, shutdown_event=trio.Event(), tls=tls)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,7 @@ async def big(request: Request, services) -> Response:
 
 async def test_a_client_that_takes_no_bytes_is_cut_off(services, monkeypatch: pytest.MonkeyPatch, caplog):
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(serve, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(accepting, "WRITE_SECONDS", 0.2)
     async with listening(build_app(services, (route("/big", big),))) as served, await served.open() as stream:
         await stream.send_all(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         while "was cut off" not in caplog.text:  # a log line sets no event
@@ -206,7 +209,7 @@ async def test_a_connection_that_was_served_is_closed_when_it_was_idle_too_long(
         for _ in range(2):
             assert await fetched(stream, "/done")
             await trio.testing.wait_all_tasks_blocked(0.05)
-            mock_clock.jump(serve.KEEP_ALIVE_SECONDS - 1)
+            mock_clock.jump(accepting.KEEP_ALIVE_SECONDS - 1)
             await trio.testing.wait_all_tasks_blocked(0.05)
         mock_clock.jump(1)
         while await stream.receive_some(1024):
@@ -217,7 +220,7 @@ async def test_a_cancelled_listener_stops_at_once_although_a_client_reads_nothin
     app = build_app(services, (route("/big", big),))
     with trio.fail_after(SOON):
         async with trio.open_nursery() as nursery:
-            run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=trio.Event())
+            run = partial(accepting.serve, app, "127.0.0.1", 0, shutdown_event=trio.Event())
             addresses = await nursery.start(run)
             async with await trio.open_tcp_stream("127.0.0.1", int(addresses[0].rsplit(":", 1)[1])) as stream:
                 await stream.send_all(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -253,9 +256,7 @@ async def test_a_shutdown_lets_a_request_in_progress_finish_and_takes_no_new_one
 
 
 @pytest.mark.parametrize("asks_first", [True, False])
-async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(
-    services, asks_first: bool, mock_clock
-):
+async def test_a_client_that_leaves_a_kept_connection_leaves_no_file_open(services, asks_first: bool, mock_clock):
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 

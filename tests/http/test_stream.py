@@ -12,8 +12,8 @@ from quart.wrappers import Response
 
 from onebroker.config.refusal import Refusal
 from onebroker.http.app import build_app
+from onebroker.http.bodies.long_body_out import array_answer
 from onebroker.http.route import Answer, Route, TokenRule
-from onebroker.http.stream import array_answer
 
 
 class SourceFailed(Exception):

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 from patience import PATIENCE_SECONDS
 
-from onebroker.brokers.simulator.lookup import DIALECTS
+from onebroker.brokers.simulator.host.lookup import DIALECTS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -157,9 +157,14 @@ def margins(dhan, chosen):
     terms = (dhan.MCX, dhan.SELL)
     step("margin", dhan.margin_calculator(lots["id"], *terms, 1, dhan.MARGIN, 0))
     step("margin of two", dhan.margin_calculator(lots["id"], *terms, 2, dhan.MARGIN, 0))
-    step("margin of options", dhan.margin_calculator(option["id"], dhan.FNO, dhan.SELL, int(option["lot"]), dhan.MARGIN, 10.0))
+    step(
+        "margin of options",
+        dhan.margin_calculator(option["id"], dhan.FNO, dhan.SELL, int(option["lot"]), dhan.MARGIN, 10.0),
+    )
     currency = chosen["currency"]
-    step("margin of currency", dhan.margin_calculator(currency["id"], currency["segment"], dhan.SELL, 1, dhan.MARGIN, 0))
+    step(
+        "margin of currency", dhan.margin_calculator(currency["id"], currency["segment"], dhan.SELL, 1, dhan.MARGIN, 0)
+    )
     step("margin of nothing", dhan.margin_calculator("1", *terms, 1, dhan.MARGIN, 0))
 
 

@@ -18,7 +18,9 @@ def steps(simulator, run_driver):
 
 @pytest.fixture(scope="module")
 def ledger(steps, simulator):
-    with urllib.request.urlopen(f"{simulator['dhan']['control_url']}/ledger?since=0", timeout=PATIENCE_SECONDS) as answer:
+    with urllib.request.urlopen(
+        f"{simulator['dhan']['control_url']}/ledger?since=0", timeout=PATIENCE_SECONDS
+    ) as answer:
         return msgspec.json.decode(answer.read())
 
 

@@ -97,8 +97,14 @@ def test_what_orders_need_is_told(steps):
     one, two = steps["order margin"], steps["order margin of two"]
     assert (one["Status"], one["AvailableMargin"] > 0) == (0, True)
     assert two["TotalMarginRequired"] > one["TotalMarginRequired"] > 0
-    assert (steps["order margin of nothing"]["Status"], steps["order margin of nothing"]["Message"]) == (2, "Invalid ScripCode")
-    assert (steps["order margin of many"]["Status"], steps["order margin of many"]["Message"]) == (1, "One Time PreOrderMarginCalc Limit Exceed.")
+    assert (steps["order margin of nothing"]["Status"], steps["order margin of nothing"]["Message"]) == (
+        2,
+        "Invalid ScripCode",
+    )
+    assert (steps["order margin of many"]["Status"], steps["order margin of many"]["Message"]) == (
+        1,
+        "One Time PreOrderMarginCalc Limit Exceed.",
+    )
 
 
 def test_a_commodity_is_bought_by_the_contract(steps):

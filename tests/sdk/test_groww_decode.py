@@ -20,9 +20,9 @@ from onebroker.brokers.groww.wire import ENDPOINTS
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.simulator.dialects.groww import payloads
 from onebroker.brokers.simulator.dialects.groww.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 

@@ -100,7 +100,13 @@ def test_the_stream_carries_prices_depth_and_index_values(steps):
         assert prices[segment][token]["volume"] == 0.0  # the plain price fills the last price only
         book = depth[segment][token]
         buy, sell = ([book[side][level]["price"] for level in sorted(book[side])] for side in ("buyBook", "sellBook"))
-        assert set(book["buyBook"]) | set(book["sellBook"]) == {"1", "2", "3", "4", "5"}  # one side may end at its circuit
+        assert set(book["buyBook"]) | set(book["sellBook"]) == {
+            "1",
+            "2",
+            "3",
+            "4",
+            "5",
+        }  # one side may end at its circuit
         assert [*reversed(buy), *sell] == sorted([*buy, *sell])
     assert steps["index"]["NSE"]["CASH"][chosen["index"]["exchange_token"]]["value"] > 0
 

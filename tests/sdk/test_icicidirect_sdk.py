@@ -109,7 +109,11 @@ def test_what_orders_need_is_calculated(steps):
     assert needed[0] > 0
     assert (one["order_margin"], one["trade_margin"], one["non_span_margin_required"]) == ("0", None, "0")
     (row,) = one["margin_calulation"]
-    assert (row["product"], row["action"], row["right"].lower()) == ("Options", "Sell", steps["names"]["option"]["right"])
+    assert (row["product"], row["action"], row["right"].lower()) == (
+        "Options",
+        "Sell",
+        steps["names"]["option"]["right"],
+    )
     assert steps["calculated for nobody"]["Error"] == "Stock code is invalid"
     assert steps["calculated for shares"]["Error"]
 

@@ -34,7 +34,9 @@ def test_each_driver_has_an_empty_folder_of_its_own_to_leave_files_in(run_guard)
 
 
 def test_installing_again_finds_everything_present(sdk_wanted):
-    done = subprocess.run([sys.executable, HERE / "install.py"], capture_output=True, timeout=PATIENCE_SECONDS, check=True)
+    done = subprocess.run(
+        [sys.executable, HERE / "install.py"], capture_output=True, timeout=PATIENCE_SECONDS, check=True
+    )
     assert done.stdout.decode().splitlines() == [".sdk/others: present", ".sdk/fyers: present"]
 
 

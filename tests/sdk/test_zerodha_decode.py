@@ -78,7 +78,9 @@ def expected(tick):
     }
     for side, levels in tick.get("depth", {}).items():
         values[side] = tuple(
-            DepthLevel(level["price"], level["quantity"], level["orders"]) for level in levels if level["quantity"] and level["price"]
+            DepthLevel(level["price"], level["quantity"], level["orders"])
+            for level in levels
+            if level["quantity"] and level["price"]
         )
     return Tick(**values)
 

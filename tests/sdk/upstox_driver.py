@@ -166,7 +166,11 @@ def order_margins(api, chosen):
 
     def order(kind, quantity, side, key=None, **more):
         return upstox_client.Instrument(
-            instrument_key=key or chosen[kind]["instrument_key"], quantity=quantity, product="D", transaction_type=side, **more
+            instrument_key=key or chosen[kind]["instrument_key"],
+            quantity=quantity,
+            product="D",
+            transaction_type=side,
+            **more,
         )
 
     commodity = order("commodity", 1, "SELL")

@@ -12,10 +12,10 @@ import msgspec
 
 from onebroker.brokers.broker import Access, Endpoints, OrderTicket
 from onebroker.brokers.records import Listing
-from onebroker.brokers.simulator.dialect import DialectRequest
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Shape

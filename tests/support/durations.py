@@ -76,9 +76,7 @@ class Durations:
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         report.kind = kind_of(item, self._tests, started=self._starts.count - self._began_count)
         report.processor_seconds = time.process_time() - self._phase_processor

@@ -25,7 +25,9 @@ def spread(values: Iterable[Any], number: int) -> list[Any]:
 def split(values: Iterable[Any], is_first: Callable[[int], bool]) -> list[Any]:
     """Return all of `values` as cases; those at positions that `is_first` says belong to the first command."""
     return [
-        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=() if is_first(position) else (long_case(),))
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=() if is_first(position) else (long_case(),)
+        )
         for position, value in enumerate(values)
     ]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.durable import AccessToken

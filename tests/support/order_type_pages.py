@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 
+from onebroker.actors.engine.intake.synthetic import defaults_of
 from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import OneCancelsOthersPart, OrderPart, TogetherPart, Units, orders_of, walk
@@ -21,7 +22,6 @@ from onebroker.actors.engine.plan.reading.rules import Unfit
 from onebroker.actors.engine.plan.shown import shown_execution, shown_lifetime, shown_price, shown_quantity
 from onebroker.actors.engine.presets.preset import Body, Holding, Refs
 from onebroker.actors.engine.presets.registry import PRESETS
-from onebroker.actors.engine.synthetic import defaults_of
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.instruments import security
@@ -43,14 +43,20 @@ WORLD = World(known=(*TRADED, INDEX, OTHER), calendar=calendar_from_documents(ex
 
 
 _SAID = {
-    "volume_profile": ("a list of as many numbers of at least 0 as there are slices", "of the stored volumes, else a U over the day"),
+    "volume_profile": (
+        "a list of as many numbers of at least 0 as there are slices",
+        "of the stored volumes, else a U over the day",
+    ),
     "watch_instrument_id": ("a UUID", "the traded one"),
     "then": (
         "an order object: `transaction_type`, `order_type` and what else differs from the body; a `price_reference` in it is worked out when it is sent",
         "required",
     ),
     "target_quantities": ("a list of whole lots that add up to the quantity", "equal lots, spare ones to the first"),
-    "at_time": ("a time of day such as 15:10", "20 minutes before the close, 30 for commodities (`[engine.square_off]`)"),
+    "at_time": (
+        "a time of day such as 15:10",
+        "20 minutes before the close, 30 for commodities (`[engine.square_off]`)",
+    ),
     "products": ("a list of position products", '["intraday"]'),
     "instrument_ids": ("a list of 1 to 50 UUIDs", "the body's"),
 }
@@ -76,7 +82,13 @@ def _names(preset):
 
 
 def _body_types(preset):
-    types = "of each order" if preset.per_part else "any" if set(preset.order_types) == set(OrderType) else ", ".join(preset.order_types)
+    types = (
+        "of each order"
+        if preset.per_part
+        else "any"
+        if set(preset.order_types) == set(OrderType)
+        else ", ".join(preset.order_types)
+    )
     return types + (" (price unused)" if preset.engine_priced else "")
 
 
@@ -166,9 +178,18 @@ def _order(preset, example):
 
 def _example(preset, example):
     order = _order(preset, example)
-    sent = {"instrument_id": "…", **{name: value for name, value in order.sent.items() if name not in ("instrument_id", "synthetic")}}
+    sent = {
+        "instrument_id": "…",
+        **{name: value for name, value in order.sent.items() if name not in ("instrument_id", "synthetic")},
+    }
     sent["synthetic"] = order.sent["synthetic"]
-    text = json.dumps(sent, indent=1, ensure_ascii=False).replace("\n  ", " ").replace("\n }", " }").replace("[\n", "[").replace("\n", "\n")
+    text = (
+        json.dumps(sent, indent=1, ensure_ascii=False)
+        .replace("\n  ", " ")
+        .replace("\n }", " }")
+        .replace("[\n", "[")
+        .replace("\n", "\n")
+    )
     first = _first_messages(order)
     said = f"With the market at 100 (99.95 bid, 100.05 offered) this goes out first:\n\n```\n{first}\n```" if first else (
         "With the market at 100 (99.95 bid, 100.05 offered) nothing goes out at first."
@@ -224,7 +245,9 @@ def _flat(value):
     if not isinstance(value, dict):
         shown = getattr(value, "value", value)
         return str(shown).lower() if isinstance(shown, bool) else str(shown)
-    inner = [f"{name} {_flat(one)}" for name, one in value.items() if name != "kind" and one not in (None, False, [], {}, ())]
+    inner = [
+        f"{name} {_flat(one)}" for name, one in value.items() if name != "kind" and one not in (None, False, [], {}, ())
+    ]
     return " ".join([*([str(value["kind"])] if "kind" in value else []), *inner])
 
 
@@ -276,7 +299,10 @@ def _life(preset, example):
             "entry whose time passed more than five minutes ago expires."
         )
     yield "A restart sends nothing twice: an order whose answer was lost is looked for at its broker first, and nothing takes its place until then."
-    if any(isinstance(part.execution, ONE_AFTER_ANOTHER) and isinstance(uncapped(part.price), Marketable) for part in orders):
+    if any(
+        isinstance(part.execution, ONE_AFTER_ANOTHER) and isinstance(uncapped(part.price), Marketable)
+        for part in orders
+    ):
         yield "A piece at the market that is left behind is moved to the fresh price every few seconds (`follow_seconds`); a LIMIT piece stays at its price."
     if isinstance(root, TogetherPart) and root.inseparable:
         yield "When a broker refuses one side the other is cancelled, and the order ends with the broker's words; what has filled stays, and nothing is tried again."

@@ -16,8 +16,8 @@ from onebroker.actors.engine.plan.reading.tree import read_plan
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.messages import LoginNeeded
 from onebroker.actors.store.interface import StoreError
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.model import SimRefusal, SimStatus
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import SimRefusal, SimStatus
 from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.refusal import Refusal

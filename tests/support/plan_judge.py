@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from plan_shapes import OTHER
 
+from onebroker.actors.engine.orders.records import LegState, ParentState, decode_parent
 from onebroker.actors.engine.plan.executions import Ladder
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Reason
 from onebroker.actors.engine.plan.parts import (
@@ -21,8 +22,7 @@ from onebroker.actors.engine.plan.parts import (
 )
 from onebroker.actors.engine.plan.prices import is_stop
 from onebroker.actors.engine.plan.stored import decode_plan
-from onebroker.actors.engine.records import LegState, ParentState, decode_parent
-from onebroker.actors.engine.shown_parent import parent_record
+from onebroker.actors.engine.shown.parent import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 

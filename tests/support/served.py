@@ -6,8 +6,8 @@ from functools import partial
 
 import trio
 
-from onebroker.http import serve
-from onebroker.http.connections import Connections
+from onebroker.http.listener import accepting
+from onebroker.http.listener.connections import Connections
 from onebroker.http.route import Answer, Route, TokenRule
 
 
@@ -46,7 +46,7 @@ async def listening(app, *, connections: Connections | None = None, **options) -
     shutdown = trio.Event()
     kept = connections or Connections()
     async with trio.open_nursery() as nursery:
-        run = partial(serve.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
+        run = partial(accepting.serve, app, "127.0.0.1", 0, shutdown_event=shutdown, connections=kept, **options)
         served: list[Served] = []
 
         async def run_marked(*, task_status) -> None:

@@ -18,12 +18,12 @@ from onebroker.actors.sessions.reads import codec_calls
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, WireRequest
-from onebroker.brokers.simulator.brokers import BROKERS
-from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.lookup import DIALECTS
-from onebroker.brokers.simulator.model import NewOrder
-from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.host.lookup import DIALECTS
+from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.settings import build_settings

@@ -8,11 +8,11 @@ from decimal import Decimal as D
 
 import trio
 
-from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.actors.engine.today import Today
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.intake.world import Today
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.config.refusal import Refusal
-from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.orders.place_body import check_body, with_instrument
 
 
 class Trading:

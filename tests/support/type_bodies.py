@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.refusal import Refusal
-from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, World
 from tests.actors.engine.plan.world import Runner
 

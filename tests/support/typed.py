@@ -8,7 +8,7 @@ import pytest
 
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
 from onebroker.config.refusal import Refusal
-from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import BROKERS, FUTURE, INDEX, OPTION, SHARE, World
 from tests.actors.engine.plan.world import Runner
 

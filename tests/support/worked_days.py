@@ -11,9 +11,9 @@ import trio
 from plan_judge import histories
 
 from onebroker.brokers.requests import CallKind, OutcomeUnknown
-from onebroker.brokers.simulator.matching import Book
-from onebroker.brokers.simulator.model import NewOrder, RefusalReason, SimRefusal
-from onebroker.brokers.simulator.settlement import MARKET
+from onebroker.brokers.simulator.exchange.matching import Book
+from onebroker.brokers.simulator.exchange.settlement import MARKET
+from onebroker.brokers.simulator.world.model import NewOrder, RefusalReason, SimRefusal
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.support.trading import Trading
 

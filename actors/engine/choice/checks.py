@@ -6,11 +6,11 @@ from enum import StrEnum
 
 import attrs
 
-from onebroker.actors.engine.choice.contract_size import ContractSize, differs
 from onebroker.actors.engine.choice.costs import Cost
 from onebroker.actors.engine.choice.holding import net_held
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.choice.protection import needs_stand_in
+from onebroker.actors.engine.orders.contract_size import ContractSize, differs
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Broker
 from onebroker.brokers.records import Listing

@@ -10,16 +10,16 @@ import attrs
 
 from onebroker.actors.engine.choice import funds
 from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why, first_failure
-from onebroker.actors.engine.choice.contract_size import ContractSize, SizeStatus, contract_size
 from onebroker.actors.engine.choice.costs import Cost, Levies, cost_of, levies_of, lot_of
 from onebroker.actors.engine.choice.cutoffs import intraday_closed
-from onebroker.actors.engine.choice.freeze import freeze_of
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.choice.pricing import expected_price, market_price, row_price
 from onebroker.actors.engine.choice.protection import needs_stand_in, stand_in, tick_of
 from onebroker.actors.engine.choice.ranking import is_holder, ranked, reduces, sold_out_today
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.contract_size import ContractSize, SizeStatus, contract_size
+from onebroker.actors.engine.orders.freeze import freeze_of
 from onebroker.config.messages import orders as texts
 from onebroker.config.money import is_multiple
 from onebroker.config.sections import IntradayCutoff

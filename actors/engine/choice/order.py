@@ -5,7 +5,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.messages import PlaceBody
+from onebroker.actors.engine.context.messages import PlaceBody
 from onebroker.config.instruments import bare_segment, calendar_of
 
 

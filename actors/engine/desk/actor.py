@@ -4,7 +4,8 @@ from typing import assert_never
 
 import trio
 
-from onebroker.actors.engine.changing import FREE_SECONDS
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus
 from onebroker.actors.engine.desk.cancels import cancel_order
 from onebroker.actors.engine.desk.engine_side import modify_held, stop_parent
 from onebroker.actors.engine.desk.flatten import Flattening
@@ -18,8 +19,7 @@ from onebroker.actors.engine.desk.messages import (
 )
 from onebroker.actors.engine.desk.modifies import Modifies
 from onebroker.actors.engine.desk.room import DeskRoom, refused
-from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus
+from onebroker.actors.engine.parent.changing import FREE_SECONDS
 from onebroker.actors.kernel.mailbox import Address, Mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.config.messages import order_changes as texts

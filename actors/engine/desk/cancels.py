@@ -1,11 +1,11 @@
 """Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself
 (rules 2.4.5)."""
 
+from onebroker.actors.engine.context.messages import CancelLeg, EngineAnswer, NotOurs
 from onebroker.actors.engine.desk.messages import CancelOrder
 from onebroker.actors.engine.desk.room import DeskRoom, Held
-from onebroker.actors.engine.dry_run import shown_url
-from onebroker.actors.engine.intents import IntentKind
-from onebroker.actors.engine.messages import CancelLeg, EngineAnswer, NotOurs
+from onebroker.actors.engine.intake.dry_run import shown_url
+from onebroker.actors.engine.orders.intents import IntentKind
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import LoginNeeded, RoomFull, Sent, result

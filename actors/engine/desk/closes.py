@@ -12,13 +12,13 @@ import attrs
 import trio
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.freeze import most_per_order
-from onebroker.actors.engine.closing_products import closing_product
+from onebroker.actors.engine.books.shown_positions import ShownPositions
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
 from onebroker.actors.engine.desk.room import DeskRoom
-from onebroker.actors.engine.doors import EngineDoors
-from onebroker.actors.engine.messages import EngineAnswer, Place, PlaceBody
-from onebroker.actors.engine.shown_positions import ShownPositions
-from onebroker.actors.engine.standing import instrument_of
+from onebroker.actors.engine.orders.accepted_changes import instrument_of
+from onebroker.actors.engine.orders.freeze import most_per_order
+from onebroker.actors.engine.orders.products import closing_product
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.brokers.records import PositionRow
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment

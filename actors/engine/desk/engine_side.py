@@ -4,10 +4,7 @@ kept (order-engine 5.1, 5.3)."""
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from onebroker.actors.engine.desk.messages import ModifyHeld, StopParent
-from onebroker.actors.engine.desk.room import DeskRoom, refused
-from onebroker.actors.engine.intents import Intent, IntentKind
-from onebroker.actors.engine.messages import (
+from onebroker.actors.engine.context.messages import (
     CancelParent,
     CancelPart,
     EngineAnswer,
@@ -17,9 +14,12 @@ from onebroker.actors.engine.messages import (
     PartChanged,
     Stopped,
 )
-from onebroker.actors.engine.reading import Unreadable, stored_record
-from onebroker.actors.engine.records import LegRecord
-from onebroker.actors.engine.standing import instrument_fields
+from onebroker.actors.engine.desk.messages import ModifyHeld, StopParent
+from onebroker.actors.engine.desk.room import DeskRoom, refused
+from onebroker.actors.engine.orders.accepted_changes import instrument_fields
+from onebroker.actors.engine.orders.intents import Intent, IntentKind
+from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.shown.stored import Unreadable, stored_record
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.store.interface import StoreError
 from onebroker.config.messages import order_changes as texts

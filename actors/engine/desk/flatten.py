@@ -15,19 +15,14 @@ from typing import Any
 import attrs
 import trio
 
+from onebroker.actors.engine.books.fresh_reads import Read, began, is_ok, read_soon
+from onebroker.actors.engine.books.shown_positions import ShownPositions, positions_after, shown_lately, shown_since
+from onebroker.actors.engine.context.messages import EngineAnswer, HaltParents
 from onebroker.actors.engine.desk.closes import Close, Closed, close_all, closes_of
 from onebroker.actors.engine.desk.messages import Flatten
-from onebroker.actors.engine.desk.reads import Read, began, is_ok, read_soon
 from onebroker.actors.engine.desk.room import MARGIN_SECONDS, DeskRoom
-from onebroker.actors.engine.intents import IntentKind
-from onebroker.actors.engine.messages import EngineAnswer, HaltParents
-from onebroker.actors.engine.shown_positions import (
-    ShownPositions,
-    positions_after,
-    shown_lately,
-    shown_since,
-)
-from onebroker.actors.engine.unshown import unshown
+from onebroker.actors.engine.orders.intents import IntentKind
+from onebroker.actors.engine.placing.unshown import unshown
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.sessions.acknowledged import cancelling
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull

@@ -4,8 +4,8 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.records import LegChange
 from onebroker.actors.kernel.mailbox import Reply
 
 

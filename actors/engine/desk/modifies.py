@@ -3,16 +3,23 @@ order-engine 5.6)."""
 
 from typing import Any
 
-from onebroker.actors.engine.changing import FREE_SECONDS, priority_of, refusal_of
+from onebroker.actors.engine.books.fresh_reads import orders_read_after
+from onebroker.actors.engine.context.messages import EngineAnswer, LegChanged, ModifyLeg, NotOurs
 from onebroker.actors.engine.desk.messages import ModifyOrder
-from onebroker.actors.engine.desk.reads import orders_read_after
 from onebroker.actors.engine.desk.room import DeskRoom, Held, refused
-from onebroker.actors.engine.dry_run import shown_request
-from onebroker.actors.engine.growth import check_growth
-from onebroker.actors.engine.intents import Intent, IntentKind
-from onebroker.actors.engine.messages import EngineAnswer, LegChanged, ModifyLeg, NotOurs
-from onebroker.actors.engine.records import LegChange
-from onebroker.actors.engine.standing import AcceptedChanges, Target, changed_row, check, instrument_of, shown_changes
+from onebroker.actors.engine.intake.dry_run import shown_request
+from onebroker.actors.engine.orders.accepted_changes import (
+    AcceptedChanges,
+    Target,
+    changed_row,
+    check,
+    instrument_of,
+    shown_changes,
+)
+from onebroker.actors.engine.orders.intents import Intent, IntentKind
+from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.parent.changing import FREE_SECONDS, priority_of, refusal_of
+from onebroker.actors.engine.parent.growth import check_growth
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.acknowledged import changing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent, result

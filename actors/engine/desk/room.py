@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import attrs
 import trio
 
-from onebroker.actors.engine import answers
-from onebroker.actors.engine.desk.reads import read_soon
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.intents import Intent, IntentKind, answered
-from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus
-from onebroker.actors.engine.sending import ask_room, send_once
-from onebroker.actors.engine.unseen import accepted_order
+from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.unseen import accepted_order
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus
+from onebroker.actors.engine.orders.intents import Intent, IntentKind, answered
+from onebroker.actors.engine.parent import answers
+from onebroker.actors.engine.placing.sending import ask_room, send_once
 from onebroker.actors.kernel.mailbox import Address, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.acknowledged import WhenAccepted

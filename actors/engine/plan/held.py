@@ -2,8 +2,8 @@
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.plan.parts import FromPosition
-from onebroker.actors.engine.plan.state import Holding
 
 
 @attrs.frozen(kw_only=True)

@@ -111,6 +111,8 @@ CONDITIONS: Mapping[str, type] = {
 }
 
 WORDS: Mapping[type, str] = {
-    cls: word for table in (PARTS, QUANTITIES, PRICES, MADE_PRICES, EXECUTIONS, CONDITIONS) for word, cls in table.items()
+    cls: word
+    for table in (PARTS, QUANTITIES, PRICES, MADE_PRICES, EXECUTIONS, CONDITIONS)
+    for word, cls in table.items()
 }
 """Class -> its word."""

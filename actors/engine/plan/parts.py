@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.orders.references import QuantityReference
 from onebroker.actors.engine.plan.executions import Execution
 from onebroker.actors.engine.plan.prices import Price
-from onebroker.actors.engine.references.forms import QuantityReference
 from onebroker.config.money import Rounding
 
 # --- quantities (1.3) --------------------------------------------------------------------------------------------------

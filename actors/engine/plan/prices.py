@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.references.forms import PriceReference
+from onebroker.actors.engine.orders.references import PriceReference
 
 
 class Crossing(StrEnum):

@@ -125,4 +125,3 @@ def child(path: str, number: int) -> str:
 def linked(path: str) -> str:
     """The path of what hangs on an order part's fills."""
     return f"{path}.each_fill"
-

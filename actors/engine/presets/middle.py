@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
+from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.triggers import check_quote
-from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.messages import references as reference_texts

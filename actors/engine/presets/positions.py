@@ -3,12 +3,12 @@
 
 from collections.abc import Sequence
 
+from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import Direction, FromPosition
 from onebroker.actors.engine.plan.reading.conditions import POSITION_PRODUCTS, read_instruments
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import choice
-from onebroker.actors.engine.plan.state import Holding
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.config.messages import plan as texts

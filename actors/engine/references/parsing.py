@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from onebroker.actors.engine.references.forms import (
+from onebroker.actors.engine.orders.references import (
     MOST_LEVEL,
     PriceKind,
     PriceReference,

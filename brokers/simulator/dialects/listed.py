@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from onebroker.brokers.simulator.dialect import AccountView
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.dialects.dialect import AccountView
+from onebroker.brokers.simulator.world.model import Contract
 
 
 class Named(Protocol):

@@ -8,7 +8,7 @@ import attrs
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 
 _NOT_FOUND, _NOT_ALLOWED = 404, 405
 

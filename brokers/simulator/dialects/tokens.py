@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import TokenStore
+from onebroker.brokers.simulator.dialects.dialect import TokenStore
 from onebroker.config.clock import Clock, next_time_of_day
 
 ONE_TIME_SECONDS = 600.0

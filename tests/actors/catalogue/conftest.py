@@ -25,17 +25,17 @@ from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_su
 from onebroker.actors.sessions.in_service import brokers_in_service
 from onebroker.actors.store.durable import MemoryDurable
 from onebroker.brokers.broker import Access
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.brokers import BROKERS
 from onebroker.brokers.simulator.dialects.upstox import naming as upstox
 from onebroker.brokers.simulator.dialects.zerodha import naming as zerodha
-from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.lookup import DIALECTS
-from onebroker.brokers.simulator.simulation import Recipe, Simulator
-from onebroker.brokers.simulator.universe import build_universe
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.host.lookup import DIALECTS
+from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.universe import build_universe
 from onebroker.brokers.transport.interface import handed_on
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock

@@ -189,9 +189,15 @@ def with_adjusted_strikes(bodies, underlying, less):
     return {"zerodha": out.getvalue().encode(), "upstox": gzip.compress(msgspec.json.encode(listed))}
 
 
-async def test_contracts_whose_strikes_were_adjusted_are_known_again_also_after_a_restart(autojump_clock, world, market):
+async def test_contracts_whose_strikes_were_adjusted_are_known_again_also_after_a_restart(
+    autojump_clock, world, market
+):
     day = date(2026, 11, 24)
-    of_shares = [one.identity for one in market.universe.contracts if one.bare == "equity_options" and one.identity.expiry_date >= "2026-11-24"]
+    of_shares = [
+        one.identity
+        for one in market.universe.contracts
+        if one.bare == "equity_options" and one.identity.expiry_date >= "2026-11-24"
+    ]
     underlying = of_shares[0].underlying_symbol
     old = {one.instrument_id for one in of_shares if one.underlying_symbol == underlying}
     house = world()

@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue.before import Before, newest_before
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.table import open_table, write_table
-from onebroker.brokers.listings import Basis
+from onebroker.brokers.listings.frame import Basis
 from tests.support.further import searched
 
 DAY = date(2026, 8, 21)
-OPTION = {"segment": "equity_options", "symbol": None, "expiry_date": "2026-08-25", "option_type": "CE", "basis": Basis.STATED}
+OPTION = {
+    "segment": "equity_options",
+    "symbol": None,
+    "expiry_date": "2026-08-25",
+    "option_type": "CE",
+    "basis": Basis.STATED,
+}
 STRIKES = [390.0, 400.0, 410.0, 420.0]
 LESS = 9.25
 """A dividend above the exchange's threshold is taken off every strike: 390 becomes 380.75."""
@@ -22,7 +28,14 @@ LESS = 9.25
 
 def options(underlying, strikes, first, less=0.0, **more):
     return [
-        OPTION | {"underlying_symbol": underlying, "strike_price": strike - less, "exchange_token": str(first + n), "broker_token": str(first + n)} | more
+        OPTION
+        | {
+            "underlying_symbol": underlying,
+            "strike_price": strike - less,
+            "exchange_token": str(first + n),
+            "broker_token": str(first + n),
+        }
+        | more
         for n, strike in enumerate(strikes)
     ]
 
@@ -78,7 +91,9 @@ def test_one_odd_strike_of_an_underlying_is_no_adjustment(market, before):
 
 def test_a_file_in_which_many_underlyings_changed_is_wrong_not_new(market, before):
     """A broker that writes strikes in another unit one morning does not outweigh two that do not."""
-    rows = [row | {"strike_price": row["strike_price"] / 100} for row in (*usual(20), *options("HINDPETRO", STRIKES, 100))]
+    rows = [
+        row | {"strike_price": row["strike_price"] / 100} for row in (*usual(20), *options("HINDPETRO", STRIKES, 100))
+    ]
     frames = {"a": market.frame(*rows, *usual()[20:]), **{code: file(market, adjusted=False) for code in "bc"}}
     catalogue, _ = merge(frames, before)
     assert strikes(catalogue) == {strike: ["b", "c"] for strike in STRIKES}
@@ -123,12 +138,17 @@ def test_only_a_mapping_of_an_earlier_day_is_a_witness(market, before, tmp_path)
 
 @searched(10, 40)
 @given(newer=st.sets(st.sampled_from("abcd"), min_size=1), order=st.permutations("abcd"), seed=st.integers(0, 99))
-def test_whichever_files_are_of_today_the_adjusted_strike_has_one_id_in_every_order(newer, order, seed, market, tmp_path_factory):
+def test_whichever_files_are_of_today_the_adjusted_strike_has_one_id_in_every_order(
+    newer, order, seed, market, tmp_path_factory
+):
     folder = tmp_path_factory.mktemp("before")
     catalogue, _ = merge({code: file(market, adjusted=False) for code in "abcd"})
     write_table(catalogue, folder / "before")
     dice = random.Random(seed)
-    frames = {code: file(market, adjusted=code in newer).sample(fraction=1.0, shuffle=True, seed=dice.randrange(999)) for code in order}
+    frames = {
+        code: file(market, adjusted=code in newer).sample(fraction=1.0, shuffle=True, seed=dice.randrange(999))
+        for code in order
+    }
     found, _ = merge(frames, Before(folder / "before"))
     assert strikes(found) == {strike: sorted(newer) for strike in ADJUSTED}
 

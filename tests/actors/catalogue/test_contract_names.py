@@ -8,26 +8,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge
-from onebroker.brokers.listings import Basis
+from onebroker.brokers.listings.frame import Basis
 from tests.support.further import searched
 
 OPTION = {
     "segment": "equity_index_options", "symbol": None, "expiry_date": "2026-11-24", "option_type": "CE", "basis": Basis.STATED,
 }  # fmt: skip
 FUTURE = {"segment": "equity_index_futures", "symbol": None, "basis": Basis.STATED}
-OTHER_NAMES = {"NIFTY": "NIFTY 50", "BANKNIFTY": "NIFTY BANK", "FINNIFTY": "NIFTY FINANCIAL", "MIDCPNIFTY": "NIFTY MIDCAP", "NIFTYNXT50": "NIFTY NEXT 50"}
+OTHER_NAMES = {
+    "NIFTY": "NIFTY 50",
+    "BANKNIFTY": "NIFTY BANK",
+    "FINNIFTY": "NIFTY FINANCIAL",
+    "MIDCPNIFTY": "NIFTY MIDCAP",
+    "NIFTYNXT50": "NIFTY NEXT 50",
+}
 
 
 def options(underlying, numbers):
     return [
-        OPTION | {"underlying_symbol": underlying, "exchange_token": str(n), "broker_token": f"{underlying}{n}", "strike_price": 100.0 * n}
+        OPTION
+        | {
+            "underlying_symbol": underlying,
+            "exchange_token": str(n),
+            "broker_token": f"{underlying}{n}",
+            "strike_price": 100.0 * n,
+        }
         for n in numbers
     ]
 
 
 def futures(underlying, numbers):
     return [
-        FUTURE | {"underlying_symbol": underlying, "exchange_token": str(n), "broker_token": f"{underlying}{n}", "expiry_date": f"2026-11-{n - 900:02d}"}
+        FUTURE
+        | {
+            "underlying_symbol": underlying,
+            "exchange_token": str(n),
+            "broker_token": f"{underlying}{n}",
+            "expiry_date": f"2026-11-{n - 900:02d}",
+        }
         for n in numbers
     ]
 
@@ -88,20 +106,32 @@ BROKERS = "abcd"
 @searched(20, 60)
 @given(
     listed=st.lists(
-        st.tuples(st.sampled_from(sorted(OTHER_NAMES)), st.sets(st.integers(1, 12), min_size=1)), min_size=4, max_size=4, unique_by=lambda one: one[0]
+        st.tuples(st.sampled_from(sorted(OTHER_NAMES)), st.sets(st.integers(1, 12), min_size=1)),
+        min_size=4,
+        max_size=4,
+        unique_by=lambda one: one[0],
     ),
     odd=st.sets(st.sampled_from(BROKERS), max_size=2),
     present=st.permutations(BROKERS).flatmap(lambda order: st.integers(1, 4).map(lambda count: order[:count])),
     seed=st.integers(0, 99),
 )
-def test_an_id_depends_neither_on_the_brokers_there_are_nor_on_their_order_nor_on_that_of_rows(listed, odd, present, seed, market):
+def test_an_id_depends_neither_on_the_brokers_there_are_nor_on_their_order_nor_on_that_of_rows(
+    listed, odd, present, seed, market
+):
     """Every broker lists part of the contracts of four indices; some call them as the index."""
     dice = random.Random(seed)
 
     def rows(code):
-        called = [(OTHER_NAMES[name] if code in odd else name, place * 20, numbers) for place, (name, numbers) in enumerate(listed)]
+        called = [
+            (OTHER_NAMES[name] if code in odd else name, place * 20, numbers)
+            for place, (name, numbers) in enumerate(listed)
+        ]
         return [
-            row | {"exchange_token": str(start + int(row["exchange_token"])), "broker_token": f"{code}{start}{row['exchange_token']}"}
+            row
+            | {
+                "exchange_token": str(start + int(row["exchange_token"])),
+                "broker_token": f"{code}{start}{row['exchange_token']}",
+            }
             for name, start, numbers in called
             for row in options(name, sorted(numbers))
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from onebroker.actors.engine.messages import EngineStatus
+from onebroker.actors.engine.context.messages import EngineStatus
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.kernel.supervisor import CrashLog

@@ -129,7 +129,9 @@ def only(market, flow=None):
 async def fetched(sources, transport, folder):
     progress = Published(BuildProgress())
     with trio.fail_after(PATIENCE_SECONDS):
-        downloads = await download(sources, dict.fromkeys(sources, transport), Clock(), ProgressKeeper(progress), ProcessBuilder(folder))
+        downloads = await download(
+            sources, dict.fromkeys(sources, transport), Clock(), ProgressKeeper(progress), ProcessBuilder(folder)
+        )
     return downloads, progress.value.brokers["zerodha"]
 
 

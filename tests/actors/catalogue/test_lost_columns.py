@@ -47,7 +47,9 @@ IDENTITY = ("exchange", "segment", "symbol", "underlying_symbol", "expiry_date",
 
 def without(body, column):
     if body.startswith(b"["):
-        return msgspec.json.encode([{name: value for name, value in row.items() if name != column} for row in msgspec.json.decode(body)])
+        return msgspec.json.encode(
+            [{name: value for name, value in row.items() if name != column} for row in msgspec.json.decode(body)]
+        )
     rows = list(csv.reader(io.StringIO(body.decode()), skipinitialspace=True))
     named = [name.strip() for name in rows[0]]
     if column not in named:
@@ -63,7 +65,11 @@ def columns_of(code):
     found = set()
 
     def note(body):
-        found.update(msgspec.json.decode(body)[0] if body.startswith(b"[") else (n.strip() for n in next(csv.reader(io.StringIO(body.decode()), skipinitialspace=True))))
+        found.update(
+            msgspec.json.decode(body)[0]
+            if body.startswith(b"[")
+            else (n.strip() for n in next(csv.reader(io.StringIO(body.decode()), skipinitialspace=True)))
+        )
         return body
 
     rewritten(code, note)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onebroker.actors.catalogue import master as reading
 from onebroker.actors.catalogue.master import PAGE_ROWS, RECORD_COLUMNS, STEP_NAMES, Master
 from onebroker.actors.catalogue.merge import INSTRUMENT_COLUMNS, merge
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.instruments import EXCHANGES, SEGMENTS, bare_segment
 from onebroker.config.refusal import Refusal
 from tests.support.further import searched
@@ -82,7 +82,9 @@ NAMES = st.lists(st.text(alphabet="AB.", min_size=1, max_size=5), min_size=1, ma
 
 
 @searched(40, 100)
-@given(names=NAMES, term=st.text(alphabet="AB.", min_size=1, max_size=3), limit=st.integers(1, 9), step=st.integers(1, 9))
+@given(
+    names=NAMES, term=st.text(alphabet="AB.", min_size=1, max_size=3), limit=st.integers(1, 9), step=st.integers(1, 9)
+)
 def test_search_is_what_a_sorted_list_says(names, term, limit, step):
     expiries = ["2026-11-26", "2026-12-31"]
     rows = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge, segment_counts
-from onebroker.brokers.listings import Basis
+from onebroker.brokers.listings.frame import Basis
 from tests.support.further import searched
 
 RELIANCE, TCS = "INE002A01018", "INE467B01029"
@@ -16,7 +16,13 @@ FUTURE = {"segment": "equity_index_futures", "symbol": None, "underlying_symbol"
 
 
 def share(symbol, token, **more):
-    return {"symbol": symbol, "exchange_token": token, "broker_token": token, "series": "EQ", "tradingsymbol": symbol} | more
+    return {
+        "symbol": symbol,
+        "exchange_token": token,
+        "broker_token": token,
+        "series": "EQ",
+        "tradingsymbol": symbol,
+    } | more
 
 
 def listed(merged):
@@ -136,7 +142,8 @@ def test_of_two_scrips_of_one_symbol_on_bse_the_lower_code_keeps_it_at_every_bro
 )
 def test_a_vote_on_better_grounds_outweighs_all_on_lesser_ones(said, segment, market):
     frames = {
-        str(place): market.frame(share("XYZ", "9", segment=bare, basis=basis)) for place, (bare, basis) in enumerate(said)
+        str(place): market.frame(share("XYZ", "9", segment=bare, basis=basis))
+        for place, (bare, basis) in enumerate(said)
     }
     merged, _ = merge(frames)
     assert merged["segment"].unique().to_list() == [segment]
@@ -170,14 +177,19 @@ def test_an_index_is_known_by_its_name_or_by_the_name_of_its_contracts(market):
 
 
 def test_names_by_which_a_brokers_two_indices_would_be_one_join_nothing(market):
-    two = [INDEX | {"symbol": "NIFTY 50", "short_name": "NIFTY"}, INDEX | {"symbol": "NIFTY 100", "short_name": "NIFTY", "broker_token": "2"}]
+    two = [
+        INDEX | {"symbol": "NIFTY 50", "short_name": "NIFTY"},
+        INDEX | {"symbol": "NIFTY 100", "short_name": "NIFTY", "broker_token": "2"},
+    ]
     merged, reports = merge({"a": market.frame(*two), "b": market.frame(INDEX | {"symbol": "Nifty50"})})
     assert listed(merged) == {"nse_equity_indices|NIFTY 100": ["a"], "nse_equity_indices|NIFTY 50": ["a", "b"]}
     assert reports["a"].contradicted == 2
 
 
 def test_indices_of_two_exchanges_are_two(market):
-    merged, _ = merge({"a": market.frame(INDEX | {"symbol": "X"}), "b": market.frame(INDEX | {"symbol": "X", "exchange": "bse"})})
+    merged, _ = merge(
+        {"a": market.frame(INDEX | {"symbol": "X"}), "b": market.frame(INDEX | {"symbol": "X", "exchange": "bse"})}
+    )
     assert merged.height == 2
 
 
@@ -206,7 +218,14 @@ def test_with_equal_right_each_file_keeps_what_it_says_of_an_underlying(market):
 
 def contracts(underlying, numbers, **more):
     return [
-        FUTURE | {"underlying_symbol": underlying, "exchange_token": str(n), "broker_token": str(n), "expiry_date": f"2026-11-{n:02d}"} | more
+        FUTURE
+        | {
+            "underlying_symbol": underlying,
+            "exchange_token": str(n),
+            "broker_token": str(n),
+            "expiry_date": f"2026-11-{n:02d}",
+        }
+        | more
         for n in numbers
     ]
 
@@ -254,7 +273,9 @@ def test_contracts_numbered_by_the_broker_itself_are_left_alone(market):
 ROWS = st.fixed_dictionaries(
     {
         "exchange": st.sampled_from(["nse", "bse", "mcx", "unknown"]),
-        "segment": st.sampled_from(["equities", "exchange_traded_funds", "fixed_income", "equity_indices", "uncategorised"]),
+        "segment": st.sampled_from(
+            ["equities", "exchange_traded_funds", "fixed_income", "equity_indices", "uncategorised"]
+        ),
         "symbol": st.sampled_from(["AA", "BB", "A A", "CC-N1"]),
         "exchange_token": st.sampled_from([None, "1", "2", "3"]),
         "series": st.sampled_from([None, "EQ", "BE", "N1"]),
@@ -268,7 +289,10 @@ ROWS = st.fixed_dictionaries(
 @searched(25, 80)
 @given(files=st.lists(st.lists(ROWS, min_size=1, max_size=6), min_size=1, max_size=4), seed=st.integers(0, 99))
 def test_whatever_files_say_an_id_is_one_natural_key_and_the_order_of_rows_does_not_matter(files, seed, market):
-    numbered = [[{**row, "broker_token": str(place), "tradingsymbol": f"T{place}"} for place, row in enumerate(rows)] for rows in files]
+    numbered = [
+        [{**row, "broker_token": str(place), "tradingsymbol": f"T{place}"} for place, row in enumerate(rows)]
+        for rows in files
+    ]
     shuffled = [random.Random(seed).sample(rows, len(rows)) for rows in numbered]
     merged, reports = merge({str(rank): market.frame(*rows) for rank, rows in enumerate(numbered)})
     again, counted = merge({str(rank): market.frame(*rows) for rank, rows in enumerate(shuffled)})

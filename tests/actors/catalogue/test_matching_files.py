@@ -33,8 +33,8 @@ from onebroker.brokers.simulator.dialects.kotakneo import naming as kotakneo
 from onebroker.brokers.simulator.dialects.shoonya import naming as shoonya
 from onebroker.brokers.simulator.dialects.upstox import naming as upstox
 from onebroker.brokers.simulator.dialects.zerodha import naming as zerodha
-from onebroker.brokers.simulator.model import Market
-from onebroker.brokers.simulator.universe import build_universe
+from onebroker.brokers.simulator.world.model import Market
+from onebroker.brokers.simulator.world.universe import build_universe
 
 pytestmark = pytest.mark.day
 
@@ -69,9 +69,11 @@ def _names(dialect):
 def _fyers():
     names = _names(fyers)
     parts = [[name for name in names if fyers.master_of(name) == file] for file in FYERS_FILES]
-    return [*(fyers.csv_master(part, DAY) for part in parts), *(fyers.json_master(part, DAY) for part in parts), fyers.index_names(names)]
-
-
+    return [
+        *(fyers.csv_master(part, DAY) for part in parts),
+        *(fyers.json_master(part, DAY) for part in parts),
+        fyers.index_names(names),
+    ]
 
 
 def _icicidirect():
@@ -82,14 +84,19 @@ def _icicidirect():
 WRITTEN = {
     "zerodha": lambda: [zerodha.instrument_file(_names(zerodha))],
     "upstox": lambda: [gzip.decompress(upstox.instrument_file(_names(upstox)))],
-    "dhan": lambda: [dhan.compact_file(_names(dhan)), dhan.detailed_file([(name, _market(name.contract)) for name in _names(dhan)])],
+    "dhan": lambda: [
+        dhan.compact_file(_names(dhan)),
+        dhan.detailed_file([(name, _market(name.contract)) for name in _names(dhan)]),
+    ],
     "angelone": lambda: [angelone.instrument_file(_names(angelone))],
     "fyers": _fyers,
     "kotakneo": lambda: [kotakneo.scrip_file(segment, _names(kotakneo)) for segment in kotakneo.SEGMENTS],
     "fivepaisa": lambda: [fivepaisa.instrument_file(_names(fivepaisa))],
     "groww": lambda: [groww.instrument_file(_names(groww))],
     "icicidirect": _icicidirect,
-    "shoonya": lambda: [shoonya.archive(file, [name for name in _names(shoonya) if name.exchange == file]) for file in shoonya.FILES],
+    "shoonya": lambda: [
+        shoonya.archive(file, [name for name in _names(shoonya) if name.exchange == file]) for file in shoonya.FILES
+    ],
 }
 
 
@@ -138,13 +145,22 @@ def reordered(body, random, more=()):
     """The same table with its columns in another order, and with further ones."""
     if body.startswith(b"["):
         rows = msgspec.json.decode(body)
-        turned = [dict(random.sample([*row.items(), *((name, "more") for name in more)], len(row) + len(more))) for row in rows]
+        turned = [
+            dict(random.sample([*row.items(), *((name, "more") for name in more)], len(row) + len(more)))
+            for row in rows
+        ]
         return msgspec.json.encode(turned)
     header, *rows = list(csv.reader(io.StringIO(body.decode()), skipinitialspace=True))
     order = random.sample(range(len(header) + len(more)), len(header) + len(more))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([[*row, *([""] * (len(header) - len(row))), *(more if row is header else ["more"] * len(more))][at] for at in order] for row in (header, *rows))
+    writer.writerows(
+        [
+            [*row, *([""] * (len(header) - len(row))), *(more if row is header else ["more"] * len(more))][at]
+            for at in order
+        ]
+        for row in (header, *rows)
+    )
     return out.getvalue().encode()
 
 
@@ -169,7 +185,17 @@ def test_lines_may_end_in_cr_lf_and_a_mark_may_stand_before_them(code):
 
 
 GARBAGE = st.one_of(
-    st.sampled_from([b'"', b",,,,,,,,,", b"\x00\xff\xfe", b'1,"2', b"NaN", b"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v", b"<html>"]),
+    st.sampled_from(
+        [
+            b'"',
+            b",,,,,,,,,",
+            b"\x00\xff\xfe",
+            b'1,"2',
+            b"NaN",
+            b"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v",
+            b"<html>",
+        ]
+    ),
     st.binary(min_size=1, max_size=30).map(lambda line: line.replace(b"\n", b"").replace(b"\r", b"") or b"?"),
 )
 
@@ -218,7 +244,10 @@ def test_a_file_that_breaks_off_costs_the_rows_behind_the_break(code, part, plac
         return
     wrong = [token for token, row in rows.items() if row != all_rows.get(token)]
     assert len(wrong) <= 1, "the one that is cut in two"
-    assert len(rows) >= len(all_rows) - whole[int(part * len(whole)) :].count(b"}" if whole.startswith(b"[") else b"\n") - 1
+    assert (
+        len(rows)
+        >= len(all_rows) - whole[int(part * len(whole)) :].count(b"}" if whole.startswith(b"[") else b"\n") - 1
+    )
 
 
 @pytest.mark.parametrize("code", OPEN_FILES)

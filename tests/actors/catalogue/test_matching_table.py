@@ -200,7 +200,9 @@ DHAN_COMPACT = (
     "SEM_CUSTOM_SYMBOL,SEM_EXPIRY_DATE,SEM_STRIKE_PRICE,SEM_OPTION_TYPE,SEM_TICK_SIZE,SEM_EXPIRY_FLAG,"
     "SEM_EXCH_INSTRUMENT_TYPE,SEM_SERIES,SM_SYMBOL_NAME"
 )
-DHAN_DETAILED = "EXCH_ID,SEGMENT,SECURITY_ID,ISIN,INSTRUMENT,UNDERLYING_SECURITY_ID,UNDERLYING_SYMBOL,SYMBOL_NAME,SM_FREEZE_QTY,"
+DHAN_DETAILED = (
+    "EXCH_ID,SEGMENT,SECURITY_ID,ISIN,INSTRUMENT,UNDERLYING_SECURITY_ID,UNDERLYING_SYMBOL,SYMBOL_NAME,SM_FREEZE_QTY,"
+)
 DHAN = {
     "share": ("NSE,E,2885,EQUITY,0,RELIANCE,1.0,Reliance Industries,,,,10.0000,NA,ES,EQ,RELIANCE INDUSTRIES LTD", "INE002A01018,RELIANCE"),
     "be share": ("NSE,E,13643,EQUITY,0,GTLINFRA,1.0,GTL Infrastructure,,,,1.0000,NA,ES,BE,GTL INFRA", "INE221H01019,GTLINFRA"),
@@ -271,9 +273,13 @@ ANGEL = {
     "index future": _angel("50005", "NIFTY24NOV26FUT", "NIFTY", "NFO", "FUTIDX", MONTH),
     "sensex option": _angel("837720", "SENSEX26NOV85000PE", "SENSEX", "BFO", "OPTIDX", SENSEX_DAY, "8500000.000000"),
     "pair future": _angel("1204", "USDINR26NOVFUT", "USDINR", "CDS", "FUTCUR", PAIR, tick_size="0.25"),
-    "pair option": _angel("1205", "USDINR26NOV8325CE", "USDINR", "CDS", "OPTCUR", PAIR, "832500000.000000", tick_size="0.25"),
+    "pair option": _angel(
+        "1205", "USDINR26NOV8325CE", "USDINR", "CDS", "OPTCUR", PAIR, "832500000.000000", tick_size="0.25"
+    ),
     "crude future": _angel("569904", "CRUDEOIL18DEC26FUT", "CRUDEOIL", "MCX", "FUTCOM", CRUDE, lotsize="100"),
-    "crude option": _angel("569905", "CRUDEOIL26DEC5500CE", "CRUDEOIL", "MCX", "OPTFUT", CRUDE_OPTION, "550000", lotsize="100"),
+    "crude option": _angel(
+        "569905", "CRUDEOIL26DEC5500CE", "CRUDEOIL", "MCX", "OPTFUT", CRUDE_OPTION, "550000", lotsize="100"
+    ),
     "gold future": _angel("569906", "GOLD04DEC26FUT", "GOLD", "MCX", "FUTCOM", GOLD, lotsize="100"),
 }
 
@@ -372,14 +378,20 @@ KOTAK = {
     "sensex": _kotak("bse_cm", 1, "", "SENSEX", "SENSEX"),
     "weekly option": _kotak("nse_fo", 50001, "XX", "NIFTY", "NIFTY26D0126000CE", "", "OPTIDX", "CE", WEEK, "2.6e+06"),
     "monthly option": _kotak("nse_fo", 50002, "XX", "NIFTY", "NIFTY26NOV26000CE", "", "OPTIDX", "CE", MONTH, "2.6e+06"),
-    "share option": _kotak("nse_fo", 50003, "XX", "RELIANCE", "RELIANCE26NOV1402.5PE", "", "OPTSTK", "PE", MONTH, "140250"),
+    "share option": _kotak(
+        "nse_fo", 50003, "XX", "RELIANCE", "RELIANCE26NOV1402.5PE", "", "OPTSTK", "PE", MONTH, "140250"
+    ),
     "share future": _kotak("nse_fo", 50004, "XX", "RELIANCE", "RELIANCE26NOVFUT", "", "FUTSTK", "XX", MONTH),
     "index future": _kotak("nse_fo", 50005, "XX", "NIFTY", "NIFTY26NOVFUT", "", "FUTIDX", "XX", MONTH),
-    "sensex option": _kotak("bse_fo", 837720, "XX", "SENSEX", "SENSEX26NOV85000PE", "", "IO", "PE", SENSEX_DAY, "8500000"),
+    "sensex option": _kotak(
+        "bse_fo", 837720, "XX", "SENSEX", "SENSEX26NOV85000PE", "", "IO", "PE", SENSEX_DAY, "8500000"
+    ),
     "pair future": _kotak("cde_fo", 1204, "XX", "USDINR", "USDINR26NOVFUT", "", "FUTCUR", "XX", PAIR),
     "pair option": _kotak("cde_fo", 1205, "XX", "USDINR", "USDINR26NOV83.25CE", "", "OPTCUR", "CE", PAIR, "832500"),
     "crude future": _kotak("mcx_fo", 569904, "", "CRUDEOIL", "CRUDEOIL18DEC26FUT", "", "FUTCOM", "", CRUDE),
-    "crude option": _kotak("mcx_fo", 569905, "", "CRUDEOIL", "CRUDEOIL16DEC265500CE", "", "OPTFUT", "CE", CRUDE_OPTION, "550000"),
+    "crude option": _kotak(
+        "mcx_fo", 569905, "", "CRUDEOIL", "CRUDEOIL16DEC265500CE", "", "OPTFUT", "CE", CRUDE_OPTION, "550000"
+    ),
     "gold future": _kotak("mcx_fo", 569906, "", "GOLD", "GOLD04DEC26FUT", "", "FUTCOM", "", GOLD),
 }
 KOTAK_FILES = ("nse_cm", "bse_cm", "nse_fo", "bse_fo", "cde_fo", "mcx_fo", "nse_com")
@@ -491,14 +503,32 @@ ICICI = {
     "vix": ("NSE", '"INDIA VIX","INDVIX","0","INDIA VIX",0,1,"","INDIAVIX"'),
     "weekly option": ("FONSE", '"50001","OPTIDX","NIFTY","OPTION","01-Dec-2026","26000","CE",65,65,5,"NIFTY","NIFTY"'),
     "monthly option": ("FONSE", '"50002","OPTIDX","NIFTY","OPTION","24-Nov-2026","26000","CE",65,65,5,"NIFTY","NIFTY"'),
-    "share option": ("FONSE", '"50003","OPTSTK","RELIND","OPTION","24-Nov-2026","1402.5","PE",500,500,5,"RELIANCE","RELIANCE"'),
-    "share future": ("FONSE", '"50004","FUTSTK","RELIND","FUTURE","24-Nov-2026","0","XX",500,500,10,"RELIANCE","RELIANCE"'),
+    "share option": (
+        "FONSE",
+        '"50003","OPTSTK","RELIND","OPTION","24-Nov-2026","1402.5","PE",500,500,5,"RELIANCE","RELIANCE"',
+    ),
+    "share future": (
+        "FONSE",
+        '"50004","FUTSTK","RELIND","FUTURE","24-Nov-2026","0","XX",500,500,10,"RELIANCE","RELIANCE"',
+    ),
     "index future": ("FONSE", '"50005","FUTIDX","NIFTY","FUTURE","24-Nov-2026","0","XX",65,65,10,"NIFTY","NIFTY"'),
-    "sensex option": ("FOBSE", '"837720","OPTIND","BSESEN","OPTION","26-Nov-2026","85000","PE",20,20,5,"SENSEX","SENSEX"'),
-    "pair future": ("CDNSE", '"1204","FUTCUR","USDINR","FUTURE","26-Nov-2026","0","XX",1,1000,0.0025,"USDINR","USDINR"'),
-    "pair option": ("CDNSE", '"1205","OPTCUR","USDINR","OPTION","26-Nov-2026","83.25","CE",1,1000,0.0025,"USDINR","USDINR"'),
+    "sensex option": (
+        "FOBSE",
+        '"837720","OPTIND","BSESEN","OPTION","26-Nov-2026","85000","PE",20,20,5,"SENSEX","SENSEX"',
+    ),
+    "pair future": (
+        "CDNSE",
+        '"1204","FUTCUR","USDINR","FUTURE","26-Nov-2026","0","XX",1,1000,0.0025,"USDINR","USDINR"',
+    ),
+    "pair option": (
+        "CDNSE",
+        '"1205","OPTCUR","USDINR","OPTION","26-Nov-2026","83.25","CE",1,1000,0.0025,"USDINR","USDINR"',
+    ),
     "crude future": ("MCX", '"569904","FUTSTK","CRUDEO","FUTURE","CRUDE OIL",1,100,"18-Dec-2026","XX",0,"CRUDEOIL"'),
-    "crude option": ("MCX", '"569905","OPTFUT","CRUDEO","OPTION","CRUDE OIL",10,100,"16-Dec-2026","CE",5500,"CRUDEOIL"'),
+    "crude option": (
+        "MCX",
+        '"569905","OPTFUT","CRUDEO","OPTION","CRUDE OIL",10,100,"16-Dec-2026","CE",5500,"CRUDEOIL"',
+    ),
     "gold future": ("MCX", '"569906","FUTSTK","GOLD","FUTURE","GOLD",100,1,"04-Dec-2026","XX",0,"GOLD"'),
 }
 
@@ -567,8 +597,16 @@ def bodies(code, things):
         return [table(DHAN_COMPACT, [compact for compact, _ in rows]), table(DHAN_DETAILED, detailed)]
     if code == "fyers":
         files = [("\n".join(row for row in rows if row.startswith(number)) + "\n").encode() for number in FYERS_FILES]
-        multipliers = {row.split(",")[8 + 1]: {"qtyMultiplier": 100 if ",11,20," in row else 1000 if ",10,12," in row else 1} for row in rows}
-        return [*(file.strip() and file for file in files), msgspec.json.encode(multipliers), *[b"{}"] * 6, msgspec.json.encode(FYERS_NAMES)]
+        multipliers = {
+            row.split(",")[8 + 1]: {"qtyMultiplier": 100 if ",11,20," in row else 1000 if ",10,12," in row else 1}
+            for row in rows
+        }
+        return [
+            *(file.strip() and file for file in files),
+            msgspec.json.encode(multipliers),
+            *[b"{}"] * 6,
+            msgspec.json.encode(FYERS_NAMES),
+        ]
     if code == "kotakneo":
         return [b"", *(table(KOTAK_HEADER, [row for row in rows if f",{name}," in row]) for name in KOTAK_FILES)]
     if code == "fivepaisa":
@@ -579,11 +617,20 @@ def bodies(code, things):
         members = {}
         for name in ("NSE", "BSE", "FONSE", "FOBSE", "CDNSE", "MCX"):
             head = ICICI_HEADERS.get(name, ICICI_HEADERS["FO"])
-            members[f"{name}ScripMaster.txt"] = "\n".join([head, *(row for member, row in rows if member == name)]) + "\n"
+            members[f"{name}ScripMaster.txt"] = (
+                "\n".join([head, *(row for member, row in rows if member == name)]) + "\n"
+            )
         return [zipped(members)]
     heads = {"NSE": "cash", "BSE": "cash", "CDS": "CDS", "MCX": "MCX", "NCX": "MCX"}
     return [
-        zipped({f"{name}_symbols.txt": "\n".join([SHOONYA_HEADERS[heads.get(name, "contract")], *(row for row in rows if row.startswith(f"{name},"))]) + "\n"})
+        zipped(
+            {
+                f"{name}_symbols.txt": "\n".join(
+                    [SHOONYA_HEADERS[heads.get(name, "contract")], *(row for row in rows if row.startswith(f"{name},"))]
+                )
+                + "\n"
+            }
+        )
         for name in SHOONYA_FILES
     ]
 
@@ -639,7 +686,9 @@ def test_a_lost_broker_changes_no_id(frames, lost):
 
 def test_a_scrip_whose_symbol_one_file_gives_as_its_code_is_known_by_the_code(frames):
     icici = frames["icicidirect"].with_columns(
-        symbol=pl.when(pl.col("exchange") == "bse", pl.col("segment") == "equities").then(pl.lit("500325")).otherwise("symbol")
+        symbol=pl.when(pl.col("exchange") == "bse", pl.col("segment") == "equities")
+        .then(pl.lit("500325"))
+        .otherwise("symbol")
     )
     merged, reports = merge({**frames, "icicidirect": icici})
     row = merged.filter(pl.col("instrument_id") == THINGS["bse share"].instrument_id)

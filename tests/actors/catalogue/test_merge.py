@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.merge import merge
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.instruments import identity_from_fields
 from tests.support.every_case import every_case
 from tests.support.further import searched
@@ -164,7 +164,12 @@ def test_what_fits_nothing_keeps_its_id_while_others_come_and_go(market):
 
 def test_the_most_frequent_unknown_words_are_reported_first(market):
     rows = [
-        {"segment": "uncategorised", "tradingsymbol": f"T{number}", "broker_token": str(number), "words": f"W{number % 7}"}
+        {
+            "segment": "uncategorised",
+            "tradingsymbol": f"T{number}",
+            "broker_token": str(number),
+            "words": f"W{number % 7}",
+        }
         for number in range(8)
     ]
     _, reports = merge({"a": market.frame(*rows)})
@@ -173,7 +178,13 @@ def test_the_most_frequent_unknown_words_are_reported_first(market):
 
 
 def test_what_fits_nothing_takes_no_isin_from_a_listing_that_does(market):
-    odd = {"segment": "uncategorised", "tradingsymbol": "ODD", "broker_exchange": "XY", "isin": "INE009A01021", "broker_token": "2"}
+    odd = {
+        "segment": "uncategorised",
+        "tradingsymbol": "ODD",
+        "broker_exchange": "XY",
+        "isin": "INE009A01021",
+        "broker_token": "2",
+    }
     merged, _ = merge({"a": market.frame(odd, {"isin": "INE009A01021"})})
     assert merged.filter(pl.col("isin") == "INE009A01021")["exchange"].to_list() == ["nse"]
 

@@ -86,7 +86,5 @@ async def test_a_lost_broker_and_a_lost_file_say_why(autojump_clock, world, ten)
     assert (kotak.state, kotak.files) == (FetchState.DONE, 7)  # six, and the list of them
     assert kotak.why == "cde_fo.csv: its file was answered with HTTP 404"
     assert attrs.asdict(kotak)["bytes_fetched"] == sum(
-        len(body)
-        for (code, name), body in ten.bodies.items()
-        if code == "kotakneo" and name != "cde_fo.csv"
+        len(body) for (code, name), body in ten.bodies.items() if code == "kotakneo" and name != "cde_fo.csv"
     )

@@ -32,7 +32,9 @@ LISTINGS = pl.List(
         }
     )
 )
-TEXTS = [name for name in TABLE_COLUMNS[:-1] if name not in ("strike_price", "lot_size", "tick_size", "freeze_quantity")]
+TEXTS = [
+    name for name in TABLE_COLUMNS[:-1] if name not in ("strike_price", "lot_size", "tick_size", "freeze_quantity")
+]
 SCHEMA = {
     **dict.fromkeys(TABLE_COLUMNS, pl.String),
     "strike_price": pl.Float64,
@@ -55,7 +57,11 @@ def catalogues(draw):
     for number, name in enumerate(ids):
         row = {column: draw(st.none() | words) for column in TEXTS}
         row |= {"instrument_id": name, "isin": draw(st.none() | st.sampled_from(["INE1", "INE2", "ÄÖ"]))}
-        row |= {"exchange": draw(st.sampled_from(["nse", "bse"])), "strike_price": draw(prices), "tick_size": draw(prices)}
+        row |= {
+            "exchange": draw(st.sampled_from(["nse", "bse"])),
+            "strike_price": draw(prices),
+            "tick_size": draw(prices),
+        }
         row |= {"lot_size": draw(figures), "freeze_quantity": draw(figures)}
         brokers = draw(st.lists(st.sampled_from(["a", "b", "c"]), unique=True, min_size=1))
         row["listings"] = [listing(draw, broker, f"{draw(words)}{number}") for broker in brokers]
@@ -96,7 +102,9 @@ def assert_the_same(table, frame):
         for one in listings:
             tokens.setdefault(one["broker"], {})[one["broker_token"]] = row
     assert {code: {token: known.row(token) for token in known} for code, known in table.tokens.items()} == tokens
-    assert {code: len(known) for code, known in table.tokens.items()} == {code: len(rows) for code, rows in tokens.items()}
+    assert {code: len(known) for code, known in table.tokens.items()} == {
+        code: len(rows) for code, rows in tokens.items()
+    }
 
 
 @given(catalogues())
@@ -111,7 +119,9 @@ def test_an_isin_gives_nse_first_and_then_the_order_of_the_file(frame):
     table = held_table(frame)
     rows = frame.select("isin", "exchange").rows()
     for isin in ("INE1", "INE2", "ÄÖ", "none", ""):
-        expected = sorted((row for row, (its, _) in enumerate(rows) if its == isin), key=lambda row: (rows[row][1] != "nse", row))
+        expected = sorted(
+            (row for row, (its, _) in enumerate(rows) if its == isin), key=lambda row: (rows[row][1] != "nse", row)
+        )
         assert table.rows_of_isin(isin) == tuple(expected)
 
 
@@ -154,7 +164,9 @@ def test_a_file_stays_readable_when_another_takes_its_place(written):
 def holds_open(path: Path) -> bool:
     """Whether this process maps or has open the file at `path` (its own only: earlier tests' garbage closes whenever)."""
     mapped = Path("/proc/self/maps").read_text()
-    return f" {path}\n" in mapped or str(path) in {os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
+    return f" {path}\n" in mapped or str(path) in {
+        os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")
+    }
 
 
 def test_a_table_that_is_dropped_closes_its_file(written):

@@ -13,7 +13,7 @@ from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.report import UnlistedJob
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.catalogue.unlisted import UNLISTED_COLUMNS, grow_unlisted, map_unlisted
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.instruments import Identity, Shape
 from tests.support.further import searched
 
@@ -132,7 +132,9 @@ def test_a_folder_that_takes_no_file_is_said_and_nothing_is_raised(house):
     first, second = days(2)
     house.build(first, "AB")
     path = house.mapping("A")
-    job = UnlistedJob(output=str(house.folder / "nowhere" / "x"), earlier=[(first.isoformat(), str(house.mappings[0][1]))])
+    job = UnlistedJob(
+        output=str(house.folder / "nowhere" / "x"), earlier=[(first.isoformat(), str(house.mappings[0][1]))]
+    )
     report = grow_unlisted(job, path, second)
     assert report.trouble
     assert not report.content_hash

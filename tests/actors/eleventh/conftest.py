@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 from onebroker.brokers.broker import Broker, Cadence, Capabilities, Endpoints, Login, LoginKind, Windows
+from onebroker.brokers.codec.order_messages import not_refused, refused
+from onebroker.brokers.codec.segments import CASH, offered
 from onebroker.brokers.events import CorruptFrame, OrderUpdate, Ticks
-from onebroker.brokers.listings import listing_frame
-from onebroker.brokers.order_messages import not_refused, refused
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.brokers.records import FundsRow, HoldingRow, OrderRow, PositionRow, Tick, TradeRow
 from onebroker.brokers.requests import (
     BrokerRefusal,
@@ -25,9 +26,8 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )  # fmt: skip
-from onebroker.brokers.segments import CASH, offered
-from onebroker.brokers.simulator.brokers import BrokerTraits, Limit
-from onebroker.brokers.simulator.model import NewOrder, SimRefusal
+from onebroker.brokers.simulator.world.brokers import BrokerTraits, Limit
+from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 STATUSES = {"open": "OPEN", "trigger_pending": "PENDING", "after_market": "PENDING"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -56,16 +56,16 @@ async def test_its_dead_session_is_repaired_like_any_other(eleventh, autojump_cl
 
 MAY_NAME_BROKERS = {
     "brokers/registry.py": "the list",
-    "brokers/display_names.py": "the names people write; a broker of the registry that is not there has its own",
-    "brokers/simulator/lookup.py": "the list of dialects",
-    "brokers/simulator/brokers.py": "the exchange's table of accounts",
+    "brokers/codec/display_names.py": "the names people write; a broker of the registry that is not there has its own",
+    "brokers/simulator/host/lookup.py": "the list of dialects",
+    "brokers/simulator/world/brokers.py": "the exchange's table of accounts",
     "brokers/broker.py": "an example in a docstring",
     "config/charges/brokerage.py": "what each broker charges, as published; one without a row ranks last and can be given one by a file",
     "config/charges/statutory.py": "whose page a figure was read on",
     "http/routes/reference.py": "an example of the OpenAPI document",
-    "http/instrument_schemas.py": "likewise",
-    "http/quote_schemas.py": "likewise",
-    "http/history_schemas.py": "likewise",
+    "http/instruments/schemas.py": "likewise",
+    "http/instruments/quote_schemas.py": "likewise",
+    "http/history/schemas.py": "likewise",
 }
 
 

@@ -9,10 +9,10 @@ import trio
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.catalogue.renames import STRIKE, STRIKE_AND_LOT
-from onebroker.actors.engine.following import followed
+from onebroker.actors.engine.orders.adjusted_contracts import followed
 from onebroker.actors.engine.plan.parts import FromFill
 from onebroker.actors.engine.plan.prices import Fixed, NativeStop
-from onebroker.actors.engine.reading import stored_record
+from onebroker.actors.engine.shown.stored import stored_record
 from onebroker.actors.store.durable_history import Rename
 from tests.actors.engine.plan.trees import oco, order
 from tests.support.trading import Trading
@@ -51,7 +51,9 @@ async def trading(day, autojump_clock):
 
 
 def rename(day, source=STRIKE, days=1):
-    return Rename(old_id=OLD, new_id=day.equity(0).instrument_id, from_day=day.clock.today() + timedelta(days=days), source=source)
+    return Rename(
+        old_id=OLD, new_id=day.equity(0).instrument_id, from_day=day.clock.today() + timedelta(days=days), source=source
+    )
 
 
 async def armed(trading):
@@ -62,7 +64,14 @@ async def armed(trading):
     day.catalogue.set(CatalogueState(latest=day.snapshot, published_today=True, reason=""))
     exits = oco(
         "root.each_fill",
-        order("root.each_fill.children.0", "SELL", FromFill(), NativeStop(trigger_price=trading.at(-4), limit_price=trading.at(-5)), is_exit=True, of=OLD),
+        order(
+            "root.each_fill.children.0",
+            "SELL",
+            FromFill(),
+            NativeStop(trigger_price=trading.at(-4), limit_price=trading.at(-5)),
+            is_exit=True,
+            of=OLD,
+        ),
         order("root.each_fill.children.1", "SELL", FromFill(), Fixed(trading.at(3)), hold=True, is_exit=True, of=OLD),
     )
     root = order(quantity=100, price=Fixed(trading.at(-1)), hold=True, each_fill=exits, of=OLD)
@@ -101,7 +110,9 @@ async def test_a_service_that_was_away_on_that_morning_follows_at_its_start(day,
             trading = Trading(day)
             await trading.move(-2)
             assert (await trading.until_messages(2))[0] == ("place", "BUY", 100, "LIMIT")
-            assert (await stored_record(day.store, answer.body["parent_id"])).instrument_id == trading.share.instrument_id
+            assert (
+                await stored_record(day.store, answer.body["parent_id"])
+            ).instrument_id == trading.share.instrument_id
 
 
 async def test_with_another_lot_the_plan_is_left_as_it_is_and_says_so(trading, autojump_clock):

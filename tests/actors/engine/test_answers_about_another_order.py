@@ -8,10 +8,10 @@ import pytest
 import trio
 from engine_orders import placed_elsewhere, resting, ticks, truth
 
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.messages import orders as texts
 
 TEN = tuple(build_registry())

@@ -7,7 +7,7 @@ from mortal import mortal
 from plan_judge import judge
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.reading import kept_answer, open_parents
+from onebroker.actors.engine.shown.stored import kept_answer, open_parents
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from tests.support.order_routes import Caller

@@ -7,9 +7,9 @@ import attrs
 import trio
 
 from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_plan_orders import Trading
 from tests.actors.engine.test_unknown_orders import bracket
 
@@ -95,7 +95,7 @@ async def test_an_order_of_unknown_outcome_waits_for_its_broker(market, autojump
 
 async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart(market, autojump_clock, monkeypatch):
     """Nothing of it rests any more, but nobody guards what it bought either."""
-    from onebroker.actors.engine.plan_life import PlanLife
+    from onebroker.actors.engine.plan_parent.life import PlanLife
 
     async with traded(market) as trading:
         answer = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(-1))))
@@ -118,7 +118,7 @@ async def test_a_plan_that_faults_after_a_fill_is_a_problem_also_after_a_restart
 async def test_a_parent_that_faults_with_a_live_order_stays_open_and_the_next_start_takes_it_up(
     market, autojump_clock, monkeypatch
 ):
-    from onebroker.actors.engine.parent import ParentActor
+    from onebroker.actors.engine.parent.parent import ParentActor
 
     async with traded(market) as trading:
         body = market.body(trading.share, product="MIS", price=trading.at(-2), broker="zerodha")

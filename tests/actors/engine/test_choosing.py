@@ -9,13 +9,13 @@ import pytest
 from onebroker.actors.catalogue.interface import NOT_MAPPED, Instrument
 from onebroker.actors.engine.choice.choose import choose, none_left
 from onebroker.actors.engine.choice.order import LegOrder
-from onebroker.actors.engine.doors import EngineDoors, SessionDoor
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.orders.index import Legs
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Content, DocumentState
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.sessions.view import LoginState, MarginFigure, MarginKey, SessionView
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import DepthLevel, FundsRow, HoldingRow, Listing, OrderRow, PositionRow, Tick
@@ -126,7 +126,14 @@ class _Standing(Clock):
 
 
 def room(**changes):
-    known = {"order_messages_today": 0, "daily_cap": None, "exit_reserve": 0, "closed_seconds": 0.0, "free_share": 1.0, **changes}
+    known = {
+        "order_messages_today": 0,
+        "daily_cap": None,
+        "exit_reserve": 0,
+        "closed_seconds": 0.0,
+        "free_share": 1.0,
+        **changes,
+    }
     fields = {field.name: None for field in attrs.fields(BudgetRoom)} | {"order_windows": {}, "call_windows": {}}
     return BudgetRoom(**{**fields, **known})
 
@@ -445,7 +452,13 @@ def test_an_option_sold_is_as_a_future_and_one_bought_is_paid():
 
 def held_row(quantity, token="other token"):
     return PositionRow(
-        position_key="k", view="net", product="NRML", instrument_token=token, tradingsymbol="A", exchange="NFO", quantity=quantity
+        position_key="k",
+        view="net",
+        product="NRML",
+        instrument_token=token,
+        tradingsymbol="A",
+        exchange="NFO",
+        quantity=quantity,
     )
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.clock_watch import ClockWatch
-from onebroker.actors.engine.leg_refusals import Refusals
-from onebroker.actors.engine.plan.state import Bar, Bars, Memory, PartRecord
-from onebroker.actors.engine.records import LegRecord
-from onebroker.actors.engine.times_ahead import ClockPut, leg_put_right, parts_put_right, refusals_put_right
+from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.part_state import Bar, Bars, Memory, PartRecord
+from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.parent.times_ahead import ClockPut, leg_put_right, parts_put_right, refusals_put_right
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, Clock, from_epoch
 from onebroker.config.exchange_documents import exchange_documents
@@ -50,9 +50,7 @@ async def watched(autojump_clock, nursery):
     ("how", "seconds", "words"),
     [("put", 1700, "put by +1700.0 s"), ("put", -3, "put by -3.0 s"), ("sleep", 400, "the machine slept 400.0 s")],
 )
-async def test_a_step_is_seen_within_a_second_and_said(
-    watched, how, seconds, words, caplog, autojump_clock
-):
+async def test_a_step_is_seen_within_a_second_and_said(watched, how, seconds, words, caplog, autojump_clock):
     await trio.sleep(10.5)
     assert watched.clock.steps == 0
     with trio.fail_after(1):
@@ -301,7 +299,12 @@ def test_no_time_of_a_part_lies_ahead_and_what_lies_between_stays(noted, put, re
 
 
 def test_bars_of_a_time_to_come_begin_anew_and_what_has_closed_stays():
-    ahead = Bars(open_bar=Bar(began=MORNING + 3600, high=D(2), low=D(1), close=D(1), whole=True), until=MORNING + 3600, closed=3, atr=D(1))
+    ahead = Bars(
+        open_bar=Bar(began=MORNING + 3600, high=D(2), low=D(1), close=D(1), whole=True),
+        until=MORNING + 3600,
+        closed=3,
+        atr=D(1),
+    )
     part = PartRecord(memory=Memory(bars=ahead), condition_bars={"": ahead})
     right = parts_put_right({"root": part}, put_back(3600))["root"]
     for bars in (right.memory.bars, right.condition_bars[""]):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.contract_size import SizeStatus, contract_size
+from onebroker.actors.engine.orders.contract_size import SizeStatus, contract_size
 from onebroker.brokers.records import Listing
 from onebroker.config.instruments import future, security
 from tests.support.every_case import every_case
@@ -78,7 +78,9 @@ def test_of_mcx_the_exchanges_own_size_counts_whatever_files_make_of_it():
     gold = future("mcx", "commodity_futures", "GOLDM", date(2026, 12, 4))
     for sizes in ((100, 100, 100), (10,), (None,), (), (10, 100)):
         assert (of(*sizes, identity=gold).status, of(*sizes, identity=gold).trusted) == (SizeStatus.AGREED, 10)
-    bullion = [future("mcx", "commodity_index_futures", "MCXBULLDEX", day) for day in (date(2026, 10, 28), date(2026, 11, 25))]
+    bullion = [
+        future("mcx", "commodity_index_futures", "MCXBULLDEX", day) for day in (date(2026, 10, 28), date(2026, 11, 25))
+    ]
     assert [of(15, 15, identity=each).trusted for each in bullion] == [30, 15]
 
 

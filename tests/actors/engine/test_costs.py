@@ -55,7 +55,9 @@ def lines(cost):
 
 def own_plan(**brokerage):
     """The built-in tables with a broker `alpha` of this plan."""
-    rows = [BrokerageRow(broker="alpha", group=group, **brokerage) for group in Group if group is not Group.FUND_DELIVERY]
+    rows = [
+        BrokerageRow(broker="alpha", group=group, **brokerage) for group in Group if group is not Group.FUND_DELIVERY
+    ]
     return Charges(statutory=BUILT_IN.statutory, brokerage=Table(rows), dp=BUILT_IN.dp, farm_goods=BUILT_IN.farm_goods)
 
 
@@ -213,20 +215,29 @@ def test_tax_on_futures_was_lower_before_the_budget_of_2026():
 
 @pytest.mark.parametrize("symbol", ["LIQUIDBEES", "GOLDBEES", "SILVERBEES", "MON100"])
 def test_some_funds_pay_no_transaction_tax(symbol):
-    assert cost("zerodha", "SELL", "CNC", 1000, "1000", bare="exchange_traded_funds", underlying=symbol).transaction_tax == 0
+    assert (
+        cost("zerodha", "SELL", "CNC", 1000, "1000", bare="exchange_traded_funds", underlying=symbol).transaction_tax
+        == 0
+    )
     assert cost("zerodha", "SELL", "CNC", 1000, "1000", underlying=symbol).transaction_tax == 100_000
 
 
 def test_no_tax_on_services_is_taken_of_the_investor_protection_fund():
     # A crore of premium: ₹50 of the exchange's 3,553 are the fund's, so tax is 18 % of 20 + 3,503 + 10.
     assert cost("fivepaisa", "BUY", "NRML", 100_000, "100", bare="equity_options").shown()["gst"] == 635.94
-    assert cost("fivepaisa", "BUY", "NRML", 100_000, "100", exchange="bse", bare="equity_options").shown()["gst"] == 590.4
+    assert (
+        cost("fivepaisa", "BUY", "NRML", 100_000, "100", exchange="bse", bare="equity_options").shown()["gst"] == 590.4
+    )
 
 
 def test_the_regulator_takes_a_tenth_of_farm_goods():
     sold = {"exchange": "ncdex", "bare": "commodity_futures"}
-    assert cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="JEERAUNJHA", **sold).shown()["regulator"] == 10.0
-    assert cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="CRUDEOIL", **sold).shown()["regulator"] == 100.0
+    assert (
+        cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="JEERAUNJHA", **sold).shown()["regulator"] == 10.0
+    )
+    assert (
+        cost("fivepaisa", "SELL", "NRML", 1000, "100000", underlying="CRUDEOIL", **sold).shown()["regulator"] == 100.0
+    )
 
 
 def test_farm_goods_pay_no_transaction_tax():

@@ -6,7 +6,7 @@ import pytest
 import trio
 from mortal import mortal
 
-from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 
 STEPS = (
     "commit 1 before", "commit 1 after", "commit 2 before", "commit 2 after", "send before", "send after",

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from ten_accounts import Ten, markets, snapshot
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.engine.day_results import DayResults
-from onebroker.actors.engine.doors import SessionDoor
+from onebroker.actors.engine.books.day_results import DayResults
+from onebroker.actors.engine.context.context import SessionDoor
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.view import SessionView
 from onebroker.brokers.broker import Broker
 from onebroker.brokers.records import PositionRow
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.model import NewOrder, SimPosition, SimRefusal
+from onebroker.brokers.simulator.world.model import NewOrder, SimPosition, SimRefusal
 from onebroker.config.clock import IST, Clock
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from tests.support.further import searched

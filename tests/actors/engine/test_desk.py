@@ -7,12 +7,12 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.requests import NotSendable
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 
 async def resting(day):

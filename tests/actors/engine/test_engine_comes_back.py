@@ -9,7 +9,7 @@ import pytest
 import trio
 from engine_orders import placed_elsewhere, resting, ticks, truth
 
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 

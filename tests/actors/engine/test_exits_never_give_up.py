@@ -8,12 +8,12 @@ import attrs
 import pytest
 import trio
 
+from onebroker.actors.engine.orders.records import ParentState, decode_parent, encode_parent
 from onebroker.actors.engine.plan.parts import FromFill, Lifetime, OnEnd
 from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.records import ParentState, decode_parent, encode_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.composition import order_metrics, order_problems
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.test_plan_orders import stop, traded

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.lock import EngineLock
-from onebroker.actors.engine.reading import open_parents, stored_parent
-from onebroker.actors.engine.records import LegState, decode_parent, encode_parent
+from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.orders.records import LegState, decode_parent, encode_parent
+from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd, StoreError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 OTHER = Set(keys.ENGINE_LOCK, b"an epoch:somebody else", 30)
 

@@ -5,10 +5,10 @@ from decimal import Decimal as D
 
 import attrs
 
-from onebroker.actors.engine.fingerprints import Doubt, match
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
-from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.orders.fingerprints import Doubt, match
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.tokens import leg_token
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case

@@ -7,13 +7,13 @@ import pytest
 import trio
 from engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
-from onebroker.actors.engine import cancelling
 from onebroker.actors.engine.desk.closes import sliced
-from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.engine.parent import cancelling
+from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.sessions.messages import RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 ANSWER = [
     "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",

@@ -2,8 +2,8 @@
 
 import attrs
 
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.records import LegEntry
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import LegEntry
 
 ENTRY = LegEntry(
     parent_id="p", leg_id="p.0", synthetic_type="simple", intent_id="i", leg_role="entry", tag="mine", broker="zerodha",

@@ -4,9 +4,9 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.engine.intents import Intent, IntentKind, answered, taken_up
-from onebroker.actors.engine.messages import Place
-from onebroker.actors.engine.reading import KeptAnswer, Waiting, kept_answer
+from onebroker.actors.engine.context.messages import Place
+from onebroker.actors.engine.orders.intents import Intent, IntentKind, answered, taken_up
+from onebroker.actors.engine.shown.stored import KeptAnswer, Waiting, kept_answer
 from onebroker.actors.store import keys
 
 INTENT = "i-1"

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import REAL, at
 
 WORDLESS, WORDED = "upstox", "zerodha"
@@ -72,7 +72,9 @@ async def test_an_order_that_its_broker_drops_from_the_book_after_the_close_has_
         assert parent["legs"][0]["status_message"].startswith("what filled after")
 
 
-async def test_an_order_cancelled_outside_while_the_service_was_down_over_the_close_was_cancelled(day_kind, autojump_clock):
+async def test_an_order_cancelled_outside_while_the_service_was_down_over_the_close_was_cancelled(
+    day_kind, autojump_clock
+):
     """Nobody saw it stand at the close: a daily_stop that its owner took away must not come back the next morning."""
     day = day_kind(start=at("2026-11-23T15:20:00"), calendar=REAL)
     async with day.market():

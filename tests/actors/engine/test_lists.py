@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import trio
 
-from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.orders.tokens import leg_token
 
 RATE_FULL = "the order rate budget is full, so this order was not sent; try again in a moment"
 COUNT = 500

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.lockout import DayLoss, Figure, Locked, LossFold
-from onebroker.actors.portfolio.messages import Slice
+from onebroker.actors.engine.context.day_loss import DayLoss, Figure, Locked, LossFold
 from onebroker.actors.portfolio.status import BrokerRead
+from onebroker.actors.sessions.slices import Slice
 from onebroker.brokers.records import FundsRow
 from onebroker.config.clock import IST, latest_boundary
 from onebroker.config.vocabulary import ReadStatus

@@ -6,7 +6,7 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.engine.messages import Place
+from onebroker.actors.engine.context.messages import Place
 from tests.actors.conftest import Day
 from tests.actors.test_tree import Service, document
 

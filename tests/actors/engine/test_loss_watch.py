@@ -9,12 +9,12 @@ import pytest
 import trio
 import trio.testing
 
-from onebroker.actors.engine.lockout import DayLoss
+from onebroker.actors.engine.context.day_loss import DayLoss
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.assembling import Content, DocumentState
-from onebroker.actors.portfolio.messages import Slice
 from onebroker.actors.portfolio.status import read_brokers
+from onebroker.actors.sessions.slices import Slice
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.memory import MemoryStore

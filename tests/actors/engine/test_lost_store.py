@@ -7,12 +7,12 @@ from decimal import Decimal as D
 import pytest
 import trio
 
+from onebroker.actors.engine.orders.tokens import leg_token
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.reading import open_parents, stored_parent
-from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.store.interface import StreamAdd
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.composition import unknown_orders
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.test_plan_orders import traded
@@ -136,7 +136,9 @@ async def test_exits_whose_legs_the_store_has_forgotten_are_taken_up_and_kept_at
         rows = market.sessions["zerodha"].view.value.orders | market.sessions["upstox"].view.value.orders
         for leg in parent["legs"]:
             shown = rows[leg["order_id"]]
-            assert (float(leg["price"] or 0), float(leg["trigger_price"] or 0)) == (shown.price, shown.trigger_price), leg["part"]
+            assert (float(leg["price"] or 0), float(leg["trigger_price"] or 0)) == (shown.price, shown.trigger_price), (
+                leg["part"]
+            )
         assert any(leg["trigger_price"] for leg in parent["legs"])
         assert len(trading.messages()) == 3
         await trading.move(4)

@@ -8,15 +8,15 @@ import pytest
 import trio
 
 from onebroker.actors.engine import lost_orders
+from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.parent.recovering import next_legs
 from onebroker.actors.engine.plan.executions import Twap
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
 from onebroker.actors.engine.plan.stored import encode_plan
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.actors.engine.recovering import next_legs
-from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.sessions.by_token import TokenReader
 from onebroker.brokers.requests import BadAnswer
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.test_lost_store import Memory, bought_once, lost_slices, memory_with_legs, only_parent

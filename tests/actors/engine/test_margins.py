@@ -12,7 +12,11 @@ TWO = ("zerodha", "icicidirect")
 
 
 def future(day):
-    return next(one for one in day.listed("nse_equity_index_futures") if all(listing.contract_units for listing in one.listings.values()))
+    return next(
+        one
+        for one in day.listed("nse_equity_index_futures")
+        if all(listing.contract_units for listing in one.listings.values())
+    )
 
 
 def order(day, one, **changes):
@@ -31,7 +35,12 @@ def poor(day, code):
 
 async def ready(day):
     """Until the funds document shows what the exchange says."""
-    await day.until(lambda: day.funds.value is not None and len([read for read in day.funds.value.reads if read.usable]) == len(day.codes))
+    await day.until(
+        lambda: (
+            day.funds.value is not None
+            and len([read for read in day.funds.value.reads if read.usable]) == len(day.codes)
+        )
+    )
     await trio.sleep(30)
 
 
@@ -157,6 +166,8 @@ async def test_what_takes_away_from_a_position_asks_nobody(asking, autojump_cloc
         assert (await day.place(order(day, one, order_type="MARKET", price=None))).status == 200
         await day.until(lambda: any(row.quantity == quantity for row in day.sessions["zerodha"].view.value.positions))
         asked = len(day.asked)
-        answer = await day.place(order(day, one, order_type="MARKET", price=None, transaction_type="SELL"), intent_id="i-2")
+        answer = await day.place(
+            order(day, one, order_type="MARKET", price=None, transaction_type="SELL"), intent_id="i-2"
+        )
         assert answer.status == 200
         assert len(day.asked) == asked

@@ -9,12 +9,12 @@ import pytest
 import trio
 from engine_orders import placed_elsewhere, resting, ticks, truth
 
-from onebroker.actors.engine.lockout import DayLoss, Locked
-from onebroker.actors.engine.reading import kept_answer, stored_parent
+from onebroker.actors.engine.context.day_loss import DayLoss, Locked
+from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.requests import NotSendable
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 
 async def test_the_leg_of_an_engine_order_is_changed_through_its_parent_and_the_record_follows(day, autojump_clock):
@@ -368,7 +368,11 @@ async def test_an_order_that_its_book_does_not_show_is_changed_as_it_was_accepte
         asked = day.clock.monotonic()
         order_id = placed.body["order_id"]
         answer = await (day.cancel(order_id) if verb == "cancel" else day.modify(order_id, quantity=7))
-        assert (answer.status, answer.body["outcome"], answer.body[f"status_before_{verb}"]) == (200, "accepted", "PENDING")
+        assert (answer.status, answer.body["outcome"], answer.body[f"status_before_{verb}"]) == (
+            200,
+            "accepted",
+            "PENDING",
+        )
         assert day.clock.monotonic() - asked < 1
         order = truth(day, order_id)
         assert (order["status"], order["quantity"]) == (("cancelled", 10) if verb == "cancel" else ("open", 7))

@@ -7,12 +7,12 @@ import attrs
 import pytest
 import trio
 
-from onebroker.actors.engine.index import Legs
-from onebroker.actors.engine.odd_rows import may_be
-from onebroker.actors.engine.records import LegEntry, LegRecord
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.odd_rows import may_be
+from onebroker.actors.engine.orders.records import LegEntry, LegRecord
 from onebroker.actors.sessions.view import OddOrder
-from onebroker.brokers.contained import OddName, OddRows
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.codec.contained import OddName, OddRows
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_cancels_go_on import killed_while_a_bracket_is_cancelled
 from tests.actors.engine.test_exits_never_give_up import exits, problems, resting_bracket
 from tests.actors.engine.test_plan_orders import traded

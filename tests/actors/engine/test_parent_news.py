@@ -7,8 +7,8 @@ import attrs
 import msgspec
 import trio
 
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.actors.engine.records import ParentState
+from onebroker.actors.engine.orders.records import ParentState
+from onebroker.actors.engine.shown.stored import stored_parent
 
 
 async def test_a_parents_states_are_told_as_they_are_stored_the_last_one_final(day, autojump_clock):

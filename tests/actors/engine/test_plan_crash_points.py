@@ -10,7 +10,7 @@ from mortal import mortal
 from plan_days import UNTIL_HEALED_SECONDS, Script, beating_market, quiet, trade
 from plan_judge import histories, judge, unprotected
 
-from onebroker.actors.engine.records import LegState, ParentState
+from onebroker.actors.engine.orders.records import LegState, ParentState
 from tests.support.further import split
 
 BRACKET = {
@@ -49,8 +49,6 @@ STEPS = [
     for number in range(1, most[name] + 1)
     for when in ("before", "after")
 ]
-
-
 
 
 def in_the_first(position):

@@ -11,11 +11,11 @@ import trio
 from onebroker.actors.engine.plan.executions import Twap
 from onebroker.actors.engine.plan.parts import Direction, FromFill, PriceAt, Rule, SequencePart
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop, Trail
-from onebroker.actors.engine.plan_placing import next_number
-from onebroker.actors.engine.reading import open_parents
+from onebroker.actors.engine.plan_parent.placing import next_number
+from onebroker.actors.engine.shown.stored import open_parents
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.support.trading import Trading as Priced
 
@@ -244,7 +244,9 @@ async def test_a_held_entry_is_changed_and_its_second_part_cancelled_before_anyt
     assert (changed.body["part"], changed.body["state"]) == ("root.first", "held")
     again = await trading.day.modify_held(parent_id, part="root.first", price=trading.at(-1.2))
     assert again.status == 200, again.body
-    journal = [fields for _, fields in await trading.day.store.stream_last(keys.INTENTS, 10) if fields["kind"] == b"modify"]
+    journal = [
+        fields for _, fields in await trading.day.store.stream_last(keys.INTENTS, 10) if fields["kind"] == b"modify"
+    ]
     assert [{**msgspec.json.decode(fields["body"]), "price": None} for fields in journal] == [
         {"parent_id": parent_id, "price": None}, {"parent_id": parent_id, "part": "root.first", "price": None},
     ]  # fmt: skip

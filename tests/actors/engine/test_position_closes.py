@@ -10,16 +10,16 @@ import trio
 from engine_orders import placed_elsewhere, truth
 from mortal import mortal
 
-from onebroker.actors.engine.lockout import DayLoss, Locked
+from onebroker.actors.engine.context.day_loss import DayLoss, Locked
 from onebroker.actors.engine.plan.parts import (
     FromFill,
     FromPosition,
     TimeOfDay,
 )
 from onebroker.actors.engine.plan.prices import Fixed, Marketable, NativeStop
-from onebroker.actors.engine.plan_clearing import Clearing
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.plan_parent.clearing import Clearing
+from onebroker.actors.engine.shown.stored import stored_parent
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
 
 AT = TimeOfDay(time(10, 1))

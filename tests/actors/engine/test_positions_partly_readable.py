@@ -10,7 +10,7 @@ import trio
 
 from onebroker.actors.engine.plan.parts import FromPosition
 from onebroker.actors.engine.plan.prices import Marketable
-from onebroker.actors.engine.reading import stored_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.config.vocabulary import Product
 from tests.actors.engine.plan.trees import order
 from tests.support.trading import Trading
@@ -70,13 +70,17 @@ async def spoil(odd):
 
 def net(day, share, code=CODE):
     rows = day.ledger()["positions"].get(code, [])
-    return sum(row["quantity"] for row in rows if (row["instrument_id"], row["product"]) == (share.instrument_id, "MIS"))
+    return sum(
+        row["quantity"] for row in rows if (row["instrument_id"], row["product"]) == (share.instrument_id, "MIS")
+    )
 
 
 def shown(day, share):
     token = share.listings[CODE].broker_token
     rows = day.sessions[CODE].view.value.positions
-    return sum(row.quantity for row in rows if (row.view, row.instrument_token, row.product) == ("net", token, Product.MIS))
+    return sum(
+        row.quantity for row in rows if (row.view, row.instrument_token, row.product) == ("net", token, Product.MIS)
+    )
 
 
 def sent(odd):
@@ -143,7 +147,10 @@ async def test_what_is_turned_round_is_what_every_row_tells(odd, autojump_clock,
     )  # fmt: skip
     part = order("root", "SELL", form, Marketable(follow=True), is_exit=True, known_exit=True)
     body = odd.day.body(
-        odd.good.share, product="MIS", price=odd.good.at(0), plan=attrs.evolve(part, instrument_id=odd.good.share.instrument_id)
+        odd.good.share,
+        product="MIS",
+        price=odd.good.at(0),
+        plan=attrs.evolve(part, instrument_id=odd.good.share.instrument_id),
     )
     await odd.day.place(body, intent_id="turn")
     await odd.day.until(lambda: net(odd.day, odd.good.share) == (-10 if product else 0))
@@ -165,7 +172,12 @@ async def test_a_liquidation_needs_the_row_of_its_own_instrument_alone(odd, auto
 async def test_a_loss_limit_on_a_share_that_can_be_read_is_followed(odd, autojump_clock):
     await spoil(odd)
     most = float(odd.good.start * 10 * 1 / 100)
-    settings = {"type": "strategy_stop", "instrument_ids": [odd.good.share.instrument_id], "max_loss": most, "product": "intraday"}
+    settings = {
+        "type": "strategy_stop",
+        "instrument_ids": [odd.good.share.instrument_id],
+        "max_loss": most,
+        "product": "intraday",
+    }
     answer = await odd.good.send(quantity=None, synthetic=settings)
     assert answer.status == 202, answer
     await trio.sleep(30)

@@ -112,14 +112,23 @@ def test_only_a_refused_market_or_stop_order_needs_one(order_type, taken, needed
     assert needs_stand_in(close(order_type=order_type), taken) is needed
 
 
-@pytest.mark.parametrize(("agreed", "own", "tick"), [(0.1, 0.05, Decimal("0.1")), (None, 0.05, Decimal("0.05")), (None, None, None)])
+@pytest.mark.parametrize(
+    ("agreed", "own", "tick"), [(0.1, 0.05, Decimal("0.1")), (None, 0.05, Decimal("0.05")), (None, None, None)]
+)
 def test_the_tick_is_the_agreed_one_or_the_brokers_own(agreed, own, tick):
     assert tick_of(close(tick=agreed, own_tick=own), "shoonya") == tick
 
 
 @pytest.mark.parametrize(
     ("identity", "market", "places"),
-    [(SHARE, "87.03", "0.01"), (SHARE, "143.17", "0.05"), (SHARE, "1402.5", "0.1"), (SHARE, "150012", "5"), (CALL, "20.3", "0.05"), (DOLLAR, "83.2525", "0.0001")],
+    [
+        (SHARE, "87.03", "0.01"),
+        (SHARE, "143.17", "0.05"),
+        (SHARE, "1402.5", "0.1"),
+        (SHARE, "150012", "5"),
+        (CALL, "20.3", "0.05"),
+        (DOLLAR, "83.2525", "0.0001"),
+    ],
 )
 def test_without_a_tick_the_limit_fits_every_tick_its_price_can_have(identity, market, places):
     """A share of which only brokers without ticks in their files know: a limit off the tick would be refused, and an exit with it."""

@@ -11,10 +11,10 @@ from engine_orders import ticks
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.records import LegState, ParentState, decode_parent
+from onebroker.actors.engine.orders.records import LegState, ParentState, decode_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.further import split
 
 FAULTS = (

@@ -9,11 +9,11 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.records import decode_parent
+from onebroker.actors.engine.orders.records import decode_parent
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.further import split
 
 FAULTS = (

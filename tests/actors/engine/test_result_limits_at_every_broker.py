@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.day_results import DayResults
+from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.loss_watch import LossWatch
 from tests.support.trading import Trading
 

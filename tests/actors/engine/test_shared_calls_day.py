@@ -6,10 +6,10 @@ from decimal import Decimal as D
 import pytest
 import trio
 
-from onebroker.actors.engine.changing import priority_of_step
-from onebroker.actors.engine.desk.reads import read_after
-from onebroker.actors.engine.records import LegChange
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.books.fresh_reads import read_after
+from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.engine.parent.changing import priority_of_step
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import is_finished
 from tests.support.entry_days import serving, settled
@@ -98,7 +98,9 @@ async def test_positions_that_somebody_waits_for_are_read_in_time_although_fills
             day = trading.day
             await settled(trading)
             for _ in range(20):
-                answer = await trading.send(order_type="LIMIT", price=trading.at(-3), quantity=100, broker=code, wait=90.0)
+                answer = await trading.send(
+                    order_type="LIMIT", price=trading.at(-3), quantity=100, broker=code, wait=90.0
+                )
                 assert answer.status == 200, answer
             working = [one for one in day.exchange.all_orders() if one.broker == code and not one.status.finished]
 
@@ -135,7 +137,9 @@ async def test_trails_that_move_all_the_time_leave_an_exit_its_room(day_kind, co
             await trading.until(held, "completed")
             token = trading.share.listings[code].broker_token
             rows = day.sessions[code].view
-            await day.until(lambda: any(row.instrument_token == token and row.quantity for row in rows.value.positions), 60)
+            await day.until(
+                lambda: any(row.instrument_token == token and row.quantity for row in rows.value.positions), 60
+            )
             sell = {"broker": code, "transaction_type": "SELL", "wait": 90.0}
             hidden = {
                 "type": "hidden_stop", "trigger_price": trading.at(-2), "backstop_price": trading.at(-8),

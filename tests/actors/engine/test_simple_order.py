@@ -6,10 +6,10 @@ import pytest
 import trio
 from engine_orders import tick_of
 
-from onebroker.actors.engine.reading import open_parents, stored_parent
+from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 
 def far_below(day, instrument):

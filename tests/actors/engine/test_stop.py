@@ -4,10 +4,10 @@ import pytest
 import trio
 from engine_orders import resting, take_room_later, ticks, truth
 
-from onebroker.actors.engine.reading import kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 
 async def state_of(day, parent_id):

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from every_case import every_case
 
-from onebroker.actors.engine.day_results import DayResults
-from onebroker.actors.engine.desk.reads import read_soon
-from onebroker.actors.engine.traded_results import (
+from onebroker.actors.engine.books.day_results import DayResults
+from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.traded_results import (
     Sides,
     carried_in,
     day_result,

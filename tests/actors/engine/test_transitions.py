@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState
-from onebroker.actors.engine.transitions import (
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.transitions import (
     LATE,
     leg_never_shown,
     leg_no_longer_shown,

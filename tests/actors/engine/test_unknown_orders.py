@@ -9,14 +9,14 @@ import pytest
 import trio
 from mortal import mortal
 
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegState, decode_parent, encode_parent
 from onebroker.actors.engine.plan.parts import FromFill
 from onebroker.actors.engine.plan.prices import Fixed
-from onebroker.actors.engine.plan.state import PartState
-from onebroker.actors.engine.reading import stored_parent
-from onebroker.actors.engine.records import LegState, decode_parent, encode_parent
+from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.test_plan_orders import stop, traded
 

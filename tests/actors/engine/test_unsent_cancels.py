@@ -6,7 +6,7 @@ import logging
 import pytest
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_exits_never_give_up import problems
 from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import bracket

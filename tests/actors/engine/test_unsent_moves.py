@@ -5,8 +5,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.plan.prices import Trail
-from onebroker.actors.engine.reading import stored_record
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.shown.stored import stored_record
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import order
 from tests.actors.engine.test_plan_orders import traded
 

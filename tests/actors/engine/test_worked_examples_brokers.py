@@ -11,7 +11,7 @@ import trio
 from plan_judge import judge
 
 from onebroker.actors.engine.loss_watch import LossWatch
-from onebroker.actors.engine.reading import open_parents
+from onebroker.actors.engine.shown.stored import open_parents
 from onebroker.actors.sessions.counts import encode_counts
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
@@ -140,7 +140,12 @@ async def test_6_13_entries_that_come_due_on_a_locked_day_are_refused_and_a_posi
         async with day.market(), day.service(quotes=True, funds=True), trio.open_nursery() as nursery:
             loss = day.engine_doors.loss
             watch = LossWatch(
-                limit=LIMIT, funds=day.funds, published=loss, store=day.store, clock=day.clock, calendar=day.calendar,
+                limit=LIMIT,
+                funds=day.funds,
+                published=loss,
+                store=day.store,
+                clock=day.clock,
+                calendar=day.calendar,
                 positions=lambda code: None,
             )
             await nursery.start(watch.run)

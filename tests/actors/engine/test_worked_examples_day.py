@@ -11,8 +11,8 @@ import pytest
 import trio
 from plan_judge import judge
 
-from onebroker.actors.engine.reading import open_parents
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.shown.stored import open_parents
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.worked_days import Worked, bare
 
 AROUND_100 = 12
@@ -322,7 +322,9 @@ async def test_6_5_a_trailing_stop_waits_follows_takes_a_change_of_its_caller_an
     await share.quote("103.00")
     share.begin()
     settings = {"trail_points": 2, "stop_limit_offset": 0.5, "step_ticks": 2, "activate_at": 105}
-    answer = await share.send(transaction_type="SELL", broker="zerodha", synthetic={"type": "trailing_stop", **settings})
+    answer = await share.send(
+        transaction_type="SELL", broker="zerodha", synthetic={"type": "trailing_stop", **settings}
+    )
     assert (answer.status, answer.body["trigger_direction"], answer.body["trigger_level"]) == (202, "above", 105.00)
     await share.stands(answer, plan="armed", root="waiting")
     await share.second(10)

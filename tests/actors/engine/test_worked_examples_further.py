@@ -8,9 +8,9 @@ import trio
 from mortal import mortal
 from plan_judge import judge
 
-from onebroker.actors.engine.reading import kept_answer, stored_parent
+from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
 from onebroker.actors.store import keys
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import REAL, at
 from tests.support.worked_days import Line, Worked, bare
 

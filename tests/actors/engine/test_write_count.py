@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from onebroker.actors.engine.write_count import FOLLOW_SECONDS, SETTLE_SECONDS, WriteCount
+from onebroker.actors.engine.context.write_count import FOLLOW_SECONDS, SETTLE_SECONDS, WriteCount
 from onebroker.actors.store.durable import EngineCount, MemoryDurable
 from onebroker.actors.store.interface import Fence, Set
 from onebroker.actors.store.memory import MemoryStore

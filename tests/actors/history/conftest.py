@@ -44,7 +44,11 @@ def candle(time, close=100.0, **given):
 
 def tick(time, last_price=100.0, **given):
     empty = dict.fromkeys(TICK_SCHEMA)
-    return empty | {"instrument_id": SHARE, "sequence": 0, "time": time, "broker": "zerodha", "last_price": last_price} | given
+    return (
+        empty
+        | {"instrument_id": SHARE, "sequence": 0, "time": time, "broker": "zerodha", "last_price": last_price}
+        | given
+    )
 
 
 @pytest.fixture
@@ -59,7 +63,9 @@ def staged(tmp_path: Path):
         return path
 
     def ticks_like(row, times: pl.Series) -> Path:
-        return write(pl.concat([pl.DataFrame([row], schema=TICK_SCHEMA, orient="row")] * times.len()).with_columns(times), None)
+        return write(
+            pl.concat([pl.DataFrame([row], schema=TICK_SCHEMA, orient="row")] * times.len()).with_columns(times), None
+        )
 
     return SimpleNamespace(
         candles=lambda *rows: write(list(rows), CANDLE_SCHEMA),

@@ -91,7 +91,9 @@ FACTORS = st.lists(
     max_size=6,
 )
 SERIES = st.lists(
-    st.tuples(st.dates(date(1999, 1, 1), date(2031, 12, 31)), st.integers(5, 10_000_000).map(lambda paise: paise / 100)),
+    st.tuples(
+        st.dates(date(1999, 1, 1), date(2031, 12, 31)), st.integers(5, 10_000_000).map(lambda paise: paise / 100)
+    ),
     min_size=1,
     max_size=20,
     unique_by=lambda one: one[0],
@@ -136,7 +138,7 @@ def test_the_last_price_stays_what_it_is(series, factors):
     assert (found["close"][-1], found["volume"][-1], found["price_factor"][-1]) == (321.05, 1000, 1.0)
 
 
-@given(value=st.integers(-10**12, 10**12), decimals=st.integers(0, 6), places=st.sampled_from([0, 2, 4]))
+@given(value=st.integers(-(10**12), 10**12), decimals=st.integers(0, 6), places=st.sampled_from([0, 2, 4]))
 def test_columns_are_rounded_as_single_figures_are(value, decimals, places):
     number = float(Decimal(value).scaleb(-decimals))
     assume(abs(number) < 1e9)
@@ -154,9 +156,7 @@ def test_ticks_are_adjusted_with_their_depth_step_by_step():
     midnight = day_start(ex_date)
     level = [{"price": 100.0, "quantity": 10, "orders": 2}]
     usual = dict.fromkeys(TICK_VALUES) | {"broker": "zerodha", "last_price": 100.0, "volume": 7, "buy": level, "oi": 3}
-    frame = pl.DataFrame(
-        [usual | {"time": midnight - 1}, usual | {"time": midnight}], schema=TICK_VALUES, orient="row"
-    )
+    frame = pl.DataFrame([usual | {"time": midnight - 1}, usual | {"time": midnight}], schema=TICK_VALUES, orient="row")
     pieces = [adjust_ticks(*part) for part in parts(frame, steps([factor(ex_date, "0.2", 5)]))]
     assert [piece.height for piece in pieces] == [1, 1]
     before, after = (piece.row(0, named=True) for piece in pieces)

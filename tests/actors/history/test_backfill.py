@@ -18,7 +18,7 @@ from onebroker.actors.history.selection import Selection
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered
 from onebroker.actors.sessions.view import LoginState
 from onebroker.actors.store.durable_history import Factor
-from onebroker.brokers.contained import OddRows
+from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, OutcomeUnknown, RefusalKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security

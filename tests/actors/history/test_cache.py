@@ -47,7 +47,9 @@ def query(first, last, **given):
 
 def entry(first, last, body=b"", **given):
     candles = EncodedCandles(times=array("q"), ends=array("q"), body=body)
-    return Entry(**({"first": days(first), "last": days(last), "candles": candles, "loads": 0, "built_at": 0.0} | given))
+    return Entry(
+        **({"first": days(first), "last": days(last), "candles": candles, "loads": 0, "built_at": 0.0} | given)
+    )
 
 
 def test_a_request_inside_the_stored_range_needs_no_reading_and_one_outside_reads_the_union():
@@ -143,11 +145,18 @@ async def house(nursery, staged, rows):
     mailbox = open_mailbox("history", capacity=8)
     mailbox.running = True
     actor = HistoryActor(
-        mailbox=mailbox, store=store, durable=durable, catalogue=Published(NOT_MAPPED), clock=clock, calendar=always_open()
+        mailbox=mailbox,
+        store=store,
+        durable=durable,
+        catalogue=Published(NOT_MAPPED),
+        clock=clock,
+        calendar=always_open(),
     )
     await nursery.start(actor.run)
     house = House(store=store, durable=durable, address=mailbox.address, seconds=seconds, share=rows.SHARE)
-    await house.take(staged.candles(*(rows.candle(day_start(days(number)), close=100.0 + number) for number in range(40))))
+    await house.take(
+        staged.candles(*(rows.candle(day_start(days(number)), close=100.0 + number) for number in range(40)))
+    )
     yield house
     nursery.cancel_scope.cancel()
 

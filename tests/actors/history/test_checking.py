@@ -94,7 +94,13 @@ async def test_a_jump_over_night_is_found_unless_a_factor_explains_it(house):
     assert await house.found() == [("TWO", "day", "jump", day(1), detail)]
     await house.durable.put_factors([attrs.evolve(split, ex_date=day(2))])
     await house.durable.put_factors([attrs.evolve(split, price_factor=Decimal("0.1"))])
-    assert ("ONE", "day", "jump", day(1), "opened +400.0% from the close before, with all factors applied") in await house.found()
+    assert (
+        "ONE",
+        "day",
+        "jump",
+        day(1),
+        "opened +400.0% from the close before, with all factors applied",
+    ) in await house.found()
 
 
 async def test_thirty_percent_is_no_jump_and_an_index_may_jump(house):

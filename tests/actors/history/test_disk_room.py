@@ -76,7 +76,9 @@ async def until(condition):
             await trio.sleep(0.005)
 
 
-async def test_recorded_ticks_are_dropped_and_counted_and_files_refused_while_there_is_too_little(nursery, tmp_path, quick):
+async def test_recorded_ticks_are_dropped_and_counted_and_files_refused_while_there_is_too_little(
+    nursery, tmp_path, quick
+):
     disk, store, buffer, box = Disk(tmp_path), MemoryHistory(), TickBuffer(), open_mailbox("history", capacity=4)
     written = []
     store.put_ticks = store.put_candles = lambda file: put(file)
@@ -94,7 +96,9 @@ async def test_recorded_ticks_are_dropped_and_counted_and_files_refused_while_th
     disk.free = RESERVE * 9 // 10
     await until(lambda: buffer.paused)
     for at in range(5):
-        buffer.record(SHARE.instrument_id, Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=1.0), received_at=at))
+        buffer.record(
+            SHARE.instrument_id, Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=1.0), received_at=at)
+        )
     assert (buffer.drain(), buffer.dropped) == ([], 5)
     for kind in ("candles", "ticks"):
         with pytest.raises(HistoryError, match=r"^900 MB are free on the disk"):
@@ -103,7 +107,9 @@ async def test_recorded_ticks_are_dropped_and_counted_and_files_refused_while_th
     disk.free = 2 * RESERVE
     await until(lambda: not buffer.paused)
     await box.address.ask(lambda reply: TakeFile("candles", tmp_path / "a.parquet", reply), 60)
-    buffer.record(SHARE.instrument_id, Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=1.0), received_at=9))
+    buffer.record(
+        SHARE.instrument_id, Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=1.0), received_at=9)
+    )
     await until(lambda: len(written) == 2)
     nursery.cancel_scope.cancel()
 
@@ -120,7 +126,9 @@ def test_ticks_that_wait_or_come_back_while_there_is_no_room_are_not_kept_in_mem
     assert (buffer.drain(), buffer.dropped) == ([], 2)
 
 
-async def test_no_broker_is_asked_for_candles_that_could_not_be_written_and_the_day_is_loaded_later(tmp_path, autojump_clock):
+async def test_no_broker_is_asked_for_candles_that_could_not_be_written_and_the_day_is_loaded_later(
+    tmp_path, autojump_clock
+):
     here = World(datetime(2026, 11, 5, 15, 0, tzinfo=IST), calendar_with({}, ()), tmp_path, ("alpha", "beta"))
     (share,) = here.lists(SHARE)
     async with here.service():

@@ -39,7 +39,11 @@ def test_adjusted_prices_have_four_decimals_or_six_figures_and_those_as_traded_t
                                          "buy": [{"price": 3.14159265, "quantity": 1, "orders": 1}]}  # fmt: skip
     (text,) = encode_ticks(pl.DataFrame([tick], schema=TICK_VALUES, orient="row"), None)
     shown = json.loads(text)
-    assert (shown["last_price"], shown["ohlc"]["open"], shown["depth"]["buy"][0]["price"]) == (1234.5679, 0.0123457, 3.14159)
+    assert (shown["last_price"], shown["ohlc"]["open"], shown["depth"]["buy"][0]["price"]) == (
+        1234.5679,
+        0.0123457,
+        3.14159,
+    )
 
 
 @given(st.floats(1e-6, 1e7), st.sampled_from([1, -1]))

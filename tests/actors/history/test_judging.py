@@ -21,7 +21,12 @@ def at(*moment):
 
 
 def candle(start, low=9.0, volume=5, **given):
-    return Candle(**({"start": start, "open": 10.0, "high": 11.0, "low": low, "close": 10.5, "volume": volume, "oi": None} | given))
+    return Candle(
+        **(
+            {"start": start, "open": 10.0, "high": 11.0, "low": low, "close": 10.5, "volume": volume, "oi": None}
+            | given
+        )
+    )
 
 
 def question(interval="1minute", first=DAY, last=DAY):

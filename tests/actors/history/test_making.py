@@ -97,7 +97,9 @@ ROWS = st.dictionaries(
 
 
 def minute_rows(drawn):
-    moments = {datetime.combine(day, datetime.min.time(), IST) + number * MINUTE: row for (day, number), row in drawn.items()}
+    moments = {
+        datetime.combine(day, datetime.min.time(), IST) + number * MINUTE: row for (day, number), row in drawn.items()
+    }
     return [
         (moment, opened, max(opened, closed) + 1, min(opened, closed) - 0.5, closed, volume, oi)
         for moment, (opened, closed, volume, oi) in sorted(moments.items())

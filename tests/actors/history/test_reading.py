@@ -13,7 +13,7 @@ from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.intervals import INTERVALS
-from onebroker.http.moments import microseconds, read_moment
+from onebroker.http.history.moments import microseconds, read_moment
 from tests.support.every_case import every_case
 
 SHARE = {"instrument_id": "x", "exchange": "nse", "segment": "nse_equities"}
@@ -35,9 +35,7 @@ RULES = Rules(calendar=calendar_from_documents(exchange_documents()), now=at(202
 
 
 def test_a_good_candle_is_taken_with_a_day_beginning_at_midnight_in_india():
-    checked = check_candles(
-        table(GOOD, GOOD | {"time": "2026-11-19 15:30:00", "volume": "1200.0", "oi": "7"}), RULES
-    )
+    checked = check_candles(table(GOOD, GOOD | {"time": "2026-11-19 15:30:00", "volume": "1200.0", "oi": "7"}), RULES)
     assert checked.refused.height == 0
     assert checked.good["time"].to_list() == [at(2026, 11, 19)] * 2
     assert checked.good.row(1, named=True) | {"time": 0} == {
@@ -55,7 +53,9 @@ def test_an_intraday_candle_keeps_its_time_and_needs_neither_volume_nor_oi():
 
 DEPTH = 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'
 FUTURE = "time must not lie in the future"
-CLOSED = "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
+CLOSED = (
+    "the market had no session on this day, as far as the exchange documents know (onebroker import exchanges FILE)"
+)
 ANCHOR = "no candle of this interval begins at this time: they are counted from when the market opens"
 
 
@@ -110,9 +110,18 @@ def test_a_wrong_candle_is_refused_and_the_others_are_taken(change, reason):
         ({"time": "2026-02-01"}, "the budget's Sunday"),
         ({"time": "2019-10-27"}, "a Sunday of a year whose special sessions nobody knows: Muhurat 2019"),
         ({"interval": "60minute", "time": "2010-03-02 09:00"}, "shares opened at 09:00 then"),
-        (CRUDE | {"interval": "180minute", "time": "2026-11-19 18:00"}, "morning and evening are one stretch, from 09:00"),
-        (CRUDE | {"interval": "180minute", "time": "2026-10-20 20:00"}, "an evening after a morning's holiday, from 17:00"),
-        (CRUDE | {"time": "2020-04-20", "open": "-10", "high": "12", "low": "-37.63", "close": "-2.5"}, "crude oil in 2020"),
+        (
+            CRUDE | {"interval": "180minute", "time": "2026-11-19 18:00"},
+            "morning and evening are one stretch, from 09:00",
+        ),
+        (
+            CRUDE | {"interval": "180minute", "time": "2026-10-20 20:00"},
+            "an evening after a morning's holiday, from 17:00",
+        ),
+        (
+            CRUDE | {"time": "2020-04-20", "open": "-10", "high": "12", "low": "-37.63", "close": "-2.5"},
+            "crude oil in 2020",
+        ),
         ({"interval": "1minute", "time": "2026-11-20 12:00"}, "the candle that has just begun"),
         ({"time": "2026-11-20 15:30"}, "today's candle, by its close"),
         (SHARE | {"exchange": "unknown", "segment": "uncategorised", "time": "2026-11-15"}, "no calendar"),
@@ -135,7 +144,9 @@ def test_rows_of_many_markets_and_days_keep_their_order():
 
 def test_a_tick_takes_any_field_it_has():
     depth = '{"buy": [{"price": 10, "quantity": 5, "orders": 1}], "sell": [{"price": 10.1, "quantity": 6}]}'
-    checked = check_ticks(table(TICK | {"volume": "9", "depth": depth}, TICK | {"volume": "", "depth": ""}), ["zerodha"], RULES)
+    checked = check_ticks(
+        table(TICK | {"volume": "9", "depth": depth}, TICK | {"volume": "", "depth": ""}), ["zerodha"], RULES
+    )
     assert checked.refused.height == 0
     first, second = checked.good.to_dicts()
     assert (first["time"], first["last_price"], first["volume"]) == (at(2026, 11, 19, 9, 15) + 250_000, 10.05, 9)
@@ -160,7 +171,10 @@ def test_a_tick_takes_any_field_it_has():
         ({"volume": "1e30"}, "volume must not be more than 1000000000000000"),
         ({"depth": '{"buy": [{"price": 1, "quantity": 9223372036854775808}]}'}, DEPTH),
         ({"depth": '{"sell": [{"price": 1, "quantity": -1}]}'}, DEPTH),
-        ({"depth": "{"}, 'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}'),
+        (
+            {"depth": "{"},
+            'depth must be a JSON object such as {"buy": [{"price": 1, "quantity": 1, "orders": 1}], "sell": []}',
+        ),
     ],
 )
 def test_a_wrong_tick_is_refused_and_the_others_are_taken(change, reason):

@@ -109,7 +109,12 @@ def candle(instrument_id, number, close):
 
 
 def tick(instrument_id, number, price):
-    return dict.fromkeys(TICK_SCHEMA) | {"instrument_id": instrument_id, "time": day_start(day(number)), "broker": "dhan", "last_price": price}
+    return dict.fromkeys(TICK_SCHEMA) | {
+        "instrument_id": instrument_id,
+        "time": day_start(day(number)),
+        "broker": "dhan",
+        "last_price": price,
+    }
 
 
 async def stored(staged, candles=(), ticks=()):
@@ -124,7 +129,14 @@ async def stored(staged, candles=(), ticks=()):
 
 
 async def test_candles_of_both_names_are_one_series_and_its_own_count_where_both_have_one(staged):
-    rows = [candle(A, 8, 1.0), candle(A, 9, 2.0), candle(B, 9, 2.5), candle(B, 10, 3.0), candle(A, 11, 99.0), candle(B, 11, 4.0)]
+    rows = [
+        candle(A, 8, 1.0),
+        candle(A, 9, 2.0),
+        candle(B, 9, 2.5),
+        candle(B, 10, 3.0),
+        candle(A, 11, 99.0),
+        candle(B, 11, 4.0),
+    ]
     store, _, parts = await stored(staged, candles=rows)
     found = await candles_of(store, parts, 1440, *ALL)
     assert found["close"].to_list() == [1.0, 2.5, 3.0, 4.0]
@@ -146,7 +158,12 @@ async def test_factors_of_the_old_name_count_up_to_its_last_day_and_none_counts_
 
     def factor(instrument_id, number, price="0.5"):
         return Factor(
-            instrument_id=instrument_id, ex_date=day(number), kind="split", price_factor=Decimal(price), volume_factor=Decimal(2), source="x"
+            instrument_id=instrument_id,
+            ex_date=day(number),
+            kind="split",
+            price_factor=Decimal(price),
+            volume_factor=Decimal(2),
+            source="x",
         )
 
     await durable.put_factors([factor(A, 5), factor(A, 10), factor(B, 10, "0.4"), factor(A, 15), factor(B, 20)])

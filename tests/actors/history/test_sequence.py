@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from onebroker.actors.history.sequence import FileNumbers, TickNumbers
 
-TICKS = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["zerodha", "dhan"]), st.integers(0, 2)), max_size=20)
+TICKS = st.lists(
+    st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["zerodha", "dhan"]), st.integers(0, 2)), max_size=20
+)
 
 
 def frame(rows):

@@ -47,7 +47,11 @@ async def test_nothing_is_stored_at_first(store, rows):
 
 
 async def test_candles_come_back_oldest_first_within_the_half_open_range(store, staged, rows):
-    given_rows = [rows.candle(3 * DAY, close=103.5, oi=7), rows.candle(DAY, close=101.0), rows.candle(2 * DAY, volume=None)]
+    given_rows = [
+        rows.candle(3 * DAY, close=103.5, oi=7),
+        rows.candle(DAY, close=101.0),
+        rows.candle(2 * DAY, volume=None),
+    ]
     assert await store.put_candles(staged.candles(*given_rows)) == Merged(added=3)
     found = await store.candles(rows.SHARE, 1440, DAY, 3 * DAY)
     assert found["time"].to_list() == [DAY, 2 * DAY]
@@ -91,7 +95,11 @@ async def test_minutes_are_read_of_the_days_without_candles_of_an_interval(store
         rows.candle(midnight - DAY, minutes=1440, instrument_id=rows.OTHER),
     ))  # fmt: skip
     span = (midnight - DAY, midnight + 2 * DAY)
-    for interval, left in ((1440, [-1, DAY]), (5, [-1, 0, 60_000_000, DAY - 1]), (15, [-1, 0, 60_000_000, DAY - 1, DAY])):
+    for interval, left in (
+        (1440, [-1, DAY]),
+        (5, [-1, 0, 60_000_000, DAY - 1]),
+        (15, [-1, 0, 60_000_000, DAY - 1, DAY]),
+    ):
         found = await store.minutes_besides(rows.SHARE, interval, *span)
         assert (found["time"] - midnight).to_list() == left
         assert dict(found.schema) == CANDLE_VALUES

@@ -23,8 +23,8 @@ from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.actors.store.durable import AccessToken
 from onebroker.actors.token.state import connected, hold
 from onebroker.brokers.records import Tick
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.model import NewOrder, SimRefusal
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.sections import ServiceSettings
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.app import build_app

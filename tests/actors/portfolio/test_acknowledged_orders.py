@@ -6,7 +6,7 @@ import trio
 from engine_orders import ticks, truth
 
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.order_document import order_document
 
 TEN = tuple(build_registry())

@@ -23,7 +23,7 @@ from onebroker.actors.portfolio.order_book import OrderBookAssembler
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.status import read_brokers
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
-from onebroker.brokers.simulator.model import SimRefusal
+from onebroker.brokers.simulator.world.model import SimRefusal
 from onebroker.config.money import paise
 from onebroker.config.vocabulary import Side
 from tests.support.further import searched

@@ -10,15 +10,15 @@ import pytest
 import trio
 import trio.testing
 
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.document import MAILBOX_CAPACITY, DocumentActor
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
-from onebroker.actors.portfolio.messages import BrokerRemoved
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
-from onebroker.actors.portfolio.stored_rows import changes
+from onebroker.actors.portfolio.order_owners import LegOwner
+from onebroker.actors.sessions.slices import BrokerRemoved
+from onebroker.actors.sessions.stored_rows import changes
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.brokers.records import FundsRow

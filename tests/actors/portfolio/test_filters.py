@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.filters import BookFilter, Page, select
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from tests.support.every_case import every_case
 

@@ -59,7 +59,12 @@ class Load:
         own = {"price": price} if ordered.order_type != "MARKET" else {}
         if ordered.order_type == "SL":
             own = {"trigger_price": price, "price": ticks(self.day, share, ordered.percent * 1.1)}
-        fields = {"transaction_type": ordered.side, "product": ordered.product, "quantity": ordered.quantity, "broker": ordered.broker}
+        fields = {
+            "transaction_type": ordered.side,
+            "product": ordered.product,
+            "quantity": ordered.quantity,
+            "broker": ordered.broker,
+        }
         return self.day.body(share, **fields, **own, order_type=ordered.order_type)
 
     async def _step(self, code, share, order_id, ordered, step):
@@ -103,14 +108,21 @@ async def test_five_hundred_orders_in_ten_minutes(day_kind, autojump_clock):
             placed = {code: len(load.took[code, "place"]) for code in TEN}
             assert sum(placed.values()) == ORDERS
             assert min(placed.values()) >= PINNED_EACH, placed
-            assert {(code, verb) for code in TEN for verb in ("place", "price", "quantity", "cancel")} <= load.took.keys()
+            assert {
+                (code, verb) for code in TEN for verb in ("place", "price", "quantity", "cancel")
+            } <= load.took.keys()
             limits = {code: day.simulator.gateways[code].limits for code in TEN}
             for code, broker in build_registry().items():
                 arrived = {"calls": limits[code].calls, "orders": limits[code].orders}
                 since = {what: [at for at in times if at >= began] for what, times in arrived.items()}
                 assert [worst for worst in worst_windows(broker, since) if not worst.kept] == [], code
                 assert limits[code].refused == 0, code
-            assert {row.status for row in orders().values() if row.engine_parent_id} <= {"OPEN", "PENDING", "COMPLETE", "CANCELLED"}
+            assert {row.status for row in orders().values() if row.engine_parent_id} <= {
+                "OPEN",
+                "PENDING",
+                "COMPLETE",
+                "CANCELLED",
+            }
             tags = [message["tag"] for message in day.messages("place")]
             assert len(tags) == len(set(tags)), "an order was sent twice"
 

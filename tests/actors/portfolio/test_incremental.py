@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import CatalogueState
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.funds import FundsAssembler
 from onebroker.actors.portfolio.holdings import HoldingsAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.positions import PositionsAssembler
 from onebroker.actors.portfolio.trade_book import TradeBookAssembler
 from onebroker.brokers.records import FundsRow

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.engine.legs import LegOwner
 from onebroker.actors.portfolio.books import BookAssembler
 from onebroker.actors.portfolio.order_book import OrderBookAssembler
+from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.brokers.records import OrderRow
 from onebroker.config.instruments import security
 from onebroker.config.vocabulary import is_finished

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.actors.portfolio.stored_rows import changes, stored_slice
+from onebroker.actors.sessions.stored_rows import changes, stored_slice
 from onebroker.actors.store.interface import Delete, HashSet
 from onebroker.brokers.records import FundsRow, FundsSegment
 

@@ -151,7 +151,9 @@ async def test_a_burst_of_ticks_is_worked_through_with_the_newest_of_each(autoju
         await running.watch(world.DOLLAR)
         for price in range(1, 2000):
             for token in ("1", "2"):
-                tick = TickReceived(broker="zerodha", tick=world.tick(float(price), broker_token=token), received_at=0.0)
+                tick = TickReceived(
+                    broker="zerodha", tick=world.tick(float(price), broker_token=token), received_at=0.0
+                )
                 running.address.replace(("zerodha", token), tick)
         for number in range(5000):
             running.address.replace(("zerodha", f"other {number}"), TickReceived(
@@ -211,7 +213,9 @@ async def test_what_is_recorded_hears_every_tick_of_every_broker(autojump_clock,
     home.more = {"record": RecordedInstruments(scope="listed", instrument_ids=(share,)), "recorder": Recorder()}
     async with home.running() as running:
         await running.watch(world.DOLLAR)
-        assert running.watching() == {"zerodha": {"1", "2"}, "upstox": {"NSE_EQ|1"}}, "to be recorded it must be watched"
+        assert running.watching() == {"zerodha": {"1", "2"}, "upstox": {"NSE_EQ|1"}}, (
+            "to be recorded it must be watched"
+        )
         await running.tick(100.0)
         await running.tick(100.5, broker="upstox", broker_token="NSE_EQ|1")
         await running.tick(0.0)

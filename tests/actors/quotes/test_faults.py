@@ -13,8 +13,8 @@ from onebroker.actors.quotes.messages import FetchQuote
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.quotes.standing import FIRST_EVIDENCE
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.config.refusal import Refusal
 
 
@@ -50,7 +50,11 @@ class Market:
         async with day.market(), day.service(), open_supervisor(day.crashes, seed=2) as supervisor:
             published = Published(QuoteBook(tuple(day.codes)))
             self.reader = Quotes(
-                book=published, address=day.ticks.address, catalogue=day.catalogue, calendar=day.calendar, clock=day.clock
+                book=published,
+                address=day.ticks.address,
+                catalogue=day.catalogue,
+                calendar=day.calendar,
+                clock=day.clock,
             )
 
             def build():
@@ -109,7 +113,9 @@ def market(day):
     return make
 
 
-async def test_a_quote_goes_on_at_the_second_broker_while_the_first_stalls_and_comes_back(market, nursery, autojump_clock):
+async def test_a_quote_goes_on_at_the_second_broker_while_the_first_stalls_and_comes_back(
+    market, nursery, autojump_clock
+):
     async with market().running() as at:
         share = at.day.equity()
         await at.watch(share)
@@ -126,7 +132,9 @@ async def test_a_quote_goes_on_at_the_second_broker_while_the_first_stalls_and_c
         await at.day.until(lambda: at.broker_of(share) == "zerodha", 120)
 
 
-async def test_when_every_feed_stalls_the_old_price_is_neither_served_nor_acted_on_after_seconds(market, autojump_clock):
+async def test_when_every_feed_stalls_the_old_price_is_neither_served_nor_acted_on_after_seconds(
+    market, autojump_clock
+):
     async with market().running() as at:
         share, other = at.day.equity(), at.day.equity(1)
         for one in (share, other):
@@ -151,7 +159,9 @@ async def test_when_every_feed_stalls_the_old_price_is_neither_served_nor_acted_
         await at.day.until(lambda: at.reader.usable_tick(share.instrument_id) is not None, 180)
 
 
-async def test_after_a_drop_a_quote_is_stale_until_its_feed_is_back_and_subscribed_again(market, nursery, autojump_clock):
+async def test_after_a_drop_a_quote_is_stale_until_its_feed_is_back_and_subscribed_again(
+    market, nursery, autojump_clock
+):
     async with market("zerodha").running() as at:
         share = at.day.equity()
         await at.watch(share)

@@ -40,7 +40,14 @@ async def test_six_brokers_are_asked_in_the_fixed_order(autojump_clock, house, w
 async def test_on_ncdex_two_are_named_and_the_others_follow_by_their_codes(autojump_clock, house, world):
     sessions = house().sessions
     seed = attrs.evolve(everywhere(world.SHARE), identity=security("ncdex", "commodities", "GUARSEED"))
-    assert [code for code, _ in askable(sessions, seed)] == ["angelone", "kotakneo", "dhan", "fyers", "upstox", "zerodha"]
+    assert [code for code, _ in askable(sessions, seed)] == [
+        "angelone",
+        "kotakneo",
+        "dhan",
+        "fyers",
+        "upstox",
+        "zerodha",
+    ]
     without = {code: session for code, session in sessions.items() if code != "angelone"}
     assert priority(without, "ncdex")[:2] == ["kotakneo", "dhan"]
 

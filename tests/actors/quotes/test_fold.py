@@ -92,7 +92,9 @@ def test_a_tick_received_before_the_one_held_is_dropped_unless_the_clock_was_set
 
 # Two feeds with everything that goes wrong on feeds.
 
-PRICES = st.one_of(st.just(0.0), st.just(float("nan")), st.just(1e300), st.integers(1, 10**7).map(lambda paise: paise / 100))
+PRICES = st.one_of(
+    st.just(0.0), st.just(float("nan")), st.just(1e300), st.integers(1, 10**7).map(lambda paise: paise / 100)
+)
 GAPS = st.one_of(st.floats(-4, 4), st.floats(0, 100_000))
 """Seconds between two receipts: reordered a little, or far apart."""
 SKEWS = st.one_of(st.none(), st.floats(-3, 3), st.floats(-100_000, 100_000))

@@ -93,9 +93,9 @@ def test_what_gave_way_at_one_broker_goes_to_another():
     assert made == sets(zerodha="x", upstox="a")
 
 
-wanted_lists = st.lists(st.tuples(st.sampled_from(INSTRUMENTS), st.sampled_from(Need)), unique_by=lambda one: one[0]).map(
-    lambda pairs: dict(sorted(pairs, key=lambda pair: pair[1]))
-)
+wanted_lists = st.lists(
+    st.tuples(st.sampled_from(INSTRUMENTS), st.sampled_from(Need)), unique_by=lambda one: one[0]
+).map(lambda pairs: dict(sorted(pairs, key=lambda pair: pair[1])))
 listings = st.dictionaries(st.sampled_from(INSTRUMENTS), st.sets(st.sampled_from(CODES)))
 standings = st.lists(st.sampled_from(Standing), min_size=4, max_size=4)
 rooms = st.lists(st.integers(0, 8), min_size=4, max_size=4)
@@ -103,8 +103,7 @@ rooms = st.lists(st.integers(0, 8), min_size=4, max_size=4)
 
 def all_feeders(rooms, standings):
     return {
-        code: Feeder(standing=standing, room=room)
-        for code, room, standing in zip(CODES, rooms, standings, strict=True)
+        code: Feeder(standing=standing, room=room) for code, room, standing in zip(CODES, rooms, standings, strict=True)
     }
 
 
@@ -137,7 +136,9 @@ def test_every_plan_keeps_the_limits_and_covers_what_it_can(first, second, liste
                 for code in full:
                     assert len(made[code]) == brokers[code].room
                     assert all(covered[other] == 1 and wanted[other] <= wanted[one] for other in made[code])
-            elif covered[one] + copies(made, [c for c in CODES if brokers[c].standing is Standing.WAITING])[one] < COPIES:
+            elif (
+                covered[one] + copies(made, [c for c in CODES if brokers[c].standing is Standing.WAITING])[one] < COPIES
+            ):
                 assert all(one in made[code] or len(made[code]) == brokers[code].room for code in full)
         assert plan(wanted, brokers, lists, made) == made, "a plan that nothing changed stays"
 

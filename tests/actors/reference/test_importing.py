@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.actors.reference.importing import MOST_DOCUMENT_BYTES, MOST_DOCUMENTS, MOST_FILE_BYTES, encode, prepare
-from onebroker.brokers.display_names import CODES_BY_DISPLAY_NAME
+from onebroker.brokers.codec.display_names import CODES_BY_DISPLAY_NAME
 from onebroker.config.calendars import DocumentCalendar
 from onebroker.config.clock import IST
 from onebroker.config.converters import StructureError

@@ -14,7 +14,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.requests import CallKind, WireRequest, WireResponse
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 from onebroker.brokers.transport.priorities import Priority
 
 PATHS = {

@@ -165,7 +165,12 @@ def test_an_order_that_ended_stands_as_its_broker_shows_it_whatever_was_accepted
 def test_an_accepted_cancel_is_shown_until_the_broker_shows_the_end():
     broker = Broker(row(filled=4)).cancelled()
     shown = broker.shown
-    assert (shown.status, shown.pending_quantity, shown.cancelled_quantity, shown.filled_quantity) == ("CANCELLED", 0, 6, 4)
+    assert (shown.status, shown.pending_quantity, shown.cancelled_quantity, shown.filled_quantity) == (
+        "CANCELLED",
+        0,
+        6,
+        4,
+    )
     assert broker.says(row(filled=5), at=NOW + 9) == []
     assert (broker.shown.status, broker.shown.cancelled_quantity, broker.shown.filled_quantity) == ("CANCELLED", 5, 5)
     ended = row("CANCELLED", filled=5, cancelled_quantity=5)
@@ -230,7 +235,11 @@ def test_the_broker_has_the_last_word_on_any_day(steps, gaps):
         if kind in ("modify", "cancel"):
             if stands is None or is_finished(stands.status):
                 continue
-            when = cancelling(stands) if kind == "cancel" else changing(stands, msgspec.structs.replace(stands, price=value))
+            when = (
+                cancelling(stands)
+                if kind == "cancel"
+                else changing(stands, msgspec.structs.replace(stands, price=value))
+            )
             known.note(when, "1", fold.rows.get("1"), now)
         elif kind == "event":
             fold = fold.event(value, at=now, day_start=0.0)

@@ -4,8 +4,8 @@ contract suite has the rest."""
 import trio
 
 from onebroker.brokers.angelone import login
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 
 CODE = "angelone"
 BOOK = "/order/v1/getOrderBook"

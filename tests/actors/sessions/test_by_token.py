@@ -5,12 +5,12 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.tokens import leg_token
+from onebroker.actors.engine.orders.tokens import leg_token
 from onebroker.actors.sessions.messages import AskByToken, NotOffered
 from onebroker.brokers.broker import FoundByToken, TokenQuestion
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerError, WireResponse
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_unknown_orders import ticket_price
 from tests.support.every_case import every_case
 

@@ -9,7 +9,7 @@ import trio
 
 from onebroker.actors.sessions.messages import LoginNeeded, NotOffered, ReadCandles
 from onebroker.actors.sessions.view import LoginState
-from onebroker.brokers.candle_rows import spans
+from onebroker.brokers.codec.candle_rows import spans
 from onebroker.brokers.requests import (
     BrokerRefusal,
     CallKind,
@@ -17,7 +17,7 @@ from onebroker.brokers.requests import (
     RefusalKind,
     WireResponse,
 )
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 FIRST, LAST = date(2026, 10, 1), date(2026, 11, 20)
 

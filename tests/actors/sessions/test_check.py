@@ -20,7 +20,7 @@ from onebroker.brokers.events import CorruptFrame, Ticks
 from onebroker.brokers.records import Listing, Tick
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import CallKind, NotSent, StreamAddress, WireResponse
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.budget import Budget
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.config.clock import Clock

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 import trio
 
-from onebroker.actors.engine.shown_positions import shown_lately
+from onebroker.actors.engine.books.shown_positions import shown_lately
 from onebroker.actors.portfolio.status import read_broker
 from onebroker.actors.sessions.messages import FetchQuotes, Watch
-from onebroker.brokers.contained import OddRows
+from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.vocabulary import OrderStatus, Outcome, ReadStatus
 

@@ -9,7 +9,7 @@ import trio
 from onebroker.actors.sessions.messages import Watch
 from onebroker.actors.sessions.view import FeedView, joined
 from onebroker.brokers.registry import BROKERS
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents

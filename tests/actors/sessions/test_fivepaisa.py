@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from onebroker.brokers.requests import StreamAddress
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 CODE = "fivepaisa"
 

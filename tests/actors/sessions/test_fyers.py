@@ -5,7 +5,7 @@ import attrs
 import trio
 
 from onebroker.actors.sessions.view import LoginState
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.vocabulary import Outcome
 
 CODE = "fyers"

@@ -126,7 +126,13 @@ def complete(code, **more):
 
 
 def test_the_settings_say_by_which_address_a_brokers_calls_leave():
-    services = service({"zerodha": BrokerSettings(source_address="192.0.2.7"), "upstox": BrokerSettings(address_family="ipv4"), "dhan": BrokerSettings()})
+    services = service(
+        {
+            "zerodha": BrokerSettings(source_address="192.0.2.7"),
+            "upstox": BrokerSettings(address_family="ipv4"),
+            "dhan": BrokerSettings(),
+        }
+    )
     assert [str(services[code].egress) for code in ("zerodha", "upstox", "dhan")] == [
         "source address 192.0.2.7", "IPv4 only", "either address family",
     ]  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from onebroker.actors.sessions.view import LoginState
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.further import each_once
 
 OTHER = {"zerodha": "upstox", "upstox": "zerodha"}
@@ -23,7 +23,11 @@ async def test_a_faulty_broker_never_delays_or_changes_the_others_slices(
         since = day.clock.monotonic()
         for _ in range(60):
             await trio.sleep(1)
-            for resource, most in (("orders", cadence.orders), ("positions", cadence.positions), ("funds", cadence.funds)):
+            for resource, most in (
+                ("orders", cadence.orders),
+                ("positions", cadence.positions),
+                ("funds", cadence.funds),
+            ):
                 held = told.last(other, resource)
                 assert held.error is None
                 assert day.clock.epoch() - held.received_at <= most + 0.1

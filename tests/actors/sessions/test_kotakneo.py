@@ -2,7 +2,7 @@
 suite has the rest."""
 
 from onebroker.brokers.requests import NotSent
-from onebroker.brokers.simulator.inprocess import InProcessTransport
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
 
 CODE = "kotakneo"
 

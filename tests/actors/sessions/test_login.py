@@ -12,7 +12,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.broker import Login
 from onebroker.brokers.requests import BrokerError, CallKind
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 CODES = ["zerodha", "upstox"]
 
@@ -217,7 +217,9 @@ async def test_a_login_of_another_account_is_refused_unless_it_is_meant(day, aut
         await day.store.write(Set(keys.broker_login("zerodha"), encode_login(theirs)))
         async with day.service(log_in=False):
             await trio.sleep(1)
-            with pytest.raises(ValueError, match=f"is of account {mine.user_id}, and zerodha was logged in to as ZZ9999"):
+            with pytest.raises(
+                ValueError, match=f"is of account {mine.user_id}, and zerodha was logged in to as ZZ9999"
+            ):
                 await day.log_in("zerodha")
             assert state(day, "zerodha") is LoginState.NEEDED
             assert await stored_login(day, "zerodha") == theirs

@@ -12,9 +12,9 @@ from onebroker.actors.sessions.messages import AskMargin
 from onebroker.actors.sessions.view import MarginKey
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 REGISTRY = build_registry()

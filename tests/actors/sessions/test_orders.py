@@ -11,7 +11,7 @@ from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRo
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import CallKind
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
 
 CODES = ["zerodha", "upstox"]

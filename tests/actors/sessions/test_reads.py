@@ -11,8 +11,8 @@ from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.sessions.messages import ReadSoon
 from onebroker.actors.sessions.reads import period_seconds
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.gateway import Answer
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.host.gateway import Answer
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents

@@ -7,7 +7,7 @@ import trio
 
 from onebroker.actors.sessions.messages import ExchangeRedirect
 from onebroker.brokers.requests import BrokerError
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 
 def secrets_of(day):

@@ -2,7 +2,7 @@
 
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 CODE = "shoonya"
 

@@ -135,7 +135,9 @@ async def test_a_stream_is_trimmed_to_about_its_most(store: Store) -> None:
 
 
 async def test_a_key_ends_when_its_life_is_over(store: Store) -> None:
-    began = time.monotonic()  # the server's own time: it goes on while this process is stopped, which trio's here does not
+    began = (
+        time.monotonic()
+    )  # the server's own time: it goes on while this process is stopped, which trio's here does not
     await store.commit(Set("short", b"1", 1), Set("long", b"2", 100), Set("cut", b"3", 100))
     await store.write(Expire("cut", 1), Expire("not there", 1))
     assert await store.get("short") == b"1" or time.monotonic() - began >= 1

@@ -67,7 +67,9 @@ def client_of(server: EmbeddedServer) -> "redis.Redis":
 
 def run_and_kill_a_service(folder: Path) -> int:
     """Run a service over `folder` until it has committed, kill it, and return the pid of its embedded server."""
-    with subprocess.Popen([sys.executable, "-c", _SERVICE, str(folder), str(PATIENCE_SECONDS)], stdout=subprocess.PIPE) as service:
+    with subprocess.Popen(
+        [sys.executable, "-c", _SERVICE, str(folder), str(PATIENCE_SECONDS)], stdout=subprocess.PIPE
+    ) as service:
         assert service.stdout is not None
         pid = int(service.stdout.readline())
         service.kill()

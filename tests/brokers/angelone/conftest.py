@@ -48,7 +48,11 @@ def listings() -> dict[str, Listing]:
     ]
     return {
         token: Listing(
-            broker_token=token, tradingsymbol=symbol, exchange=token.partition("|")[0], lot_size=units, contract_units=units
+            broker_token=token,
+            tradingsymbol=symbol,
+            exchange=token.partition("|")[0],
+            lot_size=units,
+            contract_units=units,
         )
         for token, symbol, units in rows
     }

@@ -2,9 +2,9 @@
 
 from onebroker.brokers.angelone.broker import ANGELONE
 from onebroker.brokers.broker import Cadence, LoginKind, Windows
-from onebroker.brokers.display_names import CODES_BY_DISPLAY_NAME
+from onebroker.brokers.codec.display_names import CODES_BY_DISPLAY_NAME
 from onebroker.brokers.registry import build_registry
-from onebroker.brokers.simulator.lookup import DIALECTS
+from onebroker.brokers.simulator.host.lookup import DIALECTS
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, bare_segment
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.angelone import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS
@@ -156,7 +156,9 @@ def test_the_units_of_a_lot_are_known_or_null_never_guessed(changes, units):
         ("MCXBULLDEX", "26NOV2026", "30", None, None), ("TOMATO", "30NOV2026", "1", None, None), ("GOLD", "05DEC2026", "", None, None),
     ],
 )  # fmt: skip
-def test_a_lot_of_mcx_is_its_trading_unit_and_its_size_that_of_the_table(name, expiry, lotsize, lot_size, contract_units):
+def test_a_lot_of_mcx_is_its_trading_unit_and_its_size_that_of_the_table(
+    name, expiry, lotsize, lot_size, contract_units
+):
     (row,) = read(like(3, exch_seg="MCX", instrumenttype="FUTCOM", name=name, expiry=expiry, lotsize=lotsize))
     assert (row["lot_size"], row["contract_units"]) == (lot_size, contract_units)
 

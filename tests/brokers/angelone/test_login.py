@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from onebroker.brokers.angelone import login
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
 

@@ -30,7 +30,9 @@ def positions(request):
 
 
 def sold(listing, **changes):
-    return limit_order(listing, **{"transaction_type": "SELL", "product": "NRML", "segment": "nse_currency_options", **changes})
+    return limit_order(
+        listing, **{"transaction_type": "SELL", "product": "NRML", "segment": "nse_currency_options", **changes}
+    )
 
 
 def test_the_order_goes_out_in_lots_where_orders_do(access, listings):
@@ -59,7 +61,15 @@ def test_the_total_counts(yes):
 
 
 @pytest.mark.parametrize(
-    "data", [{}, None, [DATA], {**DATA, "totalMarginRequired": 0}, {**DATA, "totalMarginRequired": None}, {"marginBreakup": []}]
+    "data",
+    [
+        {},
+        None,
+        [DATA],
+        {**DATA, "totalMarginRequired": 0},
+        {**DATA, "totalMarginRequired": None},
+        {"marginBreakup": []},
+    ],
 )
 def test_what_does_not_say_what_the_order_needs_says_nothing(yes, data):
     with pytest.raises(BadAnswer):

@@ -19,9 +19,7 @@ NOW = datetime(2026, 11, 20, 10, tzinfo=IST)
 
 
 def ticket(listing, **changes):
-    return limit_order(
-        listing, **{"quantity": 7, "price": Decimal("568.20"), "token": "ob0123456789ab", **changes}
-    )
+    return limit_order(listing, **{"quantity": 7, "price": Decimal("568.20"), "token": "ob0123456789ab", **changes})
 
 
 def row(**changes):
@@ -76,7 +74,9 @@ def test_where_lots_are_spoken_units_become_lots_and_a_part_of_one_cannot_be_sen
             orders.place_request(access, ticket(listing, product="NRML", quantity=quantity), NOW)
 
 
-def test_no_quantity_is_sent_to_mcx_whose_unit_nobody_settles_while_orders_there_can_be_moved_and_cancelled(access, listings):
+def test_no_quantity_is_sent_to_mcx_whose_unit_nobody_settles_while_orders_there_can_be_moved_and_cancelled(
+    access, listings
+):
     gold = listings["MCX|426302"]
     with pytest.raises(NotSendable, match="lots or units"):
         orders.place_request(access, ticket(gold, product="NRML", quantity=100), NOW)

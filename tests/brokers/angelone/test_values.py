@@ -66,7 +66,9 @@ def test_lots_of_an_unknown_size_have_no_units_and_the_rest_is_in_units(listings
     assert values.contract_units("MCX|426302", listings) == 100
     assert values.contract_units("NCDEX|7", listings) is None
     assert values.contract_units("MCX|9", listings) is None
-    of_others = msgspec.structs.replace(listings["MCX|426302"], lot_size=None)  # as the catalogue fills it from other files
+    of_others = msgspec.structs.replace(
+        listings["MCX|426302"], lot_size=None
+    )  # as the catalogue fills it from other files
     assert values.contract_units("MCX|426302", {"MCX|426302": of_others}) is None
     assert values.contract_units("NFO|9", listings) == 1
 

@@ -106,7 +106,14 @@ def test_a_row_that_names_no_order_is_a_bad_answer(read, missing):
 
 
 def test_optional_numbers_may_be_null(read):
-    row = read(price=None, triggerPrice=None, averageTradedPrice=None, orderStatus="TRANSIT", filledQty=None, disclosedQuantity="")
+    row = read(
+        price=None,
+        triggerPrice=None,
+        averageTradedPrice=None,
+        orderStatus="TRANSIT",
+        filledQty=None,
+        disclosedQuantity="",
+    )
     assert (row.price, row.trigger_price, row.average_price, row.filled_quantity) == (0.0, 0.0, 0.0, 0)
 
 

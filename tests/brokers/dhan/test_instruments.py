@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.dhan import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from onebroker.brokers.broker import Login
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.dhan import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, RefusalKind, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
 

@@ -15,7 +15,11 @@ from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 CRUDE = Listing(
-    broker_token="MCX_COMM:569900", tradingsymbol="CRUDEOIL", exchange="MCX_COMM", other_names="FUTCOM", contract_units=100
+    broker_token="MCX_COMM:569900",
+    tradingsymbol="CRUDEOIL",
+    exchange="MCX_COMM",
+    other_names="FUTCOM",
+    contract_units=100,
 )
 ANSWER = {
     "totalMargin": 2800.00, "spanMargin": 1200.00, "exposureMargin": 1000.00, "availableBalance": 10500.00,
@@ -30,7 +34,13 @@ LIVE = {
 
 
 def sold(**changes):
-    given = {"transaction_type": "SELL", "product": "NRML", "segment": "mcx_commodity_futures", "quantity": 200, **changes}
+    given = {
+        "transaction_type": "SELL",
+        "product": "NRML",
+        "segment": "mcx_commodity_futures",
+        "quantity": 200,
+        **changes,
+    }
     return limit_order(CRUDE, **{"price": Decimal("5300.5"), **given})
 
 
@@ -60,7 +70,9 @@ def test_a_quantity_that_is_no_whole_number_of_lots_is_not_asked(access):
 
 
 def test_currency_is_not_asked_about(access):
-    listing = Listing(broker_token="NSE_CURRENCY:1", tradingsymbol="USDINR", exchange="NSE_CURRENCY", contract_units=1000)
+    listing = Listing(
+        broker_token="NSE_CURRENCY:1", tradingsymbol="USDINR", exchange="NSE_CURRENCY", contract_units=1000
+    )
     ticket = limit_order(listing, segment="nse_currency_futures", product="NRML", quantity=1000, price=Decimal("83.25"))
     with pytest.raises(NotSendable):
         margins.margin_request(access, ticket, Decimal("83.25"), NOW)

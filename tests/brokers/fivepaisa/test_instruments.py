@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.brokers.fivepaisa import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer
 from onebroker.config.clock import IST
 from tests.support.further import searched

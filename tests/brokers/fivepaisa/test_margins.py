@@ -15,7 +15,13 @@ BODY = {"AvailableMargin": 293657.29, "Message": "Success", "Status": 0, "TotalM
 
 
 def sold(listing, **changes):
-    given = {"transaction_type": "SELL", "product": "NRML", "segment": "nse_currency_futures", "quantity": 3000, **changes}
+    given = {
+        "transaction_type": "SELL",
+        "product": "NRML",
+        "segment": "nse_currency_futures",
+        "quantity": 3000,
+        **changes,
+    }
     return limit_order(listing, **{"price": Decimal("83.2025"), **given})
 
 
@@ -52,14 +58,24 @@ def test_the_total_counts(enveloped):
 
 
 @pytest.mark.parametrize(
-    "body", [{}, None, [BODY], {**BODY, "TotalMarginRequired": 0}, {**BODY, "TotalMarginRequired": None}, {"AvailableMargin": 5.0}]
+    "body",
+    [
+        {},
+        None,
+        [BODY],
+        {**BODY, "TotalMarginRequired": 0},
+        {**BODY, "TotalMarginRequired": None},
+        {"AvailableMargin": 5.0},
+    ],
 )
 def test_what_does_not_say_what_the_order_needs_says_nothing(enveloped, body):
     with pytest.raises(BadAnswer):
         margins.parse_margin(enveloped(body))
 
 
-@pytest.mark.parametrize(("status", "message"), [(1, "One Time PreOrderMarginCalc Limit Exceed."), (9, "Invalid Session")])
+@pytest.mark.parametrize(
+    ("status", "message"), [(1, "One Time PreOrderMarginCalc Limit Exceed."), (9, "Invalid Session")]
+)
 def test_a_refusal_is_one(enveloped, status, message):
     with pytest.raises(BrokerRefusal):
         margins.parse_margin(enveloped({"Message": message, "Status": status}))

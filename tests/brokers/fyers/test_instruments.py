@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onebroker.brokers.fyers import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import SEGMENTS

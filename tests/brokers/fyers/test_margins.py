@@ -22,7 +22,13 @@ LIVE = {"margin_avail": 9916.1, "margin_total": 167171.41, "margin_new_order": 1
 
 
 def sold(**changes):
-    given = {"transaction_type": "SELL", "product": "NRML", "segment": "mcx_commodity_futures", "quantity": 200, **changes}
+    given = {
+        "transaction_type": "SELL",
+        "product": "NRML",
+        "segment": "mcx_commodity_futures",
+        "quantity": 200,
+        **changes,
+    }
     return limit_order(CRUDE, **{"price": Decimal("5300.5"), **given})
 
 

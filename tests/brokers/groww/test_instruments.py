@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from onebroker.brokers.groww import instruments
-from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS
+from onebroker.brokers.listings.frame import EVIDENCE_COLUMNS, LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case

@@ -14,7 +14,9 @@ from onebroker.config.clock import IST
 from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
-OPTION = Listing(broker_token="NSE:FNO:NIFTY25O1425100CE", tradingsymbol="NIFTY25O1425100CE", exchange="NSE", lot_size=75)
+OPTION = Listing(
+    broker_token="NSE:FNO:NIFTY25O1425100CE", tradingsymbol="NIFTY25O1425100CE", exchange="NSE", lot_size=75
+)
 PAYLOAD = {
     "exposure_required": 1000, "span_required": 1000, "option_buy_premium": 140, "brokerage_and_charges": 15,
     "total_requirement": 2115, "cash_cnc_margin_required": 310, "cash_mis_margin_required": 800,
@@ -30,7 +32,13 @@ LIVE = {
 
 
 def sold(listing=OPTION, **changes):
-    given = {"transaction_type": "SELL", "product": "NRML", "segment": "nse_equity_index_options", "quantity": 150, **changes}
+    given = {
+        "transaction_type": "SELL",
+        "product": "NRML",
+        "segment": "nse_equity_index_options",
+        "quantity": 150,
+        **changes,
+    }
     return limit_order(listing, **{"price": Decimal("101.5"), **given})
 
 
@@ -75,7 +83,9 @@ def test_the_total_counts():
     assert margins.parse_margin(answer(LIVE)) == Decimal("168164.04")
 
 
-@pytest.mark.parametrize("payload", [{}, [PAYLOAD], None, {**PAYLOAD, "total_requirement": 0}, {**PAYLOAD, "total_requirement": None}])
+@pytest.mark.parametrize(
+    "payload", [{}, [PAYLOAD], None, {**PAYLOAD, "total_requirement": 0}, {**PAYLOAD, "total_requirement": None}]
+)
 def test_what_does_not_say_what_the_order_needs_says_nothing(payload):
     with pytest.raises(BadAnswer):
         margins.parse_margin(answer(payload))

@@ -25,9 +25,7 @@ ROW = OrderRow(
 
 
 def ticket(listing=LISTING, **changes):
-    return limit_order(
-        listing, **{"quantity": 10, "price": Decimal("1432.10"), "token": "ob0123456789ab", **changes}
-    )
+    return limit_order(listing, **{"quantity": 10, "price": Decimal("1432.10"), "token": "ob0123456789ab", **changes})
 
 
 def placed(access, **changes):

@@ -299,7 +299,10 @@ def test_a_share_whose_expiry_is_blank_keeps_its_cost(success, recorded):
 @pytest.mark.parametrize("other", [{"stock_code": "RELIND"}, {"exchange_code": "BSE"}, {"order_id": "1"}])
 def test_fills_of_another_order_than_was_asked_for_are_a_failed_read(success, empty, order, recorded, other):
     order |= {"status": "Partially Executed And Expired", "quantity": "10", "pending_quantity": "0"}
-    fill = recorded["fills"]["Success"][0] | {"stock_code": order["stock_code"], "exchange_code": order["exchange_code"]}
+    fill = recorded["fills"]["Success"][0] | {
+        "stock_code": order["stock_code"],
+        "exchange_code": order["exchange_code"],
+    }
     answers = [success([order]), empty, empty, empty]
     assert books.parse_orders([*answers, success([fill])], {})[0].filled_quantity == 1
     with pytest.raises(BadAnswer, match="not asked for"):

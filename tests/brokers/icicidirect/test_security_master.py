@@ -7,7 +7,9 @@ import pytest
 
 from onebroker.brokers.icicidirect import instruments
 
-BSE_HEADER = '"Token","ShortName","Series","CompanyName","TickSize","LotSize","ScripCode","ScripID","ISINCode","ExchangeCode"'
+BSE_HEADER = (
+    '"Token","ShortName","Series","CompanyName","TickSize","LotSize","ScripCode","ScripID","ISINCode","ExchangeCode"'
+)
 NSE_HEADER = '"Token", "ShortName", "Series", "CompanyName", "ticksize", "Lotsize", "ISINCode", "ExchangeCode"'
 FO_HEADER = '"Token","InstrumentName","ShortName","Series","ExpiryDate","StrikePrice","OptionType","LotSize","TickSize","CompanyName","ExchangeCode"'
 
@@ -37,7 +39,9 @@ def test_nses_column_of_tick_sizes_is_the_same_for_all_shares_and_no_tick():
 
 
 def test_contracts_have_their_ticks():
-    rows = read(FONSE=f'{FO_HEADER}\n"50004","FUTSTK","RELIND","FUTURE","24-Nov-2026","0","XX",500,10,"RELIANCE","RELIANCE"\n')
+    rows = read(
+        FONSE=f'{FO_HEADER}\n"50004","FUTSTK","RELIND","FUTURE","24-Nov-2026","0","XX",500,10,"RELIANCE","RELIANCE"\n'
+    )
     assert rows["NFO:RELIND:2026-11-24"]["tick_size"] == pytest.approx(0.1)
 
 
@@ -49,7 +53,9 @@ def test_contracts_have_their_ticks():
     ],
 )  # fmt: skip
 def test_contracts_on_an_index_are_called_as_their_exchange_calls_them(written, called):
-    rows = read(FONSE=f'{FO_HEADER}\n"35000","OPTIDX","X","OPTION","24-Nov-2026","72600","CE",30,5,"{written}","{written}"\n')
+    rows = read(
+        FONSE=f'{FO_HEADER}\n"35000","OPTIDX","X","OPTION","24-Nov-2026","72600","CE",30,5,"{written}","{written}"\n'
+    )
     assert [row["underlying_symbol"] for row in rows.values()] == [called]
 
 

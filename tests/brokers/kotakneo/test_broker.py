@@ -1,7 +1,7 @@
 """Kotak Neo as one value: what it offers, its limits and its cadence (architecture 13)."""
 
 from onebroker.brokers.broker import Cadence, LoginKind, Windows
-from onebroker.brokers.display_names import CODES_BY_DISPLAY_NAME
+from onebroker.brokers.codec.display_names import CODES_BY_DISPLAY_NAME
 from onebroker.brokers.kotakneo.broker import KOTAKNEO
 from onebroker.brokers.requests import CallKind
 

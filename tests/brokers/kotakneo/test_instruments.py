@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from onebroker.brokers.instrument_files import MISSING
+from onebroker.brokers.codec.instrument_files import MISSING
 from onebroker.brokers.kotakneo import instruments
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind, WireResponse
 
 LIST = b""
@@ -70,7 +70,17 @@ def test_paths_below_the_base_folder_are_addresses_too(bare):
         WireResponse(status=200, body=b'{"data":[]}'),
         listing([]),
         listing("none"),
-        listing([7, None, "", "http://lapi.kotaksecurities.com/nse_fo.csv", "ftp://x/nse_fo.csv", "https://[/nse_fo.csv", "nse_fo.txt"]),
+        listing(
+            [
+                7,
+                None,
+                "",
+                "http://lapi.kotaksecurities.com/nse_fo.csv",
+                "ftp://x/nse_fo.csv",
+                "https://[/nse_fo.csv",
+                "nse_fo.txt",
+            ]
+        ),
     ],
 )
 def test_without_a_list_the_files_are_those_of_the_indian_day(bare, answer):

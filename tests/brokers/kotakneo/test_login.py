@@ -7,9 +7,9 @@ import attrs
 import msgspec
 import pytest
 
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.kotakneo import login
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
-from onebroker.brokers.totp import totp
 from onebroker.config.clock import IST
 from tests.support.every_case import every_case
 

@@ -14,7 +14,9 @@ from onebroker.config.clock import IST
 from order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
-FUTURE = Listing(broker_token="nse_fo|61304", tradingsymbol="TCS26JULFUT", exchange="nse_fo", lot_size=175, contract_units=1)
+FUTURE = Listing(
+    broker_token="nse_fo|61304", tradingsymbol="TCS26JULFUT", exchange="nse_fo", lot_size=175, contract_units=1
+)
 COPPER = Listing(broker_token="mcx_fo|578801", tradingsymbol="COPPER26JULFUT", exchange="mcx_fo", contract_units=2500)
 DOLLAR = Listing(broker_token="cde_fo|1234", tradingsymbol="USDINR26JULFUT", exchange="cde_fo", contract_units=1000)
 ANSWER = {
@@ -62,7 +64,9 @@ def test_a_stop_carries_its_trigger(access):
     assert (body["prcTp"], body["prc"], body["trgPrc"]) == ("SL", "3300.5", "3299.95")
 
 
-@pytest.mark.parametrize("ticket", [order(DOLLAR, quantity=1000), order(FUTURE, product="MTF"), order(FUTURE, order_type="X")])
+@pytest.mark.parametrize(
+    "ticket", [order(DOLLAR, quantity=1000), order(FUTURE, product="MTF"), order(FUTURE, order_type="X")]
+)
 def test_what_the_call_does_not_take_is_not_asked(access, ticket):
     with pytest.raises(NotSendable):
         margins.margin_request(access, ticket, Decimal(100), NOW)

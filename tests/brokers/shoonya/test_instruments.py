@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.brokers.shoonya import instruments
 from onebroker.config.clock import IST

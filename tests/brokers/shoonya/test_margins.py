@@ -47,7 +47,9 @@ def test_the_order_goes_out_as_it_would_be_placed(access):
 
 @pytest.mark.parametrize(("token", "units", "wired"), [("CDS|17274", 3000, "3"), ("MCX|477176", 3, "30")])
 def test_quantities_leave_as_the_broker_counts_them(access, listings, token, units, wired):
-    body = sent(margins.margin_request(access, order(listings[token], quantity=units, transaction_type="SELL"), Decimal(1), NOW))
+    body = sent(
+        margins.margin_request(access, order(listings[token], quantity=units, transaction_type="SELL"), Decimal(1), NOW)
+    )
     assert (body["qty"], body["trantype"]) == (wired, "S")
 
 
@@ -66,7 +68,12 @@ def test_a_stop_carries_its_trigger(access):
 def test_what_cannot_be_said_is_not_asked(access, listings):
     dollar = listings["CDS|17274"]
     unknown = msgspec.structs.replace(dollar, contract_units=None)
-    for bad in (order(dollar, quantity=1500), order(unknown, quantity=1000), order(FUTURE, product="MTF"), order(FUTURE, order_type="X")):
+    for bad in (
+        order(dollar, quantity=1500),
+        order(unknown, quantity=1000),
+        order(FUTURE, product="MTF"),
+        order(FUTURE, order_type="X"),
+    ):
         with pytest.raises(NotSendable):
             margins.margin_request(access, bad, Decimal(100), NOW)
 

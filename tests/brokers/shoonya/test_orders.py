@@ -22,9 +22,7 @@ def sent(request):
 
 
 def ticket(listing, **changes):
-    return limit_order(
-        listing, **{"quantity": 10, "price": Decimal("1201.50"), "token": "ob0123456789ab", **changes}
-    )
+    return limit_order(listing, **{"quantity": 10, "price": Decimal("1201.50"), "token": "ob0123456789ab", **changes})
 
 
 def test_a_limit_order_names_everything_as_text(access, listings):

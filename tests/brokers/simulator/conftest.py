@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.calendars import always_open, calendar_from_documents
 from onebroker.config.clock import IST, Clock
 from onebroker.config.exchange_documents import exchange_documents

@@ -13,8 +13,8 @@ import msgspec
 import trio
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.model import NewOrder, SimRefusal
-from onebroker.brokers.simulator.run import SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.host.run import SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.world.model import NewOrder, SimRefusal
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 import trio
 
-from onebroker.brokers.simulator.brokers import BROKERS
-from onebroker.brokers.simulator.faults import FaultKind, Faults
-from onebroker.brokers.simulator.limits import CallLimits, TooManyCalls
-from onebroker.brokers.simulator.model import RefusalReason, SimRefusal, SimStatus
+from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
+from onebroker.brokers.simulator.exchange.limits import CallLimits, TooManyCalls
+from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.brokers.simulator.world.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.clock import Clock
 from onebroker.config.vocabulary import OrderType
 
@@ -59,7 +59,9 @@ async def test_forced_refusals_strike_orders_and_cancels_apart(floor):
 
 async def test_a_fault_of_one_instrument_leaves_the_orders_of_others_alone(floor):
     share, other = floor.contract(), floor.contract(n=1)
-    resting = [floor.place(one, "BUY", 1, "LIMIT", price=floor.last(one) - 100 * one.tick_size) for one in (share, other)]
+    resting = [
+        floor.place(one, "BUY", 1, "LIMIT", price=floor.last(one) - 100 * one.tick_size) for one in (share, other)
+    ]
     for kind in (FaultKind.REJECT_ORDERS, FaultKind.REJECT_CANCELS):
         floor.faults.add("zerodha", kind, count=1, instrument_id=other.instrument_id)
     assert floor.place(share, "BUY", 1).filled_quantity == 1

@@ -16,7 +16,7 @@ import trio.testing
 import trio_websocket
 from patience import PATIENCE_SECONDS
 
-from onebroker.brokers.simulator.run import FolderInUse, SimulatorOptions, run_simulator
+from onebroker.brokers.simulator.host.run import FolderInUse, SimulatorOptions, run_simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from tests.support.every_case import every_case
@@ -30,7 +30,13 @@ async def ask(base, method, target, body=None, **headers):
     address = urlsplit(base)
     host, port = address.hostname, address.port
     data = b"" if body is None else json.dumps(body).encode()
-    sent = {"Host": host, "Connection": "close", "Content-Length": len(data), "Content-Type": "application/json", **headers}
+    sent = {
+        "Host": host,
+        "Connection": "close",
+        "Content-Length": len(data),
+        "Content-Type": "application/json",
+        **headers,
+    }
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in sent.items() if value is not None)
     head = f"{method} {address.path}{target} HTTP/1.1\r\n{lines}\r\n"
     with trio.fail_after(SECONDS):
@@ -67,7 +73,6 @@ class Running:
     def order(self, share, **changes):
         plain = {"side": "BUY", "product": "CNC", "order_type": "MARKET", "validity": "DAY", "quantity": 1}
         return {**plain, "instrument_id": share["instrument_id"], **changes}
-
 
     @contextmanager
     def held(self):
@@ -338,7 +343,7 @@ async def test_one_connection_serves_many_requests(running):
 
 
 async def test_a_folder_belongs_to_one_simulator(echo, nursery, tmp_path, monkeypatch):
-    monkeypatch.setattr("onebroker.brokers.simulator.run.LOCK_SECONDS", 0.3)
+    monkeypatch.setattr("onebroker.brokers.simulator.host.run.LOCK_SECONDS", 0.3)
     options = SimulatorOptions(
         dialects={"zerodha": echo.build}, calendar=always_open(), clock=Clock(), instruments=60, data_dir=tmp_path
     )
@@ -409,7 +414,7 @@ async def started_again(options):
 
 
 async def test_a_kept_port_that_another_program_has_now_is_given_up_for_a_free_one(echo, tmp_path, monkeypatch):
-    monkeypatch.setattr("onebroker.brokers.simulator.server.BIND_SECONDS", 0.3)
+    monkeypatch.setattr("onebroker.brokers.simulator.host.server.BIND_SECONDS", 0.3)
     options = SimulatorOptions(
         dialects={"zerodha": echo.build, "upstox": echo.build}, calendar=always_open(), clock=Clock(), instruments=60,
         data_dir=tmp_path,
@@ -428,7 +433,7 @@ async def test_a_kept_port_that_another_program_has_now_is_given_up_for_a_free_o
 
 
 async def test_a_taken_port_that_somebody_chose_is_an_error(echo, monkeypatch):
-    monkeypatch.setattr("onebroker.brokers.simulator.server.BIND_SECONDS", 0.3)
+    monkeypatch.setattr("onebroker.brokers.simulator.host.server.BIND_SECONDS", 0.3)
     with socket.socket() as another:
         another.bind(("127.0.0.1", 0))
         another.listen()

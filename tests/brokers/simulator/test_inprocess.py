@@ -8,11 +8,11 @@ import pytest
 import trio
 
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSent, OutcomeUnknown, StreamAddress, WireRequest
-from onebroker.brokers.simulator.control import ledger_document
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.inprocess import InProcessTransport, base_of
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.host.control import ledger_document
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
 from onebroker.brokers.transport.interface import StreamClosed, StreamRefusedHandshake
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onebroker.brokers.simulator.journal import MemoryJournal, Row, SqliteJournal
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal, Row, SqliteJournal
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.simulator.matching import Book, MakerLevel, Resting
+from onebroker.brokers.simulator.exchange.matching import Book, MakerLevel, Resting
 from onebroker.config.vocabulary import Side
 
 orders = st.lists(st.tuples(st.sampled_from(Side), st.integers(90, 110), st.integers(1, 50)), min_size=1, max_size=30)

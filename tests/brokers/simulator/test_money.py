@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.simulator.model import SimRefusal
+from onebroker.brokers.simulator.world.model import SimRefusal
 from onebroker.config.vocabulary import Product, Side
 
 CRORE = Decimal(10_000_000)
@@ -123,7 +123,7 @@ def test_units_and_rupees_are_conserved_whatever_is_traded(make_floor, rows):
 
 
 def _option_profit(floor, account):
-    from onebroker.brokers.simulator.risk import realized
+    from onebroker.brokers.simulator.exchange.risk import realized
 
     options = [
         each
@@ -174,7 +174,7 @@ def _shares(account):
 
 
 def test_every_account_starts_with_one_crore_free_and_what_is_promised(make_floor):
-    from onebroker.brokers.simulator.brokers import BROKERS
+    from onebroker.brokers.simulator.world.brokers import BROKERS
 
     floor = make_floor(brokers=tuple(BROKERS))
     held = []

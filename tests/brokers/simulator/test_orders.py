@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from onebroker.brokers.simulator.model import RefusalReason, SimRefusal, SimStatus
+from onebroker.brokers.simulator.world.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.vocabulary import OrderType, Validity
 from tests.support.every_case import every_case
 

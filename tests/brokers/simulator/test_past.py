@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.simulator.bulk_noise import BulkNoise
-from onebroker.brokers.simulator.journal import Row
-from onebroker.brokers.simulator.past_files import Extent, Recipe, write_past
-from onebroker.brokers.simulator.walks import LayeredNoise, layers_of
+from onebroker.brokers.simulator.exchange.journal import Row
+from onebroker.brokers.simulator.world.bulk_noise import BulkNoise
+from onebroker.brokers.simulator.world.past_files import Extent, Recipe, write_past
+from onebroker.brokers.simulator.world.walks import LayeredNoise, layers_of
 from onebroker.config.calendars import JoinedCalendar, always_open, calendar_from_documents
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.exchange_documents import exchange_documents

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from onebroker.brokers.simulator.model import RefusalReason, SimRefusal, SimStatus
+from onebroker.brokers.simulator.world.model import RefusalReason, SimRefusal, SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Product
 

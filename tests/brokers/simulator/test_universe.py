@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebroker.brokers.simulator.universe import SMALLEST, build_universe
+from onebroker.brokers.simulator.world.universe import SMALLEST, build_universe
 from onebroker.config.instruments import Shape
 
 TODAY = date(2026, 11, 23)

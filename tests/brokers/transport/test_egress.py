@@ -38,11 +38,16 @@ async def says_its_source(peer):
     ],
 )
 async def test_a_request_leaves_by_the_address_of_its_egress(serving, client_tls, tls, egress, source):
-    async with serving(says_its_source, tls=tls) as server, open_transport(Clock(), egress=egress, ssl_context=client_tls) as out:
+    async with (
+        serving(says_its_source, tls=tls) as server,
+        open_transport(Clock(), egress=egress, ssl_context=client_tls) as out,
+    ):
         assert (await out.send(read(server.url()), SECONDS)).body == source
 
 
-@pytest.mark.parametrize(("egress", "source"), [(Egress(), "127.0.0.1"), (Egress(source_address="127.0.0.2"), "127.0.0.2")])
+@pytest.mark.parametrize(
+    ("egress", "source"), [(Egress(), "127.0.0.1"), (Egress(source_address="127.0.0.2"), "127.0.0.2")]
+)
 async def test_a_socket_leaves_by_the_address_of_its_egress(nursery, egress, source):
     sources = []
 
@@ -61,7 +66,10 @@ async def test_a_socket_leaves_by_the_address_of_its_egress(nursery, egress, sou
     ("egress", "why"),
     [
         (Egress(family="ipv6"), "another: its address is of another family than the settings allow (IPv6 only)"),
-        (Egress(source_address="::1"), "another: its address is of another family than the settings allow (source address ::1)"),
+        (
+            Egress(source_address="::1"),
+            "another: its address is of another family than the settings allow (source address ::1)",
+        ),
         (
             Egress(source_address=NOT_OURS),
             f"another: no connection can leave by source address {NOT_OURS}: Cannot assign requested address",
@@ -79,7 +87,9 @@ async def test_what_cannot_leave_so_is_not_sent_another_way(serving, ordinary, e
     assert server.connections == 0
 
 
-@pytest.mark.parametrize(("family", "reached"), [("ipv4", ["127.0.0.1"]), ("ipv6", ["::1"]), ("any", ["127.0.0.1", "::1"])])
+@pytest.mark.parametrize(
+    ("family", "reached"), [("ipv4", ["127.0.0.1"]), ("ipv6", ["::1"]), ("any", ["127.0.0.1", "::1"])]
+)
 async def test_of_a_host_with_both_families_only_the_wanted_one_is_connected_to(nursery, family, reached):
     """`any` may use either; both answer, and which connects first is the system's choice."""
     if not socket.has_ipv6:

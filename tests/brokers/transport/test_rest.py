@@ -192,7 +192,12 @@ async def test_an_encoded_body_is_decoded(serving, transport, encoding, pack):
 
 @pytest.mark.parametrize(
     ("encoding", "body"),
-    [("gzip", gzip.compress(b"x" * 1000, mtime=0)[:-12]), ("gzip", b"plain text"), ("br", b"?"), ("deflate", b"no deflate")],
+    [
+        ("gzip", gzip.compress(b"x" * 1000, mtime=0)[:-12]),
+        ("gzip", b"plain text"),
+        ("br", b"?"),
+        ("deflate", b"no deflate"),
+    ],
 )
 async def test_a_body_that_cannot_be_decoded_leaves_the_outcome_unknown(serving, transport, encoding, body):
     async def script(peer):

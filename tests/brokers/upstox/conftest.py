@@ -1,6 +1,5 @@
 """A login."""
 
-
 import pytest
 
 from onebroker.brokers.broker import Access, Login

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from onebroker.brokers.listings import LISTING_COLUMNS
+from onebroker.brokers.listings.frame import LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer, CallKind
 from onebroker.brokers.upstox import instruments
 from onebroker.config.clock import IST

@@ -33,7 +33,13 @@ def sent(request):
 
 
 def crude_order(**changes):
-    given = {"segment": "mcx_commodity_futures", "product": "NRML", "quantity": 200, "price": Decimal("5250.1"), **changes}
+    given = {
+        "segment": "mcx_commodity_futures",
+        "product": "NRML",
+        "quantity": 200,
+        "price": Decimal("5250.1"),
+        **changes,
+    }
     return limit_order(CRUDE, **given)
 
 

@@ -14,11 +14,11 @@ from onebroker.brokers.broker import Access, Endpoints, Login, OrderChange, Orde
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ticks
 from onebroker.brokers.records import DepthLevel, Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.zerodha import build
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.brokers.zerodha import books, candles, feed, instruments, login, orders, portfolio, quotes
 from onebroker.brokers.zerodha.wire import ENDPOINTS
 from onebroker.config.calendars import always_open

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onebroker.brokers.listings import EVIDENCE_COLUMNS, LISTING_COLUMNS
+from onebroker.brokers.listings.frame import EVIDENCE_COLUMNS, LISTING_COLUMNS
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.simulator.dialects.zerodha.naming import instrument_file, name_of
-from onebroker.brokers.simulator.universe import build_universe
+from onebroker.brokers.simulator.world.universe import build_universe
 from onebroker.brokers.zerodha import instruments
 from onebroker.config.instruments import IDENTITY_FIELDS, SEGMENT_SHAPES
 from tests.support.further import searched

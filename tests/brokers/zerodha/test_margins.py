@@ -44,7 +44,9 @@ def test_the_total_counts():
     assert margins.parse_margin(answer([ROW])) == 1498
 
 
-@pytest.mark.parametrize("rows", [[], [ROW, ROW], [{**ROW, "total": 0}], [{**ROW, "total": None}], {"total": 1498}, None])
+@pytest.mark.parametrize(
+    "rows", [[], [ROW, ROW], [{**ROW, "total": 0}], [{**ROW, "total": None}], {"total": 1498}, None]
+)
 def test_what_does_not_say_what_one_order_needs_says_nothing(rows):
     with pytest.raises(BadAnswer):
         margins.parse_margin(answer(rows))

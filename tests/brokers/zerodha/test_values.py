@@ -1,6 +1,5 @@
 """Kite's value tables beyond test_value_tables.py."""
 
-
 from onebroker.brokers.zerodha import values
 from onebroker.config.vocabulary import OrderStatus
 

@@ -7,9 +7,10 @@ import random
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SEED = os.environ.get("LIVES_SEED") or hashlib.sha256(
-    b"".join(file.read_bytes() for file in sorted(HERE.glob("*.py")))
-).hexdigest()
+SEED = (
+    os.environ.get("LIVES_SEED")
+    or hashlib.sha256(b"".join(file.read_bytes() for file in sorted(HERE.glob("*.py")))).hexdigest()
+)
 
 
 def one_of_each(those, kind_of):

@@ -45,7 +45,13 @@ def port():
 @pytest.fixture
 def config(tmp_path, simulator, codes, port):
     """A settings file over those brokers, its secrets for its owner only; and the port of its service."""
-    lines = ["[service]", f"port = {port}", f'data_dir = "{tmp_path / "data"}"', 'api_key = "k"', 'api_secret = "a secret for tests"']
+    lines = [
+        "[service]",
+        f"port = {port}",
+        f'data_dir = "{tmp_path / "data"}"',
+        'api_key = "k"',
+        'api_secret = "a secret for tests"',
+    ]
     lines.append('calendar = "always_open"')
     for code in codes:
         said = simulator[code]

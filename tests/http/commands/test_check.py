@@ -20,7 +20,11 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def run(path, command, *more):
     return subprocess.run(
-        [*ONEBROKER, command, *more, "--config", str(path)], input="\n", capture_output=True, text=True, timeout=PATIENCE_SECONDS
+        [*ONEBROKER, command, *more, "--config", str(path)],
+        input="\n",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
     )
 
 
@@ -43,7 +47,12 @@ def log_in(path, code):
 
 
 def fault(simulator, **body):
-    request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), headers={"content-type": "application/json"}, method="POST")
+    request = urllib.request.Request(
+        f"{simulator['control']}/fault",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+        method="POST",
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 

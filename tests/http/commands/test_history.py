@@ -25,9 +25,9 @@ from onebroker.actors.store.data_directory import DataDirectory
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.config.instruments import future, security
 from onebroker.http.__main__ import main
-from onebroker.http.commands.exits import CommandFailed
-from onebroker.http.commands.history_files import CHUNK_ROWS
-from onebroker.http.commands.history_taking import OwnTaker
+from onebroker.http.commands.exit_codes import CommandFailed
+from onebroker.http.commands.history.files import CHUNK_ROWS
+from onebroker.http.commands.history.taking import OwnTaker
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 SHARE = security("nse", "equities", "OLDCO")
@@ -38,7 +38,9 @@ MINUTE = 60_000_000
 
 
 def start(*arguments):
-    return subprocess.Popen([*ONEBROKER, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [*ONEBROKER, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def run(*arguments):
@@ -148,7 +150,11 @@ def test_an_unknown_instrument_is_refused_unless_it_is_to_be_created(data_dir, c
     code, (said,) = load(data_dir, csv(line("2024-01-01")))
     assert (code, said["added"]) == (1, 0)
     assert said["reasons"] == {"the instrument is not known; --create enters it in the instrument history": 1}
-    by_id = csv(f"{SHARE.instrument_id},day,2024-01-01,1,1,1,1", name="id.csv", header="instrument_id,interval,time,open,high,low,close")
+    by_id = csv(
+        f"{SHARE.instrument_id},day,2024-01-01,1,1,1,1",
+        name="id.csv",
+        header="instrument_id,interval,time,open,high,low,close",
+    )
     _, (said,) = load(data_dir, by_id, "--create")
     assert list(said["reasons"]) == ["the instrument is not known, and instrument_id alone does not say what to create"]
     load(data_dir, csv(line("2024-01-01")), "--create")
@@ -204,8 +210,10 @@ def test_all_ticks_of_one_second_are_kept_and_the_same_file_again_changes_nothin
 
 
 def test_ticks_of_one_second_are_kept_when_a_chunk_ends_between_them(data_dir, csv, monkeypatch):
-    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", 2)
-    path = csv(*tick_lines(*((0, "zerodha", 10.0 + number) for number in range(5))), name="ticks.csv", header=TICK_HEADER)
+    monkeypatch.setattr("onebroker.http.commands.history.files.CHUNK_ROWS", 2)
+    path = csv(
+        *tick_lines(*((0, "zerodha", 10.0 + number) for number in range(5))), name="ticks.csv", header=TICK_HEADER
+    )
     for equal in (0, 5):
         code, (said,) = load(data_dir, path, "--create")
         assert (code, said["rows"], said["equal"], said["replaced"]) == (0, 5, equal, 0)
@@ -228,8 +236,10 @@ def broken_off(monkeypatch, data_dir, path, kind):
 
 
 def test_a_load_that_goes_on_knows_what_the_chunks_before_held(data_dir, csv, monkeypatch):
-    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", 2)
-    ticks = csv(*tick_lines(*((0, "zerodha", 10.0 + number) for number in range(6))), name="ticks.csv", header=TICK_HEADER)
+    monkeypatch.setattr("onebroker.http.commands.history.files.CHUNK_ROWS", 2)
+    ticks = csv(
+        *tick_lines(*((0, "zerodha", 10.0 + number) for number in range(6))), name="ticks.csv", header=TICK_HEADER
+    )
     broken_off(monkeypatch, data_dir, ticks, "history")
     code, (said,) = load(data_dir, ticks, "--create")
     assert (code, said["rows"], said["added"], said["replaced"]) == (0, 6, 6, 0)
@@ -248,7 +258,7 @@ def test_a_load_that_goes_on_knows_what_the_chunks_before_held(data_dir, csv, mo
 
 @pytest.mark.parametrize("chunk_rows", [2, CHUNK_ROWS])
 def test_rows_that_overwrite_others_of_their_file_are_told(data_dir, csv, monkeypatch, chunk_rows):
-    monkeypatch.setattr("onebroker.http.commands.history_files.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("onebroker.http.commands.history.files.CHUNK_ROWS", chunk_rows)
     path = csv(
         line("2024-01-01"), line("2024-01-02"), line("2024-01-01", 101.0), line("2024-01-02"), line("2024-01-01", 101.0),
         line("2024-01-01", 102.0),
@@ -320,7 +330,9 @@ def kill_in_the_middle(data_dir, path):
 @pytest.mark.long
 def test_a_load_that_was_killed_goes_on_where_it_stopped(data_dir, tmp_path):
     path, rows = tmp_path / "big.csv", 5 * CHUNK_ROWS
-    table = minutes(rows).with_columns(pl.when(pl.int_range(0, rows) % 25_000 == 3).then(pl.lit("x")).otherwise("close").alias("close"))
+    table = minutes(rows).with_columns(
+        pl.when(pl.int_range(0, rows) % 25_000 == 3).then(pl.lit("x")).otherwise("close").alias("close")
+    )
     table.write_csv(path)
     kill_in_the_middle(data_dir, path)
     code, (said,) = load(data_dir, path, "--create")
@@ -374,7 +386,9 @@ def test_a_running_service_takes_files_in_also_of_two_loaders_at_once(data_dir, 
     other = tmp_path / "other.csv"
     minutes(5_000, first=rows - 4_900).write_csv(other)
     with service(data_dir):
-        loaders = [start("history", "load", "--data-dir", data_dir, one, "--create", "--json") for one in (path, path, other)]
+        loaders = [
+            start("history", "load", "--data-dir", data_dir, one, "--create", "--json") for one in (path, path, other)
+        ]
         said = []
         for loader in loaders:
             out, error = loader.communicate(timeout=PATIENCE_SECONDS)
@@ -387,7 +401,9 @@ def test_a_running_service_takes_files_in_also_of_two_loaders_at_once(data_dir, 
 
 
 def factors(csv, *lines):
-    return csv(*lines, name="factors.csv", header="exchange,segment,symbol,ex_date,kind,price_factor,volume_factor,source")
+    return csv(
+        *lines, name="factors.csv", header="exchange,segment,symbol,ex_date,kind,price_factor,volume_factor,source"
+    )
 
 
 def test_factors_are_loaded_checked_and_replaced(data_dir, csv):
@@ -414,7 +430,16 @@ def test_factors_are_loaded_checked_and_replaced(data_dir, csv):
     assert (code, said["replaced"]) == (0, 1)
 
 
-WRITTEN = ["0.3333333333333333", "0.007693201474386901", "0.123456789012345678901234567890", "7.5e-1", "5E+2", ".5", "2.", "1e-05"]
+WRITTEN = [
+    "0.3333333333333333",
+    "0.007693201474386901",
+    "0.123456789012345678901234567890",
+    "7.5e-1",
+    "5E+2",
+    ".5",
+    "2.",
+    "1e-05",
+]
 
 
 def test_factors_are_taken_as_programs_write_them(data_dir, csv):
@@ -434,7 +459,9 @@ def test_factors_are_taken_as_programs_write_them(data_dir, csv):
 
 def test_factors_that_a_running_service_takes_in_are_kept_by_it(data_dir, csv):
     with service(data_dir):
-        code, (said,) = load(data_dir, factors(csv, "nse,equities,OLDCO,2024-06-03,split,0.2,5,x"), "--create", kind="factors")
+        code, (said,) = load(
+            data_dir, factors(csv, "nse,equities,OLDCO,2024-06-03,split,0.2,5,x"), "--create", kind="factors"
+        )
     assert (code, said["added"]) == (0, 1)
     assert len(trio.run(SqliteDurable(data_dir / "durable.sqlite").factors, None)) == 1
 

@@ -46,7 +46,12 @@ def backfill(path, *more):
 
 
 def control(simulator, what, **body):
-    request = urllib.request.Request(f"{simulator['control']}/{what}", data=json.dumps(body).encode(), headers={"content-type": "application/json"}, method="POST")
+    request = urllib.request.Request(
+        f"{simulator['control']}/{what}",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+        method="POST",
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 

@@ -27,7 +27,9 @@ FUTURE = future("nse", "equity_index_futures", "BANKNIFTY", date(2026, 8, 25))
 OPTION = option("nse", "equity_options", "ONECO", date(2026, 8, 25), 350.0, "PE")
 
 
-def cash(symbol, series, isin, src="NSE", figures="100.00,103.00,99.00,101.00,101.00,100.00,,101.00,,,5000,505000.00,40"):
+def cash(
+    symbol, series, isin, src="NSE", figures="100.00,103.00,99.00,101.00,101.00,100.00,,101.00,,,5000,505000.00,40"
+):
     return f"2026-07-22,2026-07-22,CM,{src},STK,1,{isin},{symbol},{series},,,,,NAME,{figures},F1,1,,,,,"
 
 
@@ -87,7 +89,12 @@ def test_a_bhavcopy_gives_day_candles_of_shares_funds_and_contracts(load, stored
 
 
 def test_where_a_bhavcopy_counts_contracts_in_units_the_turnover_says_so(load, stored):
-    load(UDIFF, contract("IDF", "BANKNIFTY", "", "", "58201,58201,57351,57469.2,57450,58239,57126,57469,60,0,300,17269000.00,5", 30))
+    load(
+        UDIFF,
+        contract(
+            "IDF", "BANKNIFTY", "", "", "58201,58201,57351,57469.2,57450,58239,57126,57469,60,0,300,17269000.00,5", 30
+        ),
+    )
     assert [row[5] for row in stored(FUTURE)] == [300]
 
 
@@ -138,7 +145,9 @@ def test_ticks_of_one_instrument_are_named_by_options(load):
         (("date,open,high,low,close", ""), (), "names no instruments"),
     ],
 )
-def test_an_option_for_what_the_file_says_and_a_file_that_says_too_little_are_wrong_use(tmp_path, lines, options, sentence):
+def test_an_option_for_what_the_file_says_and_a_file_that_says_too_little_are_wrong_use(
+    tmp_path, lines, options, sentence
+):
     path = tmp_path / "given.csv"
     path.write_text("\n".join(lines))
     code, _, error = run("history", "load", "--data-dir", tmp_path / "data", path, *options)

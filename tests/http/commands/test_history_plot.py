@@ -13,7 +13,7 @@ import pytest
 
 from onebroker.config.instruments import security
 from onebroker.http.__main__ import main
-from onebroker.http.commands.history_chart import MOST_CANDLES, chart
+from onebroker.http.commands.history.chart import MOST_CANDLES, chart
 
 SHARE = security("nse", "equities", "M&M")
 COLUMNS = ["time", "open", "high", "low", "close", "volume", "oi", "price_factor"]
@@ -112,7 +112,9 @@ def secrets(monkeypatch, tmp_path):
 def test_the_route_is_asked_for_what_was_typed_and_the_picture_is_written(tmp_path):
     with service(200, answer(row(1), row(2))) as (url, asked):
         output = tmp_path / "chart.svg"
-        code, said = plot(url, "--exchange", "nse", "--segment", "equities", "--symbol", "M&M", "--days", 30, "--output", output)
+        code, said = plot(
+            url, "--exchange", "nse", "--segment", "equities", "--symbol", "M&M", "--days", 30, "--output", output
+        )
     assert (code, said) == (0, f"2 candles: {output}\n")
     assert asked == [{"exchange": "nse", "segment": "equities", "symbol": "M&M", "days": "30", "interval": "day"}]
     assert len(drawn(output.read_text())[1]) == 2

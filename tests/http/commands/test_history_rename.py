@@ -18,7 +18,9 @@ def data_dir(tmp_path):
 @pytest.fixture
 def loaded(data_dir, tmp_path):
     path = tmp_path / "candles.csv"
-    path.write_text("\n".join([HEADER, line("2025-10-22"), line("2025-10-23"), line("2025-10-24", symbol="newco")]) + "\n")
+    path.write_text(
+        "\n".join([HEADER, line("2025-10-22"), line("2025-10-23"), line("2025-10-24", symbol="newco")]) + "\n"
+    )
     load(data_dir, "--create", path)
     return data_dir
 
@@ -34,12 +36,16 @@ def check(data_dir):
 def test_a_rename_is_kept_shown_and_forgotten(loaded):
     done = rename(loaded, "OLDCO", "NEWCO", "--from", "2025-10-24")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "kept: nse nse_equities security OLDCO is nse nse_equities security NEWCO from 2025-10-24 on\n"
+    assert (
+        done.stdout == "kept: nse nse_equities security OLDCO is nse nse_equities security NEWCO from 2025-10-24 on\n"
+    )
     assert rename(loaded, "OLDCO", "NEWCO", "--from", "2025-10-24").stdout == "nothing has changed\n"
     shown = "nse nse_equities security OLDCO is nse nse_equities security NEWCO from 2025-10-24 on (history rename)"
     assert check(loaded)["renames"] == [shown]
     assert f"renamed: {shown}" in run("history", "check", "--data-dir", loaded).stdout
-    assert rename(loaded, OLD.instrument_id, NEW.instrument_id, "--from", "2025-10-24", "--forget").stdout.startswith("forgotten: ")
+    assert rename(loaded, OLD.instrument_id, NEW.instrument_id, "--from", "2025-10-24", "--forget").stdout.startswith(
+        "forgotten: "
+    )
     assert check(loaded)["renames"] == []
 
 
@@ -56,7 +62,6 @@ def test_what_names_no_two_instruments_is_wrong_use(loaded, arguments, sentence)
     done = rename(loaded, *arguments)
     assert done.returncode == 2
     assert sentence in done.stderr
-
 
 
 @pytest.mark.long

@@ -171,7 +171,9 @@ def test_a_kill_in_the_middle_of_an_import_leaves_the_old_collection_whole(data_
 class Service:
     def __init__(self, port):
         self.address = f"http://127.0.0.1:{port}"
-        self.token = self.ask("/api/session/connect", "POST", {"api-key": "k", "api-secret": "a secret for tests"})[1]["access-token"]
+        self.token = self.ask("/api/session/connect", "POST", {"api-key": "k", "api-secret": "a secret for tests"})[1][
+            "access-token"
+        ]
 
     def ask(self, path, method="GET", headers=None):
         sent = {"access-token": self.token} if headers is None else headers
@@ -188,7 +190,9 @@ class Service:
 def service(data_dir, tmp_path, port):
     """A service without brokers, so that there is no profile either."""
     config = tmp_path / "onebroker.toml"
-    config.write_text(f'[service]\nport = {port}\ndata_dir = "{data_dir}"\napi_key = "k"\napi_secret = "a secret for tests"\n')
+    config.write_text(
+        f'[service]\nport = {port}\ndata_dir = "{data_dir}"\napi_key = "k"\napi_secret = "a secret for tests"\n'
+    )
     config.chmod(0o600)
     process = subprocess.Popen([*ONEBROKER, "serve", "--config", str(config)], stdout=subprocess.PIPE, text=True)
     try:

@@ -30,7 +30,12 @@ def sync(path, *more):
 
 
 def fault(simulator, **body):
-    request = urllib.request.Request(f"{simulator['control']}/fault", data=json.dumps(body).encode(), headers={"content-type": "application/json"}, method="POST")
+    request = urllib.request.Request(
+        f"{simulator['control']}/fault",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/json"},
+        method="POST",
+    )
     with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
         assert answer.status == 200
 
@@ -175,7 +180,9 @@ def test_without_an_action_the_help_is_shown():
     done = subprocess.run([*ONEBROKER, "instruments"], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 2
     assert "sync" in done.stderr
-    done = subprocess.run([*ONEBROKER, "instruments", "--help"], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    done = subprocess.run(
+        [*ONEBROKER, "instruments", "--help"], capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
     assert done.returncode == 0
     assert "build" in done.stdout
 

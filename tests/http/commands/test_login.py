@@ -156,7 +156,9 @@ def test_a_redirect_of_another_login_is_not_taken(config, service):
 def test_a_pasted_address_of_another_login_is_refused_and_nothing_is_sent(config):
     done = login(config[0], stdin="https://127.0.0.1/?status=success&request_token=another&state=another\n")
     assert done.returncode == 4
-    assert done.stderr.endswith("the address is not that of this login: open the page that was printed, and log in there\n")
+    assert done.stderr.endswith(
+        "the address is not that of this login: open the page that was printed, and log in there\n"
+    )
 
 
 def listening(port):
@@ -205,7 +207,10 @@ def test_the_control_socket_is_for_its_owner_only(config, service):
 
 def test_a_broker_that_is_not_configured_is_wrong_use(config):
     done = subprocess.run(
-        [*ONEBROKER, "login", "nosuch", "--config", str(config[0])], capture_output=True, text=True, timeout=PATIENCE_SECONDS
+        [*ONEBROKER, "login", "nosuch", "--config", str(config[0])],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
     )
     assert done.returncode == 2
     assert "zerodha" in done.stderr

@@ -43,9 +43,14 @@ def test_a_charges_file_that_cannot_be_used_is_refused_at_the_start_with_its_key
 
 
 def test_what_stands_when_the_service_has_started_is_no_longer_looked_through_by_the_collector(service):
-    with urlopen(Request(f"http://127.0.0.1:{service}/api/session/connect", method="POST", headers=KEYS), timeout=PATIENCE_SECONDS) as answer:
+    with urlopen(
+        Request(f"http://127.0.0.1:{service}/api/session/connect", method="POST", headers=KEYS),
+        timeout=PATIENCE_SECONDS,
+    ) as answer:
         token = json.load(answer)["access-token"]
-    with urlopen(Request(f"http://127.0.0.1:{service}/metrics", headers={"access-token": token}), timeout=PATIENCE_SECONDS) as answer:
+    with urlopen(
+        Request(f"http://127.0.0.1:{service}/metrics", headers={"access-token": token}), timeout=PATIENCE_SECONDS
+    ) as answer:
         figures = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
     assert float(figures["onebroker_objects_put_aside"]) > 100_000
     assert 'onebroker_collections_total{generation="2"}' in figures

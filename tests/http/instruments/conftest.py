@@ -1,6 +1,6 @@
 """The instrument routes over real snapshots of merged frames, with a catalogue actor that has older mappings.
 
-    def test_it(office): office.map(DAY, rows(...)); status, body = await office.get("segments")
+def test_it(office): office.map(DAY, rows(...)); status, body = await office.get("segments")
 """
 
 import functools
@@ -25,7 +25,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.quotes.book import QuoteBook
 from onebroker.actors.quotes.reader import Quotes
 from onebroker.actors.token.state import NO_TOKEN, connected, hold
-from onebroker.brokers.listings import listing_frame
+from onebroker.brokers.listings.frame import listing_frame
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.sections import ServiceSettings
@@ -80,7 +80,12 @@ class Office:
     published: Published
     older: object = None
     heard: list = attrs.field(factory=list)
-    share, future, call, snapshot_of = staticmethod(share), staticmethod(future), staticmethod(call), staticmethod(snapshot_of)
+    share, future, call, snapshot_of = (
+        staticmethod(share),
+        staticmethod(future),
+        staticmethod(call),
+        staticmethod(snapshot_of),
+    )
     DAY = DAY
 
     def map(self, snapshot):

@@ -26,7 +26,9 @@ SCALARS = st.one_of(
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | WORDS, inner, max_size=3), max_leaves=6
 )
-NAMED = st.fixed_dictionaries({"exchange": WORDS, "segment": WORDS}, optional={"symbol": SCALARS, "expiry_date": SCALARS})
+NAMED = st.fixed_dictionaries(
+    {"exchange": WORDS, "segment": WORDS}, optional={"symbol": SCALARS, "expiry_date": SCALARS}
+)
 ITEMS = st.one_of(VALUES, NAMED, st.dictionaries(NAMES, SCALARS, max_size=9), st.just({"instrument_id": INFY}))
 BODIES = st.one_of(
     VALUES,
@@ -74,7 +76,11 @@ def test_any_json_body_gets_an_answer_the_documents_know(visit, body, path):
     query=st.one_of(
         st.dictionaries(NAMES, WORDS, max_size=6),
         st.fixed_dictionaries(
-            {"exchange": st.sampled_from([*EXCHANGES, "all"]), "segment": st.sampled_from([*SEGMENTS, "all"]), "query": WORDS},
+            {
+                "exchange": st.sampled_from([*EXCHANGES, "all"]),
+                "segment": st.sampled_from([*SEGMENTS, "all"]),
+                "query": WORDS,
+            },
             optional={"limit": WORDS, "date": WORDS, "symbol": WORDS, "underlying_symbol": WORDS},
         ),
     ),

@@ -107,7 +107,11 @@ async def test_numbers_are_numbers_and_missing_ones_null(office):
     strikes = [row["strike_price"] for row in await rows(office, exchange="nse", segment="equity_options")]
     assert strikes == [1500.0, 1500.0, 1500.5, 3000.0]
     (gold,) = await rows(office, exchange="mcx", segment="all")
-    assert (gold["lot_size"], gold["tick_size"], gold["name"]) == (100, None, None)  # the size is a fact of the exchange, whatever files say
+    assert (gold["lot_size"], gold["tick_size"], gold["name"]) == (
+        100,
+        None,
+        None,
+    )  # the size is a fact of the exchange, whatever files say
 
 
 async def test_awkward_names_arrive_as_they_are(office):

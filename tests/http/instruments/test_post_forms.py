@@ -12,7 +12,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from onebroker.config.instruments import option, security
 from onebroker.config.refusal import Refusal
-from onebroker.http import batch, long_list
+from onebroker.http.bodies import long_body_in
+from onebroker.http.instruments import batch
 from tests.support.every_case import every_case
 from tests.support.further import searched
 
@@ -85,7 +86,9 @@ async def test_a_record_of_master_names_its_instrument(office):
 
 @pytest.mark.parametrize("strike", [1500.5, "1500.5", "1500.50"])
 async def test_both_spellings_mix_and_numbers_may_be_numbers(office, strike):
-    entries = await results(office, [BY_FIELDS | {"strike_price": strike}, {"instrument_id": CALL.instrument_id.upper()}])
+    entries = await results(
+        office, [BY_FIELDS | {"strike_price": strike}, {"instrument_id": CALL.instrument_id.upper()}]
+    )
     assert [entry["data"]["instrument_id"] for entry in entries] == [CALL.instrument_id] * 2
 
 
@@ -270,10 +273,9 @@ async def test_what_actors_raise_stands_in_the_entry_with_its_keys():
     ids=("keys", "keys before", "keys after", "one item", "numbers", "too many items"),
 )
 async def test_a_long_body_that_cannot_be_decoded_in_pieces_is_refused_unread(raw: bytes):
-    assert len(raw) > long_list.AT_ONCE_BYTES
+    assert len(raw) > long_body_in.AT_ONCE_BYTES
     with pytest.raises(RequestEntityTooLarge):
-        await long_list.decode(raw, "instruments")
-
+        await long_body_in.decode(raw, "instruments")
 
 
 async def test_a_long_list_lets_others_run_between_its_items():
@@ -296,17 +298,19 @@ async def test_a_long_list_lets_others_run_between_its_items():
         assert items == [None] * 1000, "what was answered is let go at once, not a hundred thousand at the end"
         turns = 0
         raw = msgspec.json.encode({"instruments": [{"instrument_id": INFY}] * 20_000})
-        assert len((await long_list.decode(raw, "instruments"))["instruments"]) == 20_000
-        assert turns >= len(raw) // long_list.PIECE_BYTES // 2
+        assert len((await long_body_in.decode(raw, "instruments"))["instruments"]) == 20_000
+        assert turns >= len(raw) // long_body_in.PIECE_BYTES // 2
         turns = 0
         items = [{"a": "},{" * 20_000}, *[{"a": {"b": [{}, {}]}}] * 20_000]  # cuts that are none
         raw = msgspec.json.encode({"x": "]", "instruments": items, "y": 1})
-        assert await long_list.decode(raw, "instruments") == {"x": "]", "y": 1, "instruments": items}
+        assert await long_body_in.decode(raw, "instruments") == {"x": "]", "y": 1, "instruments": items}
         assert turns >= 2
         nursery.cancel_scope.cancel()
 
 
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text(max_size=9))
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text(max_size=9)
+)
 TRICKY = st.sampled_from(['"},{"', "}]}", "\\", '\\"', "},", "]", "é₹", "instruments"])
 VALUES = st.recursive(
     SCALARS | TRICKY,
@@ -325,7 +329,7 @@ def decoded(raw):
 
 async def pieced(raw):
     try:
-        return await long_list.decode(raw, "instruments")
+        return await long_body_in.decode(raw, "instruments")
     except ValueError:
         return "malformed"
 
@@ -343,7 +347,7 @@ async def pieced(raw):
     ],
 )  # fmt: skip
 async def test_an_odd_body_read_in_pieces_is_what_it_is_read_at_once(monkeypatch, raw):
-    monkeypatch.setattr(long_list, "PIECE_BYTES", 1)
+    monkeypatch.setattr(long_body_in, "PIECE_BYTES", 1)
     assert await pieced(raw) == decoded(raw)
 
 
@@ -358,7 +362,11 @@ def test_a_body_read_in_pieces_is_what_it_is_read_at_once(before, after, items, 
     raw = msgspec.json.format(text, indent=2) if spaced else text
     if data.draw(st.booleans()):  # broken somewhere
         place = data.draw(st.integers(0, len(raw) - 1))
-        raw = raw[:place] + data.draw(st.sampled_from([b"", b",", b"}", b"]", b'"', b"\xff", b"0", b"{"])) + raw[place + 1 :]
+        raw = (
+            raw[:place]
+            + data.draw(st.sampled_from([b"", b",", b"}", b"]", b'"', b"\xff", b"0", b"{"]))
+            + raw[place + 1 :]
+        )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_list, "PIECE_BYTES", piece)
+        patch.setattr(long_body_in, "PIECE_BYTES", piece)
         assert trio.run(pieced, raw) == decoded(raw)

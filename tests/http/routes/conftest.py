@@ -15,8 +15,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus, Place
 from onebroker.actors.engine.desk.messages import CancelOrder, DeskMessage
-from onebroker.actors.engine.messages import EngineAnswer, EngineMessage, EngineStatus, Place
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.store.memory import MemoryStore

@@ -4,7 +4,7 @@ and nothing is handed on, in the single form and in the list."""
 import msgspec
 import pytest
 
-from onebroker.actors.engine.messages import EngineAnswer
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.config.instruments import security
 from tests.support.every_case import every_case
 

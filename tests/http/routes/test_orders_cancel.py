@@ -4,8 +4,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import CancelOrder, StopParent
-from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.store.interface import StoreError
 from tests.support.every_case import every_case
 
@@ -57,9 +57,7 @@ async def test_the_body_wins_over_the_query_field_by_field(desk):
 
 
 async def test_a_null_in_the_body_counts_as_absent(desk):
-    await cancel(
-        desk, "?order_id=1&dry_run=true", json={"order_id": None, "broker": None, "part": None}
-    )
+    await cancel(desk, "?order_id=1&dry_run=true", json={"order_id": None, "broker": None, "part": None})
     (asked,) = desk.cancelled
     assert (asked.order_id, asked.broker, asked.dry_run) == ("1", None, True)
 
@@ -87,7 +85,10 @@ async def test_an_order_id_may_be_a_json_integer(desk, number):
             for wrong in ("nobody", "", 5, True, ["upstox"])
         ),
         ("?order_id=7&broker=", None, "broker must be one of upstox, zerodha"),
-        *(("?order_id=7", {"dry_run": wrong}, "dry_run must be true or false") for wrong in ("true", 1, 0, "", [], None)),
+        *(
+            ("?order_id=7", {"dry_run": wrong}, "dry_run must be true or false")
+            for wrong in ("true", 1, 0, "", [], None)
+        ),
         ("?order_id=7&dry_run=perhaps", None, "dry_run must be true or false"),
         ("?order_id=7&dry_run=", None, "dry_run must be true or false"),
         ("?broker=nobody&dry_run=perhaps", None, "order_id is required"),

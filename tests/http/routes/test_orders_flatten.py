@@ -2,8 +2,8 @@
 
 import pytest
 
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import Flatten
-from onebroker.actors.engine.messages import EngineAnswer
 from onebroker.actors.store.interface import StoreError
 from tests.support.every_case import every_case
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 import trio
 
-from onebroker.actors.engine.answers import encode
-from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.engine.records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.parent.answers import encode
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Delete, Set, StoreError
 

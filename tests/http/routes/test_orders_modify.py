@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import ModifyHeld, ModifyOrder
-from onebroker.actors.engine.messages import EngineAnswer
-from onebroker.actors.engine.records import LegChange
+from onebroker.actors.engine.orders.records import LegChange
 from tests.support.every_case import every_case
 
 PATH = "/api/orders/modify"

@@ -7,9 +7,9 @@ from decimal import Decimal
 import attrs
 import pytest
 
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineStatus
 from onebroker.actors.engine.desk.messages import StopParent
-from onebroker.actors.engine.messages import EngineAnswer, EngineStatus
-from onebroker.actors.engine.records import LegRecord, LegState, ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState, encode_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd, StoreError
 from tests.support.every_case import every_case
@@ -240,7 +240,21 @@ async def test_a_list_of_parents_is_answered_entry_by_entry(desk):
     ]
 
 
-@pytest.mark.parametrize("entry", ["x", {}, None, 7, [], {"parent_id": None}, {"parent": ID}, {"parent_id": ""}, {"parent_id": " "}, {"parent_id": 5}])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "x",
+        {},
+        None,
+        7,
+        [],
+        {"parent_id": None},
+        {"parent": ID},
+        {"parent_id": ""},
+        {"parent_id": " "},
+        {"parent_id": 5},
+    ],
+)
 async def test_an_entry_that_names_no_parent_refuses_the_whole_request_and_cancels_nothing(desk, entry):
     for parents in ([{"parent_id": ID}, entry], [entry, {"parent_id": ID}]):
         answer = await desk.request("DELETE", PATH, json={"parents": parents})

@@ -6,7 +6,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED, CatalogueState
-from onebroker.actors.engine.messages import EngineAnswer, EngineStatus
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineStatus
 from onebroker.config.instruments import future, security
 from tests.support.every_case import every_case
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.messages import EngineAnswer, EngineStatus
+from onebroker.actors.engine.context.messages import EngineAnswer, EngineStatus
 from onebroker.config.instruments import security
 from tests.support.every_case import every_case
 

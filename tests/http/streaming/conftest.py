@@ -16,7 +16,7 @@ import trio
 from quart_trio import QuartTrio
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
-from onebroker.actors.engine.records import ParentRecord, ParentState, encode_parent
+from onebroker.actors.engine.orders.records import ParentRecord, ParentState, encode_parent
 from onebroker.actors.kernel.changes import Changes
 from onebroker.actors.kernel.mailbox import open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -35,9 +35,9 @@ from onebroker.config.clock import Clock, from_epoch, local_text
 from onebroker.config.instruments import security
 from onebroker.http.app import build_app
 from onebroker.http.composition import live_services
+from onebroker.http.live.feeds import FeedSources
+from onebroker.http.routes.stream_endpoint import Close, converse
 from onebroker.http.services import InstrumentServices, Services
-from onebroker.http.streaming.endpoint import Close, converse
-from onebroker.http.streaming.feeds import FeedSources
 
 SYMBOLS = ("INFY", "TCS", "SBIN")
 
@@ -70,7 +70,14 @@ def order(order_id: str, status: str, **changed: Any) -> OrderView:
     engine = dict.fromkeys(("engine_parent_id", "synthetic_type", "intent_id", "leg_role"))
     naming = {"id": "1", "instrument_token": "1", "tradingsymbol": "INFY", "exchange": "NSE"}
     terms = {"transaction_type": "BUY", "product": "CNC", "order_type": "LIMIT", "validity": "DAY"}
-    zeros = ("filled_quantity", "pending_quantity", "cancelled_quantity", "disclosed_quantity", "price", "trigger_price")
+    zeros = (
+        "filled_quantity",
+        "pending_quantity",
+        "cancelled_quantity",
+        "disclosed_quantity",
+        "price",
+        "trigger_price",
+    )
     row: dict[str, Any] = {**text, **engine, **naming, **terms, **dict.fromkeys(zeros, 0), "average_price": 0.0}
     row |= {"quantity": 1, "order_timestamp": None, "exchange_timestamp": None, **changed}
     return OrderView(broker="zerodha", order_id=order_id, status=status, **row)
@@ -94,7 +101,9 @@ class Wire:
         await self._to_client[0].send(text)
 
     async def say(self, message: object) -> None:
-        await self._to_server[0].send(message if isinstance(message, str | bytes) else msgspec.json.encode(message).decode())
+        await self._to_server[0].send(
+            message if isinstance(message, str | bytes) else msgspec.json.encode(message).decode()
+        )
 
     async def hear(self) -> Any:
         """Return the next message; it has the number after the one before it."""

@@ -15,11 +15,11 @@ from onebroker.actors.quotes.fold import Quote
 from onebroker.brokers.records import DepthLevel, Tick
 from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal
-from onebroker.http.streaming import frames
-from onebroker.http.streaming.boards import DocumentBoard, EventBoard, EventLog
-from onebroker.http.streaming.client_stream import Boards, ClientStream
-from onebroker.http.streaming.quote_board import Mode, QuoteBoard
-from onebroker.http.streaming.registry import KEPT_SECONDS, CannotResume, Streams, TooMany
+from onebroker.http.live import frames
+from onebroker.http.live.boards import DocumentBoard, EventBoard, EventLog
+from onebroker.http.live.client_stream import Boards, ClientStream
+from onebroker.http.live.quote_board import Mode, QuoteBoard
+from onebroker.http.live.registry import KEPT_SECONDS, CannotResume, Streams, TooMany
 
 NOON = 1_795_500_000.0
 
@@ -44,7 +44,9 @@ DOCUMENTS = ("funds", "positions")
 
 def quote(price: float) -> Quote:
     level = (DepthLevel(price=price, quantity=1, orders=1),)
-    return Quote(broker="zerodha", tick=Tick(broker_token="1", last_price=price, buy=level, sell=level), received_at=NOON)
+    return Quote(
+        broker="zerodha", tick=Tick(broker_token="1", last_price=price, buy=level, sell=level), received_at=NOON
+    )
 
 
 class Quotes:
@@ -404,7 +406,9 @@ def test_a_document_is_sent_at_most_twice_a_second_and_a_long_one_less_often():
     assert drain(stream, 0.4) == []
     assert stream.due_at(0.4) == 0.5
     assert len(drain(stream, 0.5)) == 1
-    server.boards.documents.put("funds", lambda: frames.message("document", {"document": "funds", "data": "x" * 3 * 1024**2}))
+    server.boards.documents.put(
+        "funds", lambda: frames.message("document", {"document": "funds", "data": "x" * 3 * 1024**2})
+    )
     assert len(drain(stream, 1.0)) == 1
     server.put_document("funds")
     assert 3.9 < stream.due_at(1.0) < 4.1

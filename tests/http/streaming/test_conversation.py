@@ -9,13 +9,13 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.records import ParentState
+from onebroker.actors.engine.orders.records import ParentState
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.token.messages import Connect, Disconnect
 from onebroker.config.messages import session
-from onebroker.http.streaming import endpoint
-from onebroker.http.streaming.feeds import StreamFeeds
-from onebroker.http.streaming.registry import KEPT_SECONDS, Streams
+from onebroker.http.live.feeds import StreamFeeds
+from onebroker.http.live.registry import KEPT_SECONDS, Streams
+from onebroker.http.routes import stream_endpoint
 
 BAD = [
     ("[1]", "a message must be a JSON object in a text frame"),
@@ -72,14 +72,14 @@ async def test_any_other_first_message_closes_with_4401(live, autojump_clock, fi
     async with live.talk(header=False) as wire:
         await wire.say(first)
         await wire.over.wait()
-    assert wire.closed == endpoint.Close(4401, reason)
+    assert wire.closed == stream_endpoint.Close(4401, reason)
 
 
 @pytest.mark.parametrize("given", ["", "wrong"])
 async def test_a_wrong_token_in_the_header_closes_with_4401(live, autojump_clock, given):
     async with live.talk(token=given) as wire:
         await wire.over.wait()
-    assert wire.closed == endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
+    assert wire.closed == stream_endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
 
 
 async def test_silence_without_a_token_is_closed_with_4401_after_five_seconds(live, autojump_clock):
@@ -87,7 +87,7 @@ async def test_silence_without_a_token_is_closed_with_4401_after_five_seconds(li
     async with live.talk(header=False) as wire:
         await wire.over.wait()
     assert trio.current_time() - began == pytest.approx(5.0)
-    assert wire.closed == endpoint.Close(4401, session.ACCESS_TOKEN_REQUIRED)
+    assert wire.closed == stream_endpoint.Close(4401, session.ACCESS_TOKEN_REQUIRED)
 
 
 async def test_a_disconnect_closes_every_stream_with_4401(live, autojump_clock):
@@ -96,7 +96,7 @@ async def test_a_disconnect_closes_every_stream_with_4401(live, autojump_clock):
         await live.services.token_actor.ask(lambda reply: Disconnect(token=live.token.encode(), reply=reply), 5)
         await one.over.wait()
         await other.over.wait()
-    assert one.closed == other.closed == endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
+    assert one.closed == other.closed == stream_endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
 
 
 async def test_a_renewed_token_closes_the_stream_of_the_old_one_which_the_new_one_may_resume(live, autojump_clock):
@@ -108,7 +108,7 @@ async def test_a_renewed_token_closes_the_stream_of_the_old_one_which_the_new_on
         later = await live.services.token_actor.ask(lambda reply: Connect(reply=reply), 5)
         await wire.over.wait()
     assert later.token != live.token
-    assert wire.closed == endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
+    assert wire.closed == stream_endpoint.Close(4401, session.INVALID_ACCESS_TOKEN)
     async with live.talk(token=later.token) as again:
         await again.say({"resume": wire.heard[-1]["seq"], "stream": started["stream"]})
         assert (await again.hear())["type"] == "started"
@@ -122,7 +122,7 @@ async def test_a_token_that_runs_out_closes_the_stream_with_4401_at_that_moment(
     async with live.talk() as wire:
         await wire.hear()
         await wire.over.wait()
-    assert wire.closed == endpoint.Close(4401, session.ACCESS_TOKEN_EXPIRED)
+    assert wire.closed == stream_endpoint.Close(4401, session.ACCESS_TOKEN_EXPIRED)
     assert timedelta(0) <= live.clock.now() - expires_at < timedelta(seconds=0.1)
 
 
@@ -130,7 +130,7 @@ async def test_while_the_stored_token_is_not_known_the_client_is_asked_to_come_b
     live.services = attrs.evolve(live.services, token=type(live.services.token)(None))
     async with live.talk() as wire:
         await wire.over.wait()
-    assert wire.closed == endpoint.Close(1013, session.TOKEN_NOT_READ_YET)
+    assert wire.closed == stream_endpoint.Close(1013, session.TOKEN_NOT_READ_YET)
 
 
 async def test_the_stop_of_the_service_closes_with_1001(live, autojump_clock):
@@ -138,7 +138,7 @@ async def test_the_stop_of_the_service_closes_with_1001(live, autojump_clock):
         await wire.hear()
         live.services.live.stopping.set()
         await wire.over.wait()
-    assert wire.closed == endpoint.Close(1001, "the service is stopping")
+    assert wire.closed == stream_endpoint.Close(1001, "the service is stopping")
 
 
 async def test_more_connections_than_are_served_are_closed_with_1013(live, autojump_clock):
@@ -219,7 +219,7 @@ async def test_each_instrument_of_a_list_is_answered_for_itself_in_the_words_of_
 
 
 async def test_a_client_that_asks_without_reading_is_closed(live, autojump_clock, monkeypatch):
-    monkeypatch.setattr("onebroker.http.streaming.client_stream.MOST_ANSWER_BYTES", 1000)
+    monkeypatch.setattr("onebroker.http.live.client_stream.MOST_ANSWER_BYTES", 1000)
     async with live.talk() as wire:
         await wire.hear()
         for _ in range(50):
@@ -353,7 +353,11 @@ async def test_parents_come_as_the_unfinished_ones_then_as_events(live, autojump
         await live.save(live.parent("p", ParentState.WORKING, updated_at=0.5))  # old news
         await live.save(live.parent("p", ParentState.COMPLETED, updated_at=2.0))
         (event,) = (await wire.hear())["events"]
-        assert (event["event"], event["previous_state"], event["parent"]["state"]) == ("finished", "working", "completed")
+        assert (event["event"], event["previous_state"], event["parent"]["state"]) == (
+            "finished",
+            "working",
+            "completed",
+        )
         again = await wire.ask({"subscribe": "parents"}, "parents")
         assert [one["parent_order_id"] for one in again["parents"]] == ["q"]
 

@@ -7,14 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onebroker.config.refusal import Refusal
-from onebroker.http.streaming import frames
-from onebroker.http.streaming.requests import CHANNELS, read_command, read_id, read_object
+from onebroker.http.live import frames
+from onebroker.http.live.requests import CHANNELS, read_command, read_id, read_object
 
 KEYS = st.sampled_from(
     ("subscribe", "unsubscribe", "resume", "stream", "id", "mode", "instruments", "documents", "access-token", "other")
 )
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from((*CHANNELS, "funds", "ltp"))
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from((*CHANNELS, "funds", "ltp"))
 )
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=6

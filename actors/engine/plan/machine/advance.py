@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import PartRecord, PartState
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.excess import over_filled
 from onebroker.actors.engine.plan.machine.groups import work
@@ -17,7 +18,6 @@ from onebroker.actors.engine.plan.machine.look import Inputs, Look, Refused
 from onebroker.actors.engine.plan.machine.protection import unprotected
 from onebroker.actors.engine.plan.market import Calm, Seen
 from onebroker.actors.engine.plan.parts import Part, walk
-from onebroker.actors.engine.plan.state import PartRecord, PartState
 from onebroker.config.messages import plan_life as texts
 
 MOST_ROUNDS = 200

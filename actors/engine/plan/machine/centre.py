@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.machine.look import Look, side_of
 from onebroker.actors.engine.plan.market import Level, Seen
 from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.pricing.touch import without_own
-from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import references as texts
 from onebroker.config.refusal import Refusal

@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Ending, PartRecord, PartState
+from onebroker.actors.engine.orders.records import LegChange
 from onebroker.actors.engine.plan.executions import AllAtOnce, Ladder
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import Leg
@@ -41,8 +43,6 @@ from onebroker.actors.engine.plan.prices import (
     Trail,
 )
 from onebroker.actors.engine.plan.pricing.stops import continue_from, distance
-from onebroker.actors.engine.plan.state import Ending, PartRecord, PartState
-from onebroker.actors.engine.records import LegChange
 from onebroker.config.messages import order_changes as shared
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.messages import presets_exits as exit_texts
@@ -241,7 +241,9 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
                 look.remember(part, attrs.evolve(memory, base=None, since=look.now))
         case Peg() | FollowInstrument() | OptionModel() if change.price is not None:
             look.remember(part, attrs.evolve(memory, own_price=change.price))
-            wanted(look, part, Context(), Asked(quantity=leg.quantity, leg=leg))  # measures it by the market as it is now
+            wanted(
+                look, part, Context(), Asked(quantity=leg.quantity, leg=leg)
+            )  # measures it by the market as it is now
         case _:
             look.remember(part, attrs.evolve(memory, shift=memory.shift + _moved_by(leg, change)))
 

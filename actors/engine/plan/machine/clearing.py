@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Ending, Holding, PartRecord, PartState
 from onebroker.actors.engine.plan.machine.look import Inputs, Look
 from onebroker.actors.engine.plan.parts import (
     FromPosition,
@@ -14,7 +15,6 @@ from onebroker.actors.engine.plan.parts import (
     children_of,
     own_orders_of,
 )
-from onebroker.actors.engine.plan.state import Ending, Holding, PartRecord, PartState
 from onebroker.actors.portfolio.position_view import position_product
 
 _WAITS = (PartState.WAITING, PartState.HELD, PartState.SENDING)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.plan.machine.excess import takers_by_base
 from onebroker.actors.engine.plan.machine.legs import CLOSING, ChangeLeg, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.machine.look import Look, side_of
@@ -11,7 +12,6 @@ from onebroker.actors.engine.plan.machine.wanted import FOLLOWING
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.pricing.touch import past_touch
-from onebroker.actors.engine.plan.state import PartState
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import OrderType, Validity
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Bars, Joint, PartRecord
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.market import AccountFigures, Calm, Seen
 from onebroker.actors.engine.plan.parts import (
@@ -25,7 +26,6 @@ from onebroker.actors.engine.plan.parts import (
     orders_of,
 )
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
-from onebroker.actors.engine.plan.state import Bars, Joint, PartRecord
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.messages import plan_life as texts
 

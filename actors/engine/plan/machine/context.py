@@ -2,8 +2,8 @@
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Ending
 from onebroker.actors.engine.plan.parts import Lifetime, Part
-from onebroker.actors.engine.plan.state import Ending
 
 
 @attrs.frozen(kw_only=True)

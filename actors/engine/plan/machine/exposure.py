@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.executions import TopUp
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import ReadRows
@@ -17,7 +18,6 @@ from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.positions import ROWS_SECONDS, work_row
 from onebroker.actors.engine.plan.machine.verdicts import Verdict
 from onebroker.actors.engine.plan.parts import FromExposure, Measure, OrderPart, Weighted
-from onebroker.actors.engine.plan.state import PartRecord, PartState, RowToClose
 
 
 def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:

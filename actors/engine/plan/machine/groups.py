@@ -6,6 +6,7 @@ from typing import assert_never
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Ending, PartState
 from onebroker.actors.engine.plan.machine.conditions import too_late
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.lifetimes import applies, counts_days, ending_of, over, waits_days
@@ -36,7 +37,6 @@ from onebroker.actors.engine.plan.parts import (
 from onebroker.actors.engine.plan.pieces.cutting import shared
 from onebroker.actors.engine.plan.prices import NativeStop, is_stop
 from onebroker.actors.engine.plan.pricing.stops import better
-from onebroker.actors.engine.plan.state import Ending, PartState
 from onebroker.config.messages import plan_life as texts
 
 DROPPED = Ending(state=PartState.CANCELLED)

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Instance
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, Leg
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.placing import Sending
@@ -12,7 +13,6 @@ from onebroker.actors.engine.plan.machine.wanted import Asked
 from onebroker.actors.engine.plan.parts import FromFill, OrderPart, own_orders_of
 from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
 from onebroker.actors.engine.plan.prices import FillBasis, FromFillPrice
-from onebroker.actors.engine.plan.state import Instance
 
 TRADES_LOOK_SECONDS = 0.5
 """How often it is looked whether the price of a fill is known by now (2.3): nothing else need tell."""

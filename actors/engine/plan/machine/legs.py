@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 import attrs
 
-from onebroker.actors.engine.records import LegState
-from onebroker.actors.engine.references.forms import QuantityReference
+from onebroker.actors.engine.orders.records import LegState
+from onebroker.actors.engine.orders.references import QuantityReference
 from onebroker.config.vocabulary import OrderType, Side
 
 CLOSING = "close"

@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Memory, PartRecord, PartState
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Action, Leg, NewLeg, Reason
 from onebroker.actors.engine.plan.market import Calm, Market, Seen, Session, Terms
 from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_orders_of, walk
-from onebroker.actors.engine.plan.state import Memory, PartRecord, PartState
 from onebroker.config.vocabulary import Side
 
 CHANGES_PER_ORDER = 25
@@ -26,7 +26,6 @@ class Rules:
     changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
     """Broker code -> how often it lets one order be changed."""
     late_entry_seconds: float = 300.0
-
 
     def most_changes(self, broker: str) -> int:
         return self.changes_per_order.get(broker, CHANGES_PER_ORDER)
@@ -115,7 +114,9 @@ class Look:
     def came_back(self, part: Part) -> bool:
         """Whether a leg is at its broker after all, which was taken as not sent, and is not being cancelled for that (row 13c).
         Only asked of parts that have ended: those have no other live legs."""
-        return any(leg.live and leg.cancel_reason != Reason.LATE for order in orders_of(part) for leg in self.legs(order))
+        return any(
+            leg.live and leg.cancel_reason != Reason.LATE for order in orders_of(part) for leg in self.legs(order)
+        )
 
     def on_the_way(self, part: Part) -> list[NewLeg]:
         """Orders of this part that have no leg yet: handed out before, or in this look."""

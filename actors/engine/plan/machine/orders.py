@@ -1,5 +1,7 @@
 """One order part in one look: its turn, its condition, its legs, its link, its end (order-engine 2.2)."""
 
+from onebroker.actors.engine.orders.part_state import Ending, PartState
+from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.executions import Daily
 from onebroker.actors.engine.plan.machine.closing import close_filled, takes_away, units_to_close
 from onebroker.actors.engine.plan.machine.conditions import fired, too_late
@@ -25,8 +27,6 @@ from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, stop
 from onebroker.actors.engine.plan.machine.wanted import observe
 from onebroker.actors.engine.plan.parts import FromExposure, FromPosition, Lifetime, OnEnd, OrderPart, Part, TimeOfDay
 from onebroker.actors.engine.plan.prices import Marketable, Trail, is_stop, uncapped
-from onebroker.actors.engine.plan.state import Ending, PartState
-from onebroker.actors.engine.records import LegState
 from onebroker.config.messages import plan_life as texts
 
 

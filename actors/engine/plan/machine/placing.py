@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.executions import AllAtOnce, BookDepth
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import NewLeg
@@ -15,7 +16,6 @@ from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, QuoteFie
 from onebroker.actors.engine.plan.pieces.cutting import freeze_pieces
 from onebroker.actors.engine.plan.prices import RESTING, is_stop
 from onebroker.actors.engine.plan.pricing.touch import on_touch
-from onebroker.actors.engine.records import LegState
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 UNSEEN_SECONDS = 60.0
@@ -57,7 +57,9 @@ class Sending:
     def _is_too_soon(self) -> bool:
         """Whether an exit is to wait because its broker never had several orders of it that it did not answer: each of them that turns
         up late stands beside the newest for a moment (row 13c)."""
-        unseen = [leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)]
+        unseen = [
+            leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)
+        ]
         if len(unseen) < 2:
             return False
         wait_seconds = min(MOST_UNSEEN_SECONDS, UNSEEN_SECONDS * (1 << (len(unseen) - 2)))

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Instance, PartRecord, PartState, RowToClose
 from onebroker.actors.engine.plan.machine.context import Context
 from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg, ReadRows
 from onebroker.actors.engine.plan.machine.look import Look
@@ -18,7 +19,6 @@ from onebroker.actors.engine.plan.machine.resizing import move_legs
 from onebroker.actors.engine.plan.machine.verdicts import Verdict, forgone, goes_again, stopped
 from onebroker.actors.engine.plan.machine.wanted import Asked
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart
-from onebroker.actors.engine.plan.state import Instance, PartRecord, PartState, RowToClose
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import Side
 

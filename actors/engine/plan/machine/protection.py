@@ -8,6 +8,8 @@ to its caller's face.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.machine.excess import asked_of, exits_by_base
 from onebroker.actors.engine.plan.machine.look import Look
 from onebroker.actors.engine.plan.machine.verdicts import goes_again
@@ -23,8 +25,6 @@ from onebroker.actors.engine.plan.parts import (
     walk,
 )
 from onebroker.actors.engine.plan.prices import is_stop
-from onebroker.actors.engine.plan.state import PartState
-from onebroker.actors.engine.records import LegState
 
 
 def unprotected(look: Look) -> Mapping[str, int]:
@@ -68,7 +68,9 @@ def is_lost(look: Look, order: OrderPart) -> bool:
         return True
     if record.ending is not None or record.own not in (PartState.CANCELLED, PartState.EXPIRED):
         return False
-    ended = [leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)]
+    ended = [
+        leg for leg in look.legs(order) if leg.unfilled > 0 and leg.state in (LegState.CANCELLED, LegState.EXPIRED)
+    ]
     return any(leg.cancel_reason is None for leg in ended)
 
 
@@ -152,5 +154,3 @@ def _closes_itself(look: Look, part: OrderPart) -> bool:
 def _kept(look: Look, part: OrderPart) -> int:
     exits = [] if part.each_fill is None else list(own_orders_of(part.each_fill))
     return look.kept(part) - sum(look.filled(order) for order in exits)
-
-

@@ -7,6 +7,9 @@ from typing import Any
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegState
+from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.executions import (
     AllAtOnce,
     BookDepth,
@@ -46,9 +49,6 @@ from onebroker.actors.engine.plan.pieces.cutting import (
 )
 from onebroker.actors.engine.plan.prices import RESTING, Discretion, Fixed, FromFillPrice, Marketable, is_stop, uncapped
 from onebroker.actors.engine.plan.pricing.touch import within_reach
-from onebroker.actors.engine.plan.state import PartState
-from onebroker.actors.engine.records import LegState
-from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.config.clock import from_epoch
 from onebroker.config.messages import plan_life as texts
 

@@ -4,6 +4,8 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Instance, Memory, PartRecord
+from onebroker.actors.engine.orders.references import PriceReference
 from onebroker.actors.engine.plan.executions import ONE_AFTER_ANOTHER
 from onebroker.actors.engine.plan.machine.centre import centre_of
 from onebroker.actors.engine.plan.machine.context import Context
@@ -35,8 +37,6 @@ from onebroker.actors.engine.plan.prices import (
 from onebroker.actors.engine.plan.pricing.stops import StopPrice, staged, stop_at, trail_memory, trailed, watch
 from onebroker.actors.engine.plan.pricing.touch import clip, crossing_cost_bps, past_touch, peg_level, pegged, visible
 from onebroker.actors.engine.plan.pricing.working import at_distance, chased, followed, from_fill, modelled
-from onebroker.actors.engine.plan.state import Instance, Memory, PartRecord
-from onebroker.actors.engine.references.forms import PriceReference
 from onebroker.actors.engine.references.pricing import resolve_price
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.messages import references as reference_texts

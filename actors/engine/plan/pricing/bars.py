@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Bar, Bars
 from onebroker.actors.engine.plan.market import Seen
-from onebroker.actors.engine.plan.state import Bar, Bars
 
 
 @attrs.frozen(kw_only=True)

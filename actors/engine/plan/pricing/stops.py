@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Memory
 from onebroker.actors.engine.plan.market import Seen, Terms
 from onebroker.actors.engine.plan.prices import Milestone, Stages, Trail
 from onebroker.actors.engine.plan.pricing.bars import BarRule, fold_bars
-from onebroker.actors.engine.plan.state import Memory
 from onebroker.config.vocabulary import Side
 
 

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import Memory
 from onebroker.actors.engine.plan.market import Seen, Terms
 from onebroker.actors.engine.plan.prices import (
     Anchor,
@@ -17,7 +18,6 @@ from onebroker.actors.engine.plan.prices import (
 )
 from onebroker.actors.engine.plan.pricing.black76 import Option, forward_of_spot, premium, years_left
 from onebroker.actors.engine.plan.pricing.touch import beyond, clip
-from onebroker.actors.engine.plan.state import Memory
 from onebroker.config.vocabulary import Side
 
 CROSS_TICKS = 2

@@ -9,7 +9,7 @@ from functools import partial
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
-from onebroker.actors.engine.choice.freeze import freeze_of
+from onebroker.actors.engine.orders.freeze import freeze_of
 from onebroker.actors.engine.plan.executions import (
     AllAtOnce,
     BookDepth,

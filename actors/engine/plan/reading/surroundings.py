@@ -8,10 +8,10 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.orders.references import PriceReference, QuantityReference
 from onebroker.actors.engine.plan.parts import FromFill, FromPosition, Part, Quantity, Units
 from onebroker.actors.engine.plan.reading.fields import Fields
 from onebroker.actors.engine.plan.reading.rules import in_ticks, uuid
-from onebroker.actors.engine.references.forms import PriceReference, QuantityReference
 from onebroker.config.calendars import Session
 from onebroker.config.messages import instruments as instrument_texts
 from onebroker.config.sections import EngineSettings

@@ -6,7 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.angelone.naming import Name, digits, lots, rupees
-from onebroker.brokers.simulator.model import (
+from onebroker.brokers.simulator.exchange.risk import Blocked
+from onebroker.brokers.simulator.world.model import (
     Level,
     Market,
     SimFill,
@@ -16,7 +17,6 @@ from onebroker.brokers.simulator.model import (
     SimPosition,
     SimStatus,
 )
-from onebroker.brokers.simulator.risk import Blocked
 from onebroker.config.clock import from_epoch
 from onebroker.config.vocabulary import OrderType, Product
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from onebroker.brokers.simulator.dialects.angelone.answers import ORDER_TYPES, PRODUCTS
 from onebroker.brokers.simulator.dialects.angelone.envelopes import Refused, word
 from onebroker.brokers.simulator.dialects.angelone.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 VARIETIES = ("NORMAL", "STOPLOSS", "AMO")
@@ -61,7 +61,11 @@ def changes(body: dict[str, object], name: Name) -> dict[str, object]:
 def positions(body: dict[str, object]) -> list[dict[str, object]]:
     """Return the positions of a margin body; raise `Refused`."""
     rows = body.get("positions")
-    if not isinstance(rows, list) or not 0 < len(rows) <= MOST_POSITIONS or not all(isinstance(row, dict) for row in rows):
+    if (
+        not isinstance(rows, list)
+        or not 0 < len(rows) <= MOST_POSITIONS
+        or not all(isinstance(row, dict) for row in rows)
+    ):
         raise Refused("", "Invalid positions")
     return rows
 

@@ -8,9 +8,9 @@ from datetime import time
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.angelone.answers import stamp
 from onebroker.brokers.simulator.dialects.angelone.envelopes import Refused, body_of, success, word
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, next_time_of_day
 

@@ -4,7 +4,7 @@ import struct
 from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.angelone.naming import EXCHANGE_TYPES, Name
-from onebroker.brokers.simulator.model import Level, Market
+from onebroker.brokers.simulator.world.model import Level, Market
 
 LTP, QUOTE, SNAP_QUOTE, DEPTH = 1, 2, 3, 4
 _BEST, _DEEP = 5, 20

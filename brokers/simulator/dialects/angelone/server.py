@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.angelone import answers, forms
 from onebroker.brokers.simulator.dialects.angelone.envelopes import (
     Refused,
@@ -20,10 +19,11 @@ from onebroker.brokers.simulator.dialects.angelone.envelopes import (
 from onebroker.brokers.simulator.dialects.angelone.login import EXPIRY, LoginDesk
 from onebroker.brokers.simulator.dialects.angelone.naming import Name, SmartNames, instrument_file
 from onebroker.brokers.simulator.dialects.angelone.sockets import MARKET_SOCKET, ORDER_SOCKET, SocketDesk
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.model import Market, RefusalReason, SimOrder, SimRefusal
-from onebroker.brokers.simulator.risk import NOTHING
+from onebroker.brokers.simulator.exchange.risk import NOTHING
+from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
 
 INTERVALS = {

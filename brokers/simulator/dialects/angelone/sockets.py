@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession
 from onebroker.brokers.simulator.dialects.angelone.answers import RECEIVED, Row, order_row, received_row, status_of
 from onebroker.brokers.simulator.dialects.angelone.envelopes import not_found
 from onebroker.brokers.simulator.dialects.angelone.login import LoginDesk
 from onebroker.brokers.simulator.dialects.angelone.naming import EXCHANGE_TYPES, SmartNames
 from onebroker.brokers.simulator.dialects.angelone.packets import DEPTH, LTP, QUOTE, SNAP_QUOTE, packet
-from onebroker.brokers.simulator.model import SimFill, SimOrder, SimStatus
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder, SimStatus
 
 MARKET_SOCKET = "/smart-stream"
 ORDER_SOCKET = "/smart-order-update"

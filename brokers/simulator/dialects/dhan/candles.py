@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView
 from onebroker.brokers.simulator.dialects.dhan.envelopes import NO_DATA, Refused, bad_input, error
 from onebroker.brokers.simulator.dialects.dhan.naming import Name
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.config.clock import IST
 

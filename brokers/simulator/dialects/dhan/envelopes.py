@@ -3,7 +3,7 @@
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 BAD_INPUT, ORDER_ERROR, NO_DATA = "DH-905", "DH-906", "DH-907"

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder
 
 TICKER, QUOTE, FULL = 15, 17, 21
 DISCONNECT_REQUEST = 12

@@ -8,7 +8,7 @@ from typing import TypeVar
 from onebroker.brokers.simulator.dialects.dhan.answers import ORDER_TYPES, PRODUCTS
 from onebroker.brokers.simulator.dialects.dhan.envelopes import bad_input
 from onebroker.brokers.simulator.dialects.dhan.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 _AFTER_MARKET_TIMES = ("PRE_OPEN", "OPEN", "OPEN_30", "OPEN_60")

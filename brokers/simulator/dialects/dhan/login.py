@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.dhan.envelopes import Refused, data_error, error
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.config.clock import Clock, from_epoch

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.dhan.answers import rupees, stamp
 from onebroker.brokers.simulator.dialects.dhan.login import INVALID, LoginDesk
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name
-from onebroker.brokers.simulator.model import SimFill, SimOrder, SimStatus
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder, SimStatus
 from onebroker.config.vocabulary import OrderType, Product
 
 LOGIN_CODE = 42

@@ -9,7 +9,6 @@ from datetime import time
 import attrs
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.dhan import answers, candles, forms
 from onebroker.brokers.simulator.dialects.dhan.envelopes import (
     BAD_INPUT,
@@ -24,9 +23,10 @@ from onebroker.brokers.simulator.dialects.dhan.feed import MarketSession, discon
 from onebroker.brokers.simulator.dialects.dhan.login import LoginDesk
 from onebroker.brokers.simulator.dialects.dhan.naming import DhanNames, Name, compact_file, detailed_file
 from onebroker.brokers.simulator.dialects.dhan.order_stream import OrderSession
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.tokens import Tokens
-from onebroker.brokers.simulator.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 MOST_QUOTES = 1000

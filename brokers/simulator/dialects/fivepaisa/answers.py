@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name, rupees
-from onebroker.brokers.simulator.model import (
+from onebroker.brokers.simulator.world.model import (
     Level,
     Market,
     SimFill,

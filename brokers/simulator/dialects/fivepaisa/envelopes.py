@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 OK, NO, BAD_INPUT, NO_SESSION = 0, 1, 2, 9

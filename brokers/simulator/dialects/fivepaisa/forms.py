@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import Name
-from onebroker.brokers.simulator.model import NewOrder, SimOrder
+from onebroker.brokers.simulator.world.model import NewOrder, SimOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _SIDES = {"B": Side.BUY, "BUY": Side.BUY, "S": Side.SELL, "SELL": Side.SELL}

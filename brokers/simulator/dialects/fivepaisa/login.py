@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.fivepaisa.envelopes import (
     BAD_INPUT,
     NO,

@@ -11,7 +11,7 @@ from decimal import Decimal
 import attrs
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.fivepaisa import answers, forms
 from onebroker.brokers.simulator.dialects.fivepaisa.envelopes import (
     BAD_INPUT,
@@ -28,7 +28,7 @@ from onebroker.brokers.simulator.dialects.fivepaisa.naming import SEGMENTS, Five
 from onebroker.brokers.simulator.dialects.fivepaisa.sockets import SocketDesk
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.model import Market, RefusalReason, SimOrder, SimRefusal, SimStatus
+from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimOrder, SimRefusal, SimStatus
 from onebroker.config.clock import Clock, from_epoch
 
 BASE = "/VendorsAPI/Service1.svc/"
@@ -217,7 +217,9 @@ class FivepaisaDialect:
             return no(request.path, NO, "One Time PreOrderMarginCalc Limit Exceed.")
         needed = Decimal(0)
         for each in asked:
-            name = self._names.find(each.get("Exch"), each.get("ExchType"), each.get("ScripCode"), each.get("ScripData"))
+            name = self._names.find(
+                each.get("Exch"), each.get("ExchType"), each.get("ScripCode"), each.get("ScripData")
+            )
             if name is None:
                 return no(request.path, BAD_INPUT, "Invalid ScripCode")
             try:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket
 from onebroker.brokers.simulator.dialects.fivepaisa import answers
 from onebroker.brokers.simulator.dialects.fivepaisa.envelopes import bare
 from onebroker.brokers.simulator.dialects.fivepaisa.naming import FivepaisaNames, Name
-from onebroker.brokers.simulator.model import Market, SimFill, SimOrder, SimStatus
+from onebroker.brokers.simulator.world.model import Market, SimFill, SimOrder, SimStatus
 
 QUOTE, INDICES, DEPTH, OPEN_INTEREST = "MarketFeedV3", "Indices", "MarketDepthService", "GetScripInfoForFuture"
 _EVICTED = 1000

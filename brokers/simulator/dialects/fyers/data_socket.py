@@ -10,9 +10,9 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.fyers.naming import FyersNames, Name
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder
 
 AUTH, ACK, SUBSCRIBE, UNSUBSCRIBE, FEED, PAUSE, RESUME, PING, MODE, CUSTOM = 1, 3, 4, 5, 6, 7, 8, 11, 12, 51
 FULL, LITE = 70, 76

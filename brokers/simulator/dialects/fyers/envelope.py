@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 BAD_INPUT, BAD_ORDER, BAD_SYMBOL, REFUSED_BY_RISK, BAD_APP = -50, -51, -300, -99, -352

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from onebroker.brokers.simulator.dialects.fyers.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _TYPES: Mapping[object, OrderType] = {1: OrderType.LIMIT, 2: OrderType.MARKET, 3: OrderType.SL_M, 4: OrderType.SL}

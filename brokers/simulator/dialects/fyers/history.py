@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.fyers.envelope import BAD_INPUT, Refused, success
 from onebroker.brokers.simulator.dialects.fyers.naming import Name
 from onebroker.brokers.simulator.dialects.rest import as_json

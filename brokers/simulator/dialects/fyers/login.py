@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.fyers.envelope import (
     BAD_APP,
     BAD_AUTH_CODE,

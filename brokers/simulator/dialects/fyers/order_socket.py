@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.fyers.answers import PRODUCTS, SIDES, STATUSES, TYPES, position_row, stamp
 from onebroker.brokers.simulator.dialects.fyers.naming import FyersNames, Name, rupees
-from onebroker.brokers.simulator.model import SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 KINDS = frozenset({"orders", "trades", "positions", "edis", "pricealerts", "login"})
 

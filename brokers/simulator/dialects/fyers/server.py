@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.fyers import answers, forms, history
 from onebroker.brokers.simulator.dialects.fyers.data_socket import DataSession
 from onebroker.brokers.simulator.dialects.fyers.envelope import (
@@ -33,8 +33,8 @@ from onebroker.brokers.simulator.dialects.fyers.naming import (
 from onebroker.brokers.simulator.dialects.fyers.order_socket import OrderSession
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.model import RefusalReason, SimOrder, SimRefusal
-from onebroker.brokers.simulator.risk import NOTHING
+from onebroker.brokers.simulator.exchange.risk import NOTHING
+from onebroker.brokers.simulator.world.model import RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 DATA_SOCKET, ORDER_SOCKET = "/hsm/v1-5/prod", "/trade/v3"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused
 from onebroker.brokers.simulator.dialects.groww.naming import Name
 from onebroker.config.clock import IST, from_epoch

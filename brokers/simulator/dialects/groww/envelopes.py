@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 INTERNAL, BAD_REQUEST, CANNOT_SERVE, NO_ENTITY, NOT_AUTHORISED, CANNOT_PROCESS, DUPLICATE = (

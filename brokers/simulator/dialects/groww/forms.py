@@ -9,7 +9,7 @@ from typing import TypeVar
 from onebroker.brokers.simulator.dialects.groww.answers import ORDER_TYPES
 from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused
 from onebroker.brokers.simulator.dialects.groww.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _PRODUCTS = {word.value: word for word in (Product.CNC, Product.MIS, Product.NRML)}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import time
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, NOT_AUTHORISED, Refused, body_of, success
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens

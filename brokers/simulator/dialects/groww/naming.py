@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.brokers.simulator.conventions import INDEX_SYMBOLS
-from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.world.conventions import INDEX_SYMBOLS
+from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 
 HEADER = (

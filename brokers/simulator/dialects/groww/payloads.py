@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from onebroker.brokers.simulator.dialects.groww.answers import STATUSES
 from onebroker.brokers.simulator.dialects.groww.naming import Name
 from onebroker.brokers.simulator.dialects.groww.protobuf import double, doubles, message, number_map, text, whole
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder, SimPosition
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder, SimPosition
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _MARKET_SEGMENTS = {"CASH": 0, "FNO": 1, "CURRENCY": 2, "COMMODITY": 3}

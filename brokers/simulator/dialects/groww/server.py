@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.groww import answers, candles, forms
 from onebroker.brokers.simulator.dialects.groww.envelopes import (
     BAD_REQUEST,
@@ -25,8 +25,8 @@ from onebroker.brokers.simulator.dialects.groww.naming import GrowwNames, Name, 
 from onebroker.brokers.simulator.dialects.groww.stream import StreamDesk
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.model import RefusalReason, SimFill, SimOrder, SimRefusal
-from onebroker.brokers.simulator.risk import NOTHING
+from onebroker.brokers.simulator.exchange.risk import NOTHING
+from onebroker.brokers.simulator.world.model import RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 SEGMENTS = ("CASH", "FNO", "COMMODITY")

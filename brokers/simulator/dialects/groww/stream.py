@@ -7,14 +7,14 @@ import attrs
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket
 from onebroker.brokers.simulator.dialects.groww import payloads
 from onebroker.brokers.simulator.dialects.groww.envelopes import BAD_REQUEST, Refused, body_of
 from onebroker.brokers.simulator.dialects.groww.login import LoginDesk
 from onebroker.brokers.simulator.dialects.groww.naming import GrowwNames, Name, stream_place
 from onebroker.brokers.simulator.dialects.groww.nkeys import public_key, signed
 from onebroker.brokers.simulator.dialects.rest import as_json
-from onebroker.brokers.simulator.model import Market, SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import Market, SimFill, SimOrder
 
 MOST_SUBSCRIPTIONS = 1000
 PING_BEATS = 120

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text, figure, minute_text, second_text
 from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
-from onebroker.brokers.simulator.model import (
+from onebroker.brokers.simulator.world.model import (
     Market,
     NewOrder,
     SimFill,

@@ -5,7 +5,7 @@ from decimal import Decimal
 from onebroker.brokers.simulator.dialects.icicidirect.answers import status_word
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text, figure
 from onebroker.brokers.simulator.dialects.icicidirect.naming import Name
-from onebroker.brokers.simulator.model import Market, SimOrder, SimStatus
+from onebroker.brokers.simulator.world.model import Market, SimOrder, SimStatus
 from onebroker.config.vocabulary import Side
 
 _LETTERS = {

@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 EXPIRED = "Resource not available."

@@ -9,7 +9,7 @@ import attrs
 
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import Refused, day_of, word
 from onebroker.brokers.simulator.dialects.icicidirect.naming import IciciNames, Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 ORDER_EXCHANGES = ("NSE", "BSE", "NFO", "BFO")

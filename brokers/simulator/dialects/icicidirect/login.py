@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import (
     EXPIRED,
     WRONG_KEY,

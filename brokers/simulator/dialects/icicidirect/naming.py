@@ -9,10 +9,10 @@ from datetime import date
 
 import attrs
 
-from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text
 from onebroker.brokers.simulator.dialects.listed import Listed
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 
 _CODES = {

@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.icicidirect import answers, forms
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import (
     Refused,
@@ -23,7 +23,7 @@ from onebroker.brokers.simulator.dialects.icicidirect.naming import IciciNames, 
 from onebroker.brokers.simulator.dialects.icicidirect.streams import CANDLES, MARKET, ORDERS, StreamDesk
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Tokens
-from onebroker.brokers.simulator.model import SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
 
 V1, V2 = "/breezeapi/api/v1/", "/api/v2/"

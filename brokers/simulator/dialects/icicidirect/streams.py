@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession
 from onebroker.brokers.simulator.dialects.icicidirect import arrays
 from onebroker.brokers.simulator.dialects.icicidirect.envelopes import day_text
 from onebroker.brokers.simulator.dialects.icicidirect.naming import IciciNames, Name
 from onebroker.brokers.simulator.dialects.rest import as_json
-from onebroker.brokers.simulator.model import SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 from onebroker.config.clock import Clock, from_epoch
 from onebroker.config.instruments import strike_text
 

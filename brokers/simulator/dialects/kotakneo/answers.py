@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.kotakneo.naming import Name, text_of
-from onebroker.brokers.simulator.model import (
+from onebroker.brokers.simulator.world.model import (
     Level,
     Market,
     SimFill,

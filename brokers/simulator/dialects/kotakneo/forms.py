@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from onebroker.brokers.simulator.dialects.kotakneo.envelopes import BODY_INVALID, INVALID_QUANTITY, Refused, not_ok
 from onebroker.brokers.simulator.dialects.kotakneo.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _Word = TypeVar("_Word")

@@ -10,7 +10,7 @@ from datetime import time
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.kotakneo.envelopes import (
     DEAD_SESSION,
     Refused,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.kotakneo.answers import RECEIVED, Row, Stamps, order_row, position_row
 from onebroker.brokers.simulator.dialects.kotakneo.naming import Name, NeoNames
-from onebroker.brokers.simulator.model import SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 from onebroker.config.clock import Clock
 
 _RAW = re.compile(r"\{type:cn,Authorization:([^,]*),Sid:([^,]*),src:(\w+)\}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.kotakneo import answers, candles, forms
 from onebroker.brokers.simulator.dialects.kotakneo.envelopes import (
     BODY_INVALID,
@@ -39,7 +39,7 @@ from onebroker.brokers.simulator.dialects.kotakneo.realtime import OrderSession
 from onebroker.brokers.simulator.dialects.kotakneo.sfeed import MarketSession
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.tokens import Tokens
-from onebroker.brokers.simulator.model import RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 MOST_QUOTES = 50

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.kotakneo.naming import EXCHANGE_IDS, Name, NeoNames
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder
 
 AUTH_REPLY, SUBSCRIBE_ACK = 1119, 1109
 PICTURE, INDEX, STATUS = 7208, 7207, 105

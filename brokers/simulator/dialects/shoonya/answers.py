@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from onebroker.brokers.simulator.dialects.shoonya.envelopes import stamp
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name
-from onebroker.brokers.simulator.model import (
+from onebroker.brokers.simulator.world.model import (
     Market,
     SimFill,
     SimFunds,

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.shoonya.envelopes import Refused
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name
 from onebroker.config.clock import IST, from_epoch

@@ -6,7 +6,7 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 
 DEAD = "Session Expired : Invalid Session Key"

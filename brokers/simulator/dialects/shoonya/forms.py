@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 
 from onebroker.brokers.simulator.dialects.shoonya.envelopes import Refused
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 SIDES = {"B": Side.BUY, "S": Side.SELL}

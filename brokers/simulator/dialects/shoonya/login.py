@@ -7,7 +7,7 @@ from datetime import time
 from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json
 from onebroker.brokers.simulator.dialects.shoonya.envelopes import DEAD, Refused, fields_of, stamp, success
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import attrs
 
-from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.listed import Listed
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.instruments import Shape, strike_text
 from onebroker.config.money import plain
 

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json
 from onebroker.brokers.simulator.dialects.shoonya import answers, candles, forms
 from onebroker.brokers.simulator.dialects.shoonya.envelopes import NO_DATA, Refused, listing, refusal, success
@@ -13,7 +13,7 @@ from onebroker.brokers.simulator.dialects.shoonya.login import EXPIRY, LoginDesk
 from onebroker.brokers.simulator.dialects.shoonya.naming import FILES, Name, ShoonyaNames, archive
 from onebroker.brokers.simulator.dialects.shoonya.sockets import NorenSession
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
-from onebroker.brokers.simulator.model import SimHolding, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import SimHolding, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 _BASE = "/NorenWClientAPI"

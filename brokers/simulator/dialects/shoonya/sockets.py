@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.shoonya.answers import Row, depth, order_update, received, touchline
 from onebroker.brokers.simulator.dialects.shoonya.naming import Name, ShoonyaNames
-from onebroker.brokers.simulator.model import SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import SimFill, SimOrder
 
 MOST_SCRIPS = 100
 """Of a socket; more are dropped without a word, as a user's log shows."""

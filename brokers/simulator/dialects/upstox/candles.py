@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from onebroker.brokers.simulator.dialect import AccountView
+from onebroker.brokers.simulator.dialects.dialect import AccountView
 from onebroker.brokers.simulator.dialects.upstox.envelopes import Refused
 from onebroker.brokers.simulator.dialects.upstox.naming import Name
 from onebroker.config.clock import from_epoch

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.upstox.answers import order_row, position_row, received_row
 from onebroker.brokers.simulator.dialects.upstox.naming import Name, UpstoxNames
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder
 from onebroker.brokers.upstox.proto import FeedResponse
 from onebroker.config.clock import Clock, from_epoch
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from onebroker.brokers.simulator.dialects.upstox.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _PRODUCTS = ("I", "D")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest
 from onebroker.brokers.simulator.dialects.rest import as_json, form_of
 from onebroker.brokers.simulator.dialects.tokens import ONE_TIME_SECONDS, Kind, Tokens
 from onebroker.brokers.simulator.dialects.upstox.envelopes import INVALID_INPUT, Refused, success

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import attrs
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.dialects.upstox import answers, candles, forms
@@ -24,7 +24,7 @@ from onebroker.brokers.simulator.dialects.upstox.envelopes import (
 from onebroker.brokers.simulator.dialects.upstox.login import REGISTERED_REDIRECT, LoginDesk
 from onebroker.brokers.simulator.dialects.upstox.naming import Name, UpstoxNames, instrument_file
 from onebroker.brokers.simulator.dialects.upstox.sockets import SocketDesk
-from onebroker.brokers.simulator.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimFill, SimOrder, SimRefusal
 from onebroker.config.clock import Clock
 
 MOST_QUOTES = 500

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession
 from onebroker.brokers.simulator.dialects.upstox.envelopes import error, not_supported, success
 from onebroker.brokers.simulator.dialects.upstox.feeds import MarketSession, PortfolioSession
 from onebroker.brokers.simulator.dialects.upstox.naming import UpstoxNames

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from onebroker.brokers.simulator.dialects.zerodha.naming import Name
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 VARIETIES = ("regular", "amo")

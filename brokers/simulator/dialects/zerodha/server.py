@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
+from onebroker.brokers.simulator.dialects.dialect import AccountView, DialectRequest, Socket, SocketSession, TokenStore
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, form_of
 from onebroker.brokers.simulator.dialects.tokens import Kind, Tokens
 from onebroker.brokers.simulator.dialects.zerodha import answers, forms
@@ -14,7 +14,7 @@ from onebroker.brokers.simulator.dialects.zerodha.envelope import Refused, error
 from onebroker.brokers.simulator.dialects.zerodha.login import LoginDesk
 from onebroker.brokers.simulator.dialects.zerodha.naming import KiteNames, Name, instrument_file
 from onebroker.brokers.simulator.dialects.zerodha.ticker import TickerSession
-from onebroker.brokers.simulator.model import Market, RefusalReason, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.model import Market, RefusalReason, SimOrder, SimRefusal
 from onebroker.config.clock import IST, Clock, from_epoch
 
 INTERVALS = {

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import msgspec
 
-from onebroker.brokers.simulator.dialect import AccountView, Socket
+from onebroker.brokers.simulator.dialects.dialect import AccountView, Socket
 from onebroker.brokers.simulator.dialects.zerodha.answers import order_row
 from onebroker.brokers.simulator.dialects.zerodha.naming import KiteNames, Name
-from onebroker.brokers.simulator.model import Level, Market, SimFill, SimOrder, SimStatus
+from onebroker.brokers.simulator.world.model import Level, Market, SimFill, SimOrder, SimStatus
 
 HEARTBEAT = b"\x00"
 MODES = ("ltp", "quote", "full")

@@ -37,7 +37,9 @@ def test_a_stop_whose_new_trigger_is_passed_goes_at_the_market(price, trigger):
     up_and_back(run, 106, 100)
     run.book("A1", "cancelled")
     assert run.sent() == ["CANCEL A1", "PLACE alpha SELL 10 LIMIT 99.85 -> A2"]
-    message = f"the market fell through the stop's new trigger {trigger} before it stood there, so it goes at the market"
+    message = (
+        f"the market fell through the stop's new trigger {trigger} before it stood there, so it goes at the market"
+    )
     assert run.parts["root"].status_message == message
     run.book("A2", "complete")
     assert run.state() == "completed"
@@ -57,7 +59,9 @@ def test_the_old_stop_stays_while_nobody_is_there_and_while_the_price_is_not_kno
     run.quote(100, 99.95, 100.05)
     run.sent()
     run.world.now = MORNING + 5
-    run.world.quotes["I"] = Seen(last_price=D(100), received_at=MORNING + 5, buy=(), sell=(), passed=(seen(106, MORNING + 4),))
+    run.world.quotes["I"] = Seen(
+        last_price=D(100), received_at=MORNING + 5, buy=(), sell=(), passed=(seen(106, MORNING + 4),)
+    )
     assert run.look().sent() == []
     run.world.quotes.clear()
     assert run.at(8).sent() == []

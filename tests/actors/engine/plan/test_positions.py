@@ -6,6 +6,7 @@ from decimal import Decimal as D
 
 import pytest
 
+from onebroker.actors.engine.orders.part_state import Holding, RowToClose
 from onebroker.actors.engine.plan.executions import TopUp
 from onebroker.actors.engine.plan.machine.clearing import Closing, without_exits
 from onebroker.actors.engine.plan.machine.exposure import with_nets
@@ -26,7 +27,6 @@ from onebroker.actors.engine.plan.parts import (
     Weighted,
 )
 from onebroker.actors.engine.plan.prices import Marketable, NativeStop
-from onebroker.actors.engine.plan.state import Holding, RowToClose
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 

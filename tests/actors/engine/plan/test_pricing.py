@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from onebroker.actors.engine.orders.part_state import Bars, Memory
 from onebroker.actors.engine.plan.market import Level, Seen, Terms
 from onebroker.actors.engine.plan.prices import (
     Atr,
@@ -26,7 +27,6 @@ from onebroker.actors.engine.plan.pricing.black76 import Option, forward_of_spot
 from onebroker.actors.engine.plan.pricing.stops import staged, trail_memory, trailed, watch
 from onebroker.actors.engine.plan.pricing.touch import crossing_cost_bps, on_touch, past_touch, pegged, within_reach
 from onebroker.actors.engine.plan.pricing.working import from_fill
-from onebroker.actors.engine.plan.state import Bars, Memory
 from onebroker.config.vocabulary import Side
 from tests.support.every_case import every_case
 

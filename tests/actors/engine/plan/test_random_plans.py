@@ -7,6 +7,8 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Participation, TopUp, Twap
 from onebroker.actors.engine.plan.machine.advance import is_calm
 from onebroker.actors.engine.plan.machine.legs import CLOSING
@@ -33,8 +35,6 @@ from onebroker.actors.engine.plan.prices import (
     Peg,
     Trail,
 )
-from onebroker.actors.engine.plan.state import PartState
-from onebroker.actors.engine.records import LegState
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import Runner
 from tests.support.further import searched

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from onebroker.actors.engine.orders.references import PriceKind, PriceReference, QuantityKind, QuantityReference
 from onebroker.actors.engine.plan.executions import AllAtOnce, Daily, Execution, Vwap
 from onebroker.actors.engine.plan.kinds import WORDS
 from onebroker.actors.engine.plan.parts import (
@@ -49,7 +50,6 @@ from onebroker.actors.engine.plan.prices import (
     Trail,
 )
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
-from onebroker.actors.engine.references.forms import PriceKind, PriceReference, QuantityKind, QuantityReference
 from onebroker.config.converters import StructureError
 from tests.support.every_case import every_case
 
@@ -71,9 +71,15 @@ ONLY_PRESETS_MAKE = (
     order(price=OptionModel(watch_instrument_id="W", volatility=D("12.5"), worst_price=D(9))),
     order(quantity=FromFill(ratio=D("0.3333333333333333333333"), rounding="up", most=50), preset="oto"),
     order(when=TimeOfDay(time(9, 0, 5), day="2026-11-24")),
-    order(price=Referenced(PriceReference(kind=PriceKind.BID_LEVEL, level=2, offset_percent=D("-0.5"), offset_ticks=3))),
-    order(price=NativeStop(trigger_price=D(9), limit_reference=PriceReference(kind=PriceKind.ABSOLUTE, price=D("8.95")))),
-    order(closing=QuantityReference(kind=QuantityKind.REDUCE, product="intraday"), disclosed_quantity=5, release_ticks=2),
+    order(
+        price=Referenced(PriceReference(kind=PriceKind.BID_LEVEL, level=2, offset_percent=D("-0.5"), offset_ticks=3))
+    ),
+    order(
+        price=NativeStop(trigger_price=D(9), limit_reference=PriceReference(kind=PriceKind.ABSOLUTE, price=D("8.95")))
+    ),
+    order(
+        closing=QuantityReference(kind=QuantityKind.REDUCE, product="intraday"), disclosed_quantity=5, release_ticks=2
+    ),
     OneCancelsOthersPart(
         path="root", rule=Rule.SHRINK, breakeven_after=1, preset="scale_out", children=(order(), order())
     ),

@@ -4,6 +4,7 @@ there. Over the wire they are judged on the ledger elsewhere."""
 from datetime import time
 from decimal import Decimal as D
 
+from onebroker.actors.engine.orders.records import LegState
 from onebroker.actors.engine.plan.executions import Iceberg, Ladder, Twap
 from onebroker.actors.engine.plan.machine.look import Rules
 from onebroker.actors.engine.plan.parts import (
@@ -33,7 +34,6 @@ from onebroker.actors.engine.plan.prices import (
     Trail,
     WatchField,
 )
-from onebroker.actors.engine.records import LegState
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.plan.world import DAY, MORNING, Runner
 

@@ -5,6 +5,8 @@ from decimal import Decimal as D
 
 import attrs
 
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegChange, LegState
 from onebroker.actors.engine.plan.machine.advance import advance
 from onebroker.actors.engine.plan.machine.changes import (
     cancel_part,
@@ -16,8 +18,6 @@ from onebroker.actors.engine.plan.machine.changes import (
 from onebroker.actors.engine.plan.machine.legs import ChangeLeg, EndLeg, Leg, NewLeg, ReadRows, Reason
 from onebroker.actors.engine.plan.machine.look import Inputs, Rules
 from onebroker.actors.engine.plan.market import JointFigure, Level, Seen, Session, Terms
-from onebroker.actors.engine.plan.state import PartState
-from onebroker.actors.engine.records import LegChange, LegState
 from onebroker.config.money import plain
 
 MORNING = 1_795_405_800.0

@@ -5,8 +5,8 @@ from decimal import Decimal as D
 
 import trio
 
-from onebroker.actors.engine.lockout import DayLoss, Locked
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.context.day_loss import DayLoss, Locked
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import LIMIT, REAL, at, said, serving, settled
 from tests.support.trading import Trading
 

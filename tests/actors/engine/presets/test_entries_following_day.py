@@ -6,7 +6,7 @@ from decimal import Decimal as D
 import pytest
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import LIMIT, quoted, said, serving, settled
 from tests.support.trading import Trading
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST, from_epoch
 from onebroker.config.exchange_documents import exchange_documents

@@ -7,6 +7,8 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
+from onebroker.actors.engine.intake.synthetic import defaults_of, settled
+from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.plan.held import Positions
 from onebroker.actors.engine.plan.parts import (
     Direction,
@@ -18,10 +20,8 @@ from onebroker.actors.engine.plan.parts import (
     TogetherPart,
 )
 from onebroker.actors.engine.plan.prices import Fixed, Marketable
-from onebroker.actors.engine.plan.state import Holding
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.registry import PRESETS
-from onebroker.actors.engine.synthetic import defaults_of, settled
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents

@@ -2,7 +2,7 @@
 
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.strategies import SHARE
 from tests.support.every_case import every_case
 from tests.support.typed import refusal
@@ -39,7 +39,11 @@ async def hedged(trading, **settings):
     held = await trading.send(quantity=20, broker="upstox")
     await trading.until(held, "completed")
     other = trading.day.equity(1)
-    given = {"type": "exposure_hedge", "exposure_instruments": [{"instrument_id": trading.share.instrument_id}], **settings}
+    given = {
+        "type": "exposure_hedge",
+        "exposure_instruments": [{"instrument_id": trading.share.instrument_id}],
+        **settings,
+    }
     answer = await trading.send(instrument_id=other.instrument_id, quantity=None, synthetic=given)
     return other, answer
 

@@ -6,9 +6,9 @@ from decimal import Decimal as D
 import attrs
 import trio
 
+from onebroker.actors.engine.intake.synthetic import completed
 from onebroker.actors.engine.presets.preset import Refs
 from onebroker.actors.engine.presets.registry import PRESETS
-from onebroker.actors.engine.synthetic import completed
 from tests.actors.engine.plan.strategies import World
 from tests.support.typed import accepted
 
@@ -60,7 +60,9 @@ async def test_every_slice_of_a_twap_takes_the_price_of_its_own_moment(trading, 
     await trading.move(5)
     await trading.until(answer, "completed", seconds=300)
     prices = [D(str(one["price"])) for one in trading.day.messages("place")]
-    assert prices == [one // trading.tick * trading.tick for one in (trading.at(0) * D("1.01"), trading.at(5) * D("1.01"))]
+    assert prices == [
+        one // trading.tick * trading.tick for one in (trading.at(0) * D("1.01"), trading.at(5) * D("1.01"))
+    ]
 
 
 async def test_a_held_slice_waits_at_the_price_it_was_worked_out_at(trading, autojump_clock):
@@ -104,7 +106,11 @@ async def test_a_reference_of_a_type_that_asks_for_numbers_or_has_no_price_is_re
 
 
 async def test_a_plan_s_parts_are_read_with_the_price_that_a_reference_came_to(trading, autojump_clock):
-    exits = {"part": "order", "transaction_type": "SELL", "price": {"kind": "from_parent_fill", "order": "limit", "percent": 3}}
+    exits = {
+        "part": "order",
+        "transaction_type": "SELL",
+        "price": {"kind": "from_parent_fill", "order": "limit", "percent": 3},
+    }
     answer = await trading.send(
         order_type="LIMIT", price_reference={"kind": "marketable", "offset_ticks": 2},
         synthetic={"type": "plan", "root": {"each_fill": exits}},
@@ -133,16 +139,22 @@ async def test_a_plan_that_a_reference_sizes_is_worked_at_each_holder(trading, a
     await trading.until(answer, "completed")
 
 
-async def test_a_plan_whose_parts_do_not_fit_the_resolved_numbers_is_refused_and_nothing_is_sent(trading, autojump_clock):
+async def test_a_plan_whose_parts_do_not_fit_the_resolved_numbers_is_refused_and_nothing_is_sent(
+    trading, autojump_clock
+):
     answer = await trading.send(
-        order_type="LIMIT", price_reference={"kind": "last"}, synthetic={"type": "plan", "root": {"price": {"kind": "guess"}}}
+        order_type="LIMIT",
+        price_reference={"kind": "last"},
+        synthetic={"type": "plan", "root": {"price": {"kind": "guess"}}},
     )
     assert answer.status == 400
     assert answer.body["error"].startswith("root: price kind must be one of fixed, ")
     assert trading.messages() == []
 
 
-async def test_while_open_orders_may_take_the_whole_position_a_slice_waits_and_none_is_sold_twice(trading, autojump_clock):
+async def test_while_open_orders_may_take_the_whole_position_a_slice_waits_and_none_is_sold_twice(
+    trading, autojump_clock
+):
     sent = await bought(trading, 20, "zerodha")
     answer = await trading.send(
         order_type="LIMIT", price=trading.at(3), transaction_type="SELL", quantity=None,
@@ -159,7 +171,11 @@ async def test_while_open_orders_may_take_the_whole_position_a_slice_waits_and_n
 
 
 async def test_the_second_order_takes_the_price_of_the_moment_at_which_the_first_had_filled(trading, autojump_clock):
-    then = {"transaction_type": "SELL", "order_type": "LIMIT", "price_reference": {"kind": "last", "offset_percent": -1}}
+    then = {
+        "transaction_type": "SELL",
+        "order_type": "LIMIT",
+        "price_reference": {"kind": "last", "offset_percent": -1},
+    }
     answer = await trading.send(
         order_type="LIMIT", price=trading.at(-2), synthetic={"type": "oto", "then": then, "hold_limits": False},
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import msgspec
 import trio
 
-from onebroker.actors.engine.plan_market import PlanMarket
+from onebroker.actors.engine.plan_parent.market import PlanMarket
 from onebroker.actors.quotes.usable import USABLE_SECONDS
 
 

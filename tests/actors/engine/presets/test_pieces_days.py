@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import trio
 
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.clock import IST
 from tests.support.equity_hours import EQUITY_HOURS
 from tests.support.trading import Trading

@@ -7,6 +7,7 @@ from decimal import Decimal as D
 import attrs
 import pytest
 
+from onebroker.actors.engine.orders.references import PriceKind, PriceReference
 from onebroker.actors.engine.plan.executions import (
     BookDepth,
     FreezeLimit,
@@ -19,7 +20,6 @@ from onebroker.actors.engine.plan.executions import (
 from onebroker.actors.engine.plan.market import Level, Seen
 from onebroker.actors.engine.plan.parts import FromFill, TimeOfDay
 from onebroker.actors.engine.plan.prices import Cap, ExitOrder, FillBasis, FromFillPrice, Marketable, Peg, Touch
-from onebroker.actors.engine.references.forms import PriceKind, PriceReference
 from onebroker.config.refusal import Refusal
 from tests.actors.engine.plan.trees import order, together
 from tests.actors.engine.plan.world import Runner

@@ -8,6 +8,8 @@ import attrs
 import msgspec
 import pytest
 
+from onebroker.actors.engine.intake.synthetic import completed
+from onebroker.actors.engine.orders.references import PriceKind, PriceReference
 from onebroker.actors.engine.plan.executions import (
     BookDepth,
     FreezeLimit,
@@ -44,11 +46,9 @@ from onebroker.actors.engine.plan.prices import (
     Touch,
 )
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
-from onebroker.actors.engine.references.forms import PriceKind, PriceReference
-from onebroker.actors.engine.synthetic import completed
 from onebroker.config.clock import IST
 from onebroker.config.refusal import Refusal
-from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, UNTICKED, World
 from tests.support.equity_hours import EQUITY_HOURS
 from tests.support.every_case import every_case

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 import trio
 
-from onebroker.actors.engine.intake import ready
-from onebroker.actors.engine.past_volumes import StoredVolumes
+from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.intake.ready import ready
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.config.clock import IST
-from onebroker.http.place_body import check_body, with_instrument
+from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import SHARE, World, body
 from tests.support.equity_hours import EQUITY_HOURS
 
@@ -114,14 +114,26 @@ async def test_of_days_without_five_minute_candles_the_minutes_count(history, tm
     def row(minutes, day, minute, volume):
         began = int(datetime(2026, 11, day, 9, minute, tzinfo=IST).timestamp()) * MICROSECONDS
         prices = dict.fromkeys(("open", "high", "low", "close"), 1.0)
-        return {"instrument_id": SHARE.instrument_id, "minutes": minutes, "time": began, **prices, "volume": volume, "oi": None}
+        return {
+            "instrument_id": SHARE.instrument_id,
+            "minutes": minutes,
+            "time": began,
+            **prices,
+            "volume": volume,
+            "oi": None,
+        }
 
     minutes = [row(1, 17, 15, 5), row(1, 17, 19, 7), row(1, 17, 20, None), row(1, 17, 21, 3), row(1, 19, 15, 1)]
     pl.DataFrame(minutes, schema=CANDLE_SCHEMA).write_parquet(tmp_path / "minutes.parquet")
     await history.put_candles(tmp_path / "minutes.parquet")
     first, last = datetime(2026, 11, 17, tzinfo=IST), datetime(2026, 11, 20, tzinfo=IST)
-    found = [(one.began, one.units) for one in await StoredVolumes(history).five_minutes(SHARE.instrument_id, first, last)]
-    assert found[:2] == [(datetime(2026, 11, 17, 9, 15, tzinfo=IST), 12), (datetime(2026, 11, 17, 9, 20, tzinfo=IST), 3)]
+    found = [
+        (one.began, one.units) for one in await StoredVolumes(history).five_minutes(SHARE.instrument_id, first, last)
+    ]
+    assert found[:2] == [
+        (datetime(2026, 11, 17, 9, 15, tzinfo=IST), 12),
+        (datetime(2026, 11, 17, 9, 20, tzinfo=IST), 3),
+    ]
     assert found[2:] == [(one.began, one.units) for day in (18, 19) for one in candles(day, 100, 300)]
 
 

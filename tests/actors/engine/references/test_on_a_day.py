@@ -8,11 +8,11 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from onebroker.actors.engine.intents import Intent, IntentKind
-from onebroker.actors.engine.messages import HaltParents
-from onebroker.actors.engine.reading import KeptAnswer, kept_answer, stored_parent
+from onebroker.actors.engine.context.messages import HaltParents
+from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.references.parsing import parse_references
-from onebroker.brokers.simulator.faults import FaultKind
+from onebroker.actors.engine.shown.stored import KeptAnswer, kept_answer, stored_parent
+from onebroker.brokers.simulator.exchange.faults import FaultKind
 
 NO_QUOTE = "a price reference needs a live quote and there is none for this instrument now"
 

@@ -23,8 +23,8 @@ from onebroker.actors.store import keys
 from onebroker.brokers.broker import LoginKind
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind
-from onebroker.brokers.simulator.faults import FaultKind
-from onebroker.brokers.simulator.model import SimStatus
+from onebroker.brokers.simulator.exchange.faults import FaultKind
+from onebroker.brokers.simulator.world.model import SimStatus
 from onebroker.config.sections import CadenceOverrides
 
 pytestmark = pytest.mark.timeout(120)

@@ -15,13 +15,13 @@ from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.angelone import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
 from onebroker.brokers.angelone.broker import ANGELONE
 from onebroker.brokers.broker import Access, Login, OrderChange
+from onebroker.brokers.codec.totp import totp
 from onebroker.brokers.events import Heartbeat, OrderUpdate, StreamRefused, Ticks
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress
-from onebroker.brokers.simulator.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.angelone import build
 from onebroker.brokers.simulator.dialects.angelone.naming import name_of
-from onebroker.brokers.totp import totp
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, OrderChange
+from onebroker.brokers.codec.jwt_claims import expiry
 from onebroker.brokers.dhan import (
     books,
     candles,
@@ -23,7 +24,6 @@ from onebroker.brokers.dhan import (
 )
 from onebroker.brokers.dhan import broker as dhan_broker
 from onebroker.brokers.events import OrderUpdate, SessionDead, StreamRefused, Ticks
-from onebroker.brokers.jwt_claims import expiry
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind
 from onebroker.brokers.simulator.dialects.dhan import build

@@ -190,7 +190,9 @@ def test_a_fill_is_in_the_books_and_the_positions(broker):
     assert (row.status, row.filled_quantity, row.average_price > 0) == ("COMPLETE", 2, True)
     trades = books.parse_trades(broker.answers(books.trade_requests(broker.access, START)), broker.listings())
     assert sum(trade.quantity for trade in trades if trade.order_id == answer.order_id) == 2
-    rows = portfolio.parse_positions(broker.answers(portfolio.position_requests(broker.access, START)), broker.listings())
+    rows = portfolio.parse_positions(
+        broker.answers(portfolio.position_requests(broker.access, START)), broker.listings()
+    )
     bought = {row.view: row for row in rows if row.instrument_token == ":".join(share.key)}
     assert (bought["net"].quantity, bought["day"].buy_quantity, bought["net"].product) == (2, 2, "CNC")
     assert bought["net"].average_price == pytest.approx(row.average_price)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, Login, OrderChange
+from onebroker.brokers.codec.jwt_claims import expiry
 from onebroker.brokers.events import (
     BooksMoved,
     CorruptFrame,
@@ -39,15 +40,14 @@ from onebroker.brokers.fyers import (
     quotes,
 )
 from onebroker.brokers.fyers.broker import FYERS
-from onebroker.brokers.jwt_claims import expiry
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, StreamAddress, WireResponse
-from onebroker.brokers.simulator.brokers import Limit
 from onebroker.brokers.simulator.dialects.fyers import build, data_socket
 from onebroker.brokers.simulator.dialects.fyers.naming import name_of
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.gateway import Gateway
-from onebroker.brokers.simulator.limits import CallLimits
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.limits import CallLimits
+from onebroker.brokers.simulator.host.gateway import Gateway
+from onebroker.brokers.simulator.world.brokers import Limit
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome

@@ -26,7 +26,7 @@ from onebroker.brokers.groww import books, candles, feed, instruments, login, or
 from onebroker.brokers.groww.broker import GROWW
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind, WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.groww import build
 from onebroker.brokers.simulator.dialects.groww.naming import name_of
 from onebroker.config.clock import IST

@@ -33,7 +33,7 @@ from onebroker.brokers.icicidirect.broker import ICICIDIRECT
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, RefusalKind
 from onebroker.brokers.simulator.dialects.icicidirect import build
-from onebroker.brokers.simulator.model import SimStatus
+from onebroker.brokers.simulator.world.model import SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
@@ -504,7 +504,18 @@ VALUES = st.one_of(
     st.sampled_from(["NSE", "NFO", "limit", "cash", "buy", "day", "2026-11-23T00:00:00.000Z", "27-Feb-2025", "--", "1E400"]),
 )  # fmt: skip
 PATHS = st.sampled_from(
-    ["customerdetails", "order", "trades", "quotes", "funds", "portfolioholdings", "historicalcharts", "margin", "margincalculator", "x"]
+    [
+        "customerdetails",
+        "order",
+        "trades",
+        "quotes",
+        "funds",
+        "portfolioholdings",
+        "historicalcharts",
+        "margin",
+        "margincalculator",
+        "x",
+    ]
 )
 
 

@@ -28,10 +28,10 @@ from onebroker.brokers.kotakneo import (
 from onebroker.brokers.kotakneo.broker import KOTAKNEO
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BrokerRefusal, RefusalKind, WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.kotakneo import build, envelopes
 from onebroker.brokers.simulator.dialects.kotakneo.naming import name_of
-from onebroker.brokers.simulator.model import NewOrder
+from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity

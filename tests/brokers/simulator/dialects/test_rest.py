@@ -3,7 +3,7 @@
 import pytest
 
 from onebroker.brokers.requests import WireResponse
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.rest import NoRoute, Route, answer, as_json, form_of
 
 

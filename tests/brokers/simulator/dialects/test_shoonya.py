@@ -26,6 +26,8 @@ from tests.support.every_case import every_case
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)
 ADDRESS = StreamAddress(url="ws://feed")
+
+
 class Shoonya(DialectClient):
     """A client of the server, with and without our codecs."""
 
@@ -338,7 +340,10 @@ def test_a_margin_is_refused_as_an_order_is(shoonya):
     fields = {"exch": "NFO", "qty": "1", "prc": "100", "prd": "M", "trantype": "S", "prctyp": "LMT"}
     assert shoonya.call("GetOrderMargin", tsym="NOBODY", **fields)[1]["emsg"] == "Invalid Trading Symbol"
     future = shoonya.listed("equity_index_futures")
-    assert shoonya.call("GetOrderMargin", tsym=future.tradingsymbol, **{**fields, "prd": "X"})[1]["emsg"] == "Invalid Input : prd"
+    assert (
+        shoonya.call("GetOrderMargin", tsym=future.tradingsymbol, **{**fields, "prd": "X"})[1]["emsg"]
+        == "Invalid Input : prd"
+    )
 
 
 def test_an_empty_list_is_a_refusal_that_reads_as_none(shoonya):

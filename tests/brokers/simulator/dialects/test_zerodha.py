@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from dialect_client import BASE, Wall, Wire
-from onebroker.brokers.simulator.dialect import DialectRequest
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.zerodha import build
 from onebroker.brokers.simulator.dialects.zerodha.naming import name_of
-from onebroker.brokers.simulator.exchange import Exchange
-from onebroker.brokers.simulator.faults import Faults
-from onebroker.brokers.simulator.journal import MemoryJournal
-from onebroker.brokers.simulator.model import Contract
+from onebroker.brokers.simulator.exchange.exchange import Exchange
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import future, option

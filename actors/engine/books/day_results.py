@@ -1,0 +1,256 @@
+"""What a broker's positions made or lost today, for brokers whose funds do not tell it (order-engine 4.7): Dhan, 5paisa, Groww and ICICI
+Direct report no result there, Fyers none of what is open.
+
+A row that began today counts with its own figures. Those of one that was carried in count from when it was opened, on whatever day, so
+the day's result is worked out: what was sold today less what was bought, what is left at the last price, less what was carried in at the
+previous close (`traded_results.py`). So is that of delivery that is sold out of the holdings. ICICI Direct's positions tell only what is
+open: there all of it is worked out, of the executed orders. Where a part is not told there is no figure, never a zero in its place.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+import attrs
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.books.fresh_reads import read_soon
+from onebroker.actors.engine.books.shown_positions import shown_lately
+from onebroker.actors.engine.books.traded_results import (
+    Held,
+    Result,
+    Sides,
+    Traded,
+    carried_in,
+    day_result,
+    held_as,
+    out_of_holdings,
+    traded_today,
+)
+from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.day_loss import Figure
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.position_view import known_sum, side_paise, total_paise
+from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.interface import LiveQuotes
+from onebroker.actors.sessions.view import SessionView
+from onebroker.brokers.records import PositionRow
+from onebroker.config.clock import Clock, latest_boundary
+from onebroker.config.money import paise
+
+APART_SECONDS = 3.0
+"""Positions are of the same moment as the orders when they were asked for so long after the last fill, and the orders so long after them
+without a fill in between: a broker's two lists do not change at once."""
+
+
+@attrs.frozen(kw_only=True)
+class DayResults:
+    """Reads them from what the sessions show, and remembers what a day began with."""
+
+    sessions: Mapping[str, SessionDoor]
+    catalogue: Published[CatalogueState]
+    quotes: LiveQuotes
+    clock: Clock
+    _carried: dict[str, tuple[date, Mapping[Held, int]]] = attrs.field(factory=dict, init=False)
+    """Code -> of which day, and what was carried in, in units."""
+    _closes: dict[str, tuple[date, float]] = attrs.field(factory=dict, init=False)
+    """Instrument id -> on which day it was told, and the previous day's close."""
+
+    def of(self, code: str) -> Figure | None:
+        """Return the sum over what a broker holds and traded today; None when not all of it is known now, or one of its rows tells
+        no figure."""
+        door, now = self.sessions.get(code), self.clock.monotonic()
+        shown = None if door is None else shown_lately(door.view.value, now)
+        if door is None or shown is None or not shown.whole:
+            return None
+        results: list[Result | None] | None
+        if door.broker.positions_tell_results:
+            results = self._of_rows(code, door.view.value, shown.rows)
+        else:
+            results = self._of_orders(code, door, shown.rows)
+        began = door.view.value.positions_read_started
+        if began is None or results is None or None in results:
+            return None
+        known = [result for result in results if result is not None]
+        total, realized = sum(result.paise for result in known), known_sum([result.realized_paise for result in known])
+        return Figure(
+            total,
+            self.clock.epoch() - (now - began),
+            realized_paise=realized,
+            unrealized_paise=None if realized is None else total - realized,
+        )
+
+    # --- brokers whose positions tell what was traded today ------------------------------------------------------------
+
+    def _of_rows(self, code: str, view: SessionView, rows: Sequence[PositionRow]) -> list[Result | None]:
+        found: list[Result | None] = []
+        orders: Traded | None = None
+        for held, group in _grouped(rows).items():
+            if not group.has_past:
+                found += [_of_today(row, self._missing_price(code, row)) for row in group.nets]
+                continue
+            sides = group.sides
+            if sides is None and group.adds_up:
+                orders = traded_today(view.orders.values(), self.clock.now()) or {} if orders is None else orders
+                sides = group.confirmed(orders.get(held, Sides()))
+            found.append(None if sides is None else self._day_result(code, held, sides, group.carried, group.nets))
+        return found
+
+    # --- brokers whose positions tell what is open ---------------------------------------------------------------------
+
+    def _of_orders(self, code: str, door: SessionDoor, rows: Sequence[PositionRow]) -> list[Result | None] | None:
+        """Return what came of each instrument that was carried in or traded today; None when neither is known."""
+        traded = traded_today(door.view.value.orders.values(), self.clock.now())
+        if traded is None:
+            return None
+        carried = self._carried_in(code, door, rows, traded)
+        if carried is None:
+            return None
+        return [
+            self._day_result(
+                code,
+                held,
+                traded.get(held, Sides()),
+                carried.get(held, 0),
+                [row for row in rows if held_as(row) == held],
+            )
+            for held in traded.keys() | carried.keys()
+        ]
+
+    def _carried_in(
+        self, code: str, door: SessionDoor, rows: Sequence[PositionRow], traded: Traded
+    ) -> Mapping[Held, int] | None:
+        """Return what the broker's positions began the day with, as worked out when positions and orders were last of one moment; None
+        when they have not been today: then they are read for that."""
+        if not rows and not traded:
+            return {}
+        day = latest_boundary(self.clock.now()).date()
+        view = door.view.value
+        if _of_one_moment(view) and (carried := carried_in(rows, traded)) is not None:
+            self._carried[code] = (day, carried)
+        known_day, known = self._carried.get(code, (None, None))
+        if known_day == day:
+            return known
+        self._have_read(door, view)
+        return None
+
+    def _have_read(self, door: SessionDoor, view: SessionView) -> None:
+        """Have positions read once the last fill is old enough, and orders once the positions are."""
+        now, positions, orders = self.clock.monotonic(), view.positions_read_started, view.orders_read_started
+        if positions is None or orders is None:
+            return
+        since_fill = 0.0 if view.fills_moved_at is None else view.fills_moved_at + APART_SECONDS
+        if positions < since_fill:
+            if now >= since_fill:
+                read_soon(door, "positions")
+        elif now >= positions + APART_SECONDS:
+            read_soon(door, "orders")
+
+    # --- prices --------------------------------------------------------------------------------------------------------
+
+    def _day_result(
+        self, code: str, held: Held, sides: Sides, carried: int | None, rows: Iterable[PositionRow]
+    ) -> Result | None:
+        """Return the day's result of an instrument; None without a price that it takes. `rows` are of it."""
+        if carried is None:
+            return None
+        token, delivered = held
+        if delivered:
+            carried += out_of_holdings(sides, carried)
+        quote, close = self._quoted(code, token)
+        last = next((row.last_price for row in rows if row.last_price), None)
+        return day_result(sides, carried, last=last if quote is None else quote.tick.last_price, close=close)
+
+    def _quoted(self, code: str, broker_token: str) -> tuple[Quote | None, float | None]:
+        """Return the live quote of an instrument, and its previous close; asking has it watched."""
+        latest = self.catalogue.value.latest
+        instrument_id = None if latest is None else latest.by_token(code, broker_token)
+        if instrument_id is None:
+            return None, None
+        quote, day = self.quotes.usable_quote(instrument_id), latest_boundary(self.clock.now()).date()
+        if quote is not None and quote.tick.previous_close:
+            self._closes[instrument_id] = (day, quote.tick.previous_close)
+        told, close = self._closes.get(instrument_id, (None, None))
+        return quote, close if told == day else None
+
+    def _missing_price(self, code: str, row: PositionRow) -> float | None:
+        """Return the live price of a row to which its broker gives no last price; asking for it has it watched."""
+        latest = self.catalogue.value.latest
+        if row.last_price or not row.quantity or latest is None:
+            return None
+        instrument_id = latest.by_token(code, row.instrument_token)
+        quote = None if instrument_id is None else self.quotes.usable_quote(instrument_id)
+        return None if quote is None else quote.tick.last_price
+
+
+@attrs.frozen
+class _Group:
+    """A broker's rows of what is held together."""
+
+    nets: list[PositionRow] = attrs.field(factory=list)
+    days: list[PositionRow] = attrs.field(factory=list)
+
+    @property
+    def has_past(self) -> bool:
+        """Whether a part of it was there before today, or may have been: a row that does not tell, a delivery out of the holdings."""
+        return any(row.overnight_quantity != 0 or (held_as(row)[1] and (row.quantity or 0) < 0) for row in self.nets)
+
+    @property
+    def carried(self) -> int | None:
+        """What was carried in; of a delivery that was sold before today nothing."""
+        told = known_sum([row.overnight_quantity for row in self.nets])
+        return told if told is None or not held_as(self.nets[0])[1] else max(0, told)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether what was carried in and what was traded today come to what there is."""
+        sold = None if self._sold is None else -self._sold
+        parts = known_sum([*(row.overnight_quantity for row in self.nets), self._bought, sold])
+        return parts is not None and parts == known_sum([row.quantity for row in self.nets])
+
+    @property
+    def sides(self) -> Sides | None:
+        """What was bought and sold today; None where the rows do not tell it all."""
+        bought = known_sum([side_paise(row.buy_quantity, row.buy_value) for row in self.days])
+        sold = known_sum([side_paise(row.sell_quantity, row.sell_value) for row in self.days])
+        if not self.adds_up or self._bought is None or self._sold is None or bought is None or sold is None:
+            return None
+        return Sides(bought=self._bought, sold=self._sold, bought_paise=bought, sold_paise=sold)
+
+    def confirmed(self, sides: Sides) -> Sides | None:
+        """Return what orders say was traded when it is as much as the rows say."""
+        return sides if (sides.bought, sides.sold) == (self._bought, self._sold) else None
+
+    @property
+    def _bought(self) -> int | None:
+        return known_sum([row.buy_quantity for row in self.days])
+
+    @property
+    def _sold(self) -> int | None:
+        return known_sum([row.sell_quantity for row in self.days])
+
+
+def _grouped(rows: Iterable[PositionRow]) -> Mapping[Held, _Group]:
+    groups: dict[Held, _Group] = {}
+    for row in rows:
+        group = groups.setdefault(held_as(row), _Group())
+        (group.days if row.view == "day" else group.nets).append(row)
+    return groups
+
+
+def _of_today(row: PositionRow, live_price: float | None) -> Result | None:
+    """Return the result of a net row that began today."""
+    total = total_paise(row, live_price)
+    if total is None:
+        return None
+    if row.realized is not None:
+        return Result(total, paise(row.realized))
+    if row.quantity == 0:
+        return Result(total, total)
+    return Result(total, 0 if 0 in (row.buy_quantity, row.sell_quantity) else None)
+
+
+def _of_one_moment(view: SessionView) -> bool:
+    positions, orders = view.positions_read_started, view.orders_read_started
+    if positions is None or orders is None or orders < positions + APART_SECONDS:
+        return False
+    return view.fills_moved_at is None or positions >= view.fills_moved_at + APART_SECONDS

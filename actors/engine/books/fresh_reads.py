@@ -1,0 +1,59 @@
+"""Waiting for a broker's books to be read after a moment: fresh, in the sense of order-engine 0."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import trio
+
+from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.sessions.messages import ReadSoon
+from onebroker.actors.sessions.view import SessionView
+
+Read = Literal["orders", "positions", "holdings"]
+
+OK_SECONDS = 60.0
+"""A book older than this is stale (rules 2.2.4)."""
+_STARTED: dict[Read, Callable[[SessionView], float | None]] = {
+    "orders": lambda view: view.orders_read_started,
+    "positions": lambda view: view.positions_read_started,
+    "holdings": lambda view: view.holdings_read_started,
+}
+
+
+def read_soon(door: SessionDoor, resource: Read) -> None:
+    """Ask for a read as soon as the read budget allows."""
+    door.address.replace(f"{resource} soon", ReadSoon(resource))
+
+
+def began(view: SessionView, resource: Read) -> float | None:
+    """Return when the last good read began (monotonic seconds)."""
+    return _STARTED[resource](view)
+
+
+def is_ok(view: SessionView, resource: Read, now: float) -> bool:
+    """Whether what is held was read within the last minute, and the last read did not fail."""
+    started = began(view, resource)
+    return started is not None and resource not in view.read_errors and is_recent(started, now)
+
+
+def is_recent(started: float, now: float) -> bool:
+    """Whether a read that began then (monotonic seconds) is not stale."""
+    return now - started <= OK_SECONDS
+
+
+async def orders_read_after(door: SessionDoor, moment: float, seconds: float) -> bool:
+    """Wait, at most so long, for an order book whose read began at `moment` or later (monotonic seconds)."""
+    return await read_after(door, "orders", moment, seconds)
+
+
+async def read_after(door: SessionDoor, resource: Read, moment: float, seconds: float) -> bool:
+    """Have a resource read and wait, at most so long, until a good read that began at `moment` or later is in."""
+    with trio.move_on_after(seconds):
+        while True:
+            version = door.view.version
+            started = began(door.view.value, resource)
+            if started is not None and started >= moment:
+                return True
+            read_soon(door, resource)
+            await door.view.wait_newer(version)
+    return False

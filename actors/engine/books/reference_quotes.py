@@ -1,0 +1,80 @@
+"""What references are worked out from, as fresh as it must be: the live quote, and what the brokers hold of an instrument.
+
+A position is read again before it is closed, at every broker that shows one in the instrument or had an order in it today: a
+row read before the last fill would be closed a second time (order-engine 0, fresh).
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+
+import trio
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.shown_positions import positions_after, shown_since
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.plan.market import Seen
+from onebroker.actors.engine.references.sizing import net_units
+from onebroker.actors.sessions.view import SessionView
+from onebroker.config.messages import references as texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import is_finished
+
+
+async def usable_quote(
+    doors: EngineDoors, instrument_id: str, has: Callable[[Seen], bool], *, until: float
+) -> Seen | None:
+    """Return the live quote when it may be acted on (order-engine 0). One that nobody watched so far, or that does not have what is
+    read of it yet (a feed may tell a price first and its book after it), is waited for `until` (trio's clock). None when there is
+    none; without what is read of it when that does not come."""
+
+    def newest() -> Seen | None:
+        quote = doors.quotes.usable_quote(instrument_id)
+        return None if quote is None else doors.seen_quotes.of(quote)
+
+    with doors.quotes.follow([instrument_id]) as follower, trio.move_on_at(until):
+        while (found := newest()) is None or not has(found):
+            await anext(follower)
+    return found
+
+
+async def fresh_nets(
+    instrument: Instrument, product: str | None, codes: Collection[str], doors: EngineDoors, *, until: float
+) -> Mapping[str, int]:
+    """Return the signed net units of one instrument by broker, of those of `codes` that list it; `product` as a position's word.
+
+    Raises Refusal 503 when a broker that may hold some gives no fresh rows `until` then (trio's clock).
+    """
+    moment = math.nextafter(
+        doors.clock.monotonic(), math.inf
+    )  # a read that begins in this very instant may be an older one
+    tokens = {code: listing.broker_token for code, listing in instrument.listings.items() if code in codes}
+    sessions = {code: doors.sessions[code] for code in sorted(tokens) if code in doors.sessions}
+    doubtful = {
+        code: door
+        for code, door in sessions.items()
+        if doors.legs.traded(code, tokens[code]) or _may_have_moved(door.view.value, tokens[code])
+    }
+    with trio.move_on_at(until):
+        async with trio.open_nursery() as nursery:
+            for door in doubtful.values():
+                nursery.start_soon(positions_after, door, moment, math.inf)
+    rows = {code: door.view.value.positions for code, door in sessions.items()}
+    for code, door in doubtful.items():
+        shown = shown_since(door.view.value, moment)
+        if shown is None or not shown.tells([tokens[code]], product):
+            raise Refusal(503, texts.positions_of_broker_unread(code))
+        rows[code] = shown.rows
+    if all(door.view.value.positions_read_started is None for door in sessions.values()) and not doubtful:
+        raise Refusal(503, texts.POSITIONS_UNREAD)
+    return {code: net_units(code, rows[code], tokens[code], product) for code in sessions}
+
+
+def _may_have_moved(view: SessionView, token: str) -> bool:
+    """Whether the rows kept of a broker may be older than what it holds of an instrument, and that matters."""
+    if view.positions_read_started is None or view.readable_positions is not None:
+        return view.live
+    shown = any(row.instrument_token == token and row.quantity != 0 for row in view.positions)
+    return shown or any(
+        row.instrument_token == token and (row.filled_quantity or not is_finished(row.status))
+        for row in view.orders.values()
+    )

@@ -1,0 +1,93 @@
+"""What a broker shows of its positions: all of them, or the rows that can be read of an answer of which others cannot.
+
+A row that cannot be read hides itself alone: the others are closed and reduced as they stand. For what needs all of them (a new entry,
+an exposure, the word that nothing is open) such a broker counts as not read.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+
+import attrs
+import trio
+
+from onebroker.actors.engine.books.fresh_reads import began, is_ok, is_recent, read_soon
+from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.portfolio.position_view import position_product
+from onebroker.actors.sessions.view import SessionView
+from onebroker.brokers.records import PositionRow
+
+
+@attrs.frozen(kw_only=True)
+class ShownPositions:
+    """The rows of one answer of a broker."""
+
+    rows: tuple[PositionRow, ...]
+    whole: bool
+    """False when it had other rows, which could not be read."""
+
+    def tells(self, tokens: Collection[str], product: str | None) -> bool:
+        """Whether these are all rows in these instruments (the broker's tokens) and the product (a position's word): none was
+        unreadable, or each has its net row. Without a product nobody knows of which ones there are rows."""
+        if self.whole or product is None:
+            return self.whole
+        nets = {
+            row.instrument_token for row in self.rows if row.view != "day" and position_product(row.product) == product
+        }
+        return nets.issuperset(tokens)
+
+
+def shown_since(view: SessionView, moment: float) -> ShownPositions | None:
+    """Return what the newest read shows, None when it began before `moment` (monotonic seconds)."""
+    part = view.readable_positions
+    if part is not None:
+        return ShownPositions(rows=part.rows, whole=False) if part.read_started >= moment else None
+    started = began(view, "positions")
+    return None if started is None or started < moment else ShownPositions(rows=view.positions, whole=True)
+
+
+def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
+    """Return what the last read shows, None when it failed or is more than a minute old."""
+    part = view.readable_positions
+    if part is not None:
+        return ShownPositions(rows=part.rows, whole=False) if is_recent(part.read_started, now) else None
+    return ShownPositions(rows=view.positions, whole=True) if is_ok(view, "positions", now) else None
+
+
+def shown_last(view: SessionView) -> tuple[PositionRow, ...]:
+    """Return the rows that the last read shows, however old it is: none when it failed."""
+    if view.readable_positions is not None:
+        return view.readable_positions.rows
+    return () if "positions" in view.read_errors else view.positions
+
+
+async def positions_after(door: SessionDoor, moment: float, seconds: float) -> ShownPositions | None:
+    """Have the positions read and wait, at most so long, for what a read shows that began at `moment` or later."""
+    with trio.move_on_after(seconds):
+        while True:
+            version = door.view.version
+            shown = shown_since(door.view.value, moment)
+            if shown is not None:
+                return shown
+            read_soon(door, "positions")
+            await door.view.wait_newer(version)
+    return None
+
+
+async def positions_now(
+    sessions: Mapping[str, SessionDoor], codes: Iterable[str], now: float, seconds: float
+) -> Mapping[str, ShownPositions]:
+    """Have these brokers show their positions, all at once, and return what those showed that did so by a read that began after `now`
+    (monotonic seconds) and is in at most so many later. One without a login is not waited for."""
+    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older one
+    shown: dict[str, ShownPositions] = {}
+
+    async def read(code: str) -> None:
+        found = await positions_after(sessions[code], moment, seconds)
+        if found is not None:
+            shown[code] = found
+
+    async with trio.open_nursery() as nursery:
+        for code in codes:
+            if sessions[code].view.value.live:
+                nursery.start_soon(read, code)
+    return shown

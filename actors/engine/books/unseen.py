@@ -1,0 +1,20 @@
+"""Orders that a broker has accepted and its book does not show yet: they can be changed and cancelled by the id of the answer."""
+
+from datetime import datetime
+
+from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable
+
+
+def accepted_order(door: SessionDoor, order_id: str | None, now: datetime) -> OrderRow | None:
+    """Return such an order as it was accepted; None when there is none, or when its broker needs words that only its book tells."""
+    view = door.view.value
+    row = None if order_id is None else view.unseen.get(order_id)
+    if row is None or view.access is None:
+        return None
+    try:
+        door.broker.orders.cancel_request(view.access, row, now)
+    except NotSendable:
+        return None
+    return row

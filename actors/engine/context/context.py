@@ -1,0 +1,101 @@
+"""What the engine's actors are given: the store, the sessions, the settings. Values and addresses only."""
+
+from collections.abc import Mapping
+
+import attrs
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.engine.context.closes import Closes
+from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.failures import OrderFailures
+from onebroker.actors.engine.context.messages import EngineMessage
+from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
+from onebroker.actors.engine.context.seen_quotes import SeenQuotes
+from onebroker.actors.engine.context.troubles import Troubles
+from onebroker.actors.engine.context.write_count import WriteCount
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.kernel.changes import Changes
+from onebroker.actors.kernel.mailbox import Address
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.portfolio.assembling import DocumentState
+from onebroker.actors.quotes.interface import LiveQuotes
+from onebroker.actors.sessions.messages import LoginNeeded, ReadSoon, SessionMessage
+from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.store.durable import Durable
+from onebroker.actors.store.interface import Store
+from onebroker.brokers.broker import Broker
+from onebroker.config.calendars import Calendar
+from onebroker.config.charges.load import built_in_charges
+from onebroker.config.charges.rows import Charges
+from onebroker.config.clock import Clock
+from onebroker.config.sections import EngineSettings, IntradayCutoff
+
+
+@attrs.frozen(kw_only=True)
+class SessionDoor:
+    """One broker as the engine reaches it."""
+
+    broker: Broker
+    address: Address[SessionMessage]
+    view: Published[SessionView]
+
+
+class NotInService(LoginNeeded):
+    """The broker is not in the settings, or switched off there: as one without a login, until a start that has it."""
+
+
+@attrs.frozen(kw_only=True)
+class EngineDoors:
+    store: Store
+    clock: Clock
+    settings: EngineSettings
+    sessions: Mapping[str, SessionDoor]
+    catalogue: Published[CatalogueState]
+    calendar: Calendar
+    quotes: LiveQuotes
+    """What orders are priced by."""
+    seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
+    legs: Legs
+    owner: str
+    """The random id kept in the data directory."""
+    excluded_brokers: frozenset[str] = frozenset()
+    intraday_cutoffs: Mapping[str, IntradayCutoff] = attrs.field(factory=dict)
+    """Broker code -> when it begins to close intraday positions itself."""
+    modifies_per_order: Mapping[str, int] = attrs.field(factory=dict)
+    """Broker code -> how often it lets one order be changed (order-engine 1.4)."""
+    charges: Charges = attrs.field(factory=built_in_charges)
+    funds: Published[DocumentState | None] = attrs.field(factory=lambda: Published(None))
+    """The funds document, for `check_funds`."""
+    loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
+    """The day's loss, for the lockout."""
+    parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
+    """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
+    volumes: PastVolumes = attrs.field(factory=NoVolumes)
+    """What slices that follow the market's volume are shaped by."""
+    failures: OrderFailures = attrs.field(factory=OrderFailures)
+    troubles: Troubles = attrs.field(factory=Troubles)
+    """What is wrong with parents now, for the one who shows it (`/api/health`)."""
+    closes: Closes = attrs.field(factory=Closes)
+    """Which positions plans are closing (engine only)."""
+    engine: Address[EngineMessage] | None = None
+    """The engine itself, for what one parent asks of the others through it (engine only)."""
+    durable: Durable | None = None
+    """Where the engine's writes are counted beside the store; None: nowhere (tests)."""
+    writes: WriteCount = attrs.Factory(lambda self: WriteCount(self.store, self.durable), takes_self=True)
+    """That count, of one run of the engine (engine only)."""
+    in_hand: set[str] = attrs.field(factory=set)
+    """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""
+
+    def session(self, broker: str) -> SessionDoor:
+        """Return a broker's door. Stored legs outlive settings, so their broker may have none: raises NotInService."""
+        door = self.sessions.get(broker)
+        if door is None:
+            raise NotInService(broker)
+        return door
+
+    def read_soon(self, broker: str) -> None:
+        """Have a broker's order book read soon; nothing for one that is not in service."""
+        door = self.sessions.get(broker)
+        if door is not None:
+            door.address.replace("orders soon", ReadSoon("orders"))

@@ -1,0 +1,293 @@
+"""What the engine is asked: by routes (through intake), by the desk, and what its router tells the parents."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.orders.intents import Intent
+from onebroker.actors.engine.orders.records import LegChange, LegRecord
+from onebroker.actors.engine.orders.references import PriceReference, QuantityReference, References
+from onebroker.actors.engine.plan.machine.clearing import Closing
+from onebroker.actors.engine.plan.parts import FromPosition, Part
+from onebroker.actors.kernel.mailbox import Reply
+from onebroker.actors.sessions.messages import Sent
+from onebroker.actors.sessions.view import PartlyRead
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import WireRequest
+from onebroker.config.vocabulary import Outcome
+
+
+@attrs.frozen(kw_only=True)
+class EngineAnswer:
+    """An HTTP status and the body that goes with it."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class EngineStatus:
+    """What the engine publishes: whether it takes orders (lock held and refreshed, reconciled after start)."""
+
+    running: bool
+    reason: str
+    """Why not; empty when running."""
+    starting: bool = False
+    """Whether it is about to run: what arrives meanwhile may wait for it."""
+    trouble: str | None = None
+    """What keeps open orders from acting, although it runs."""
+
+
+@attrs.frozen(kw_only=True)
+class PlaceBody:
+    """A place request after the checks of rules 2.8; every word in the API's own spelling, quantities in units."""
+
+    instrument: Instrument
+    transaction_type: str | None
+    """This, product and order_type may be None for a plan whose parts all give their own."""
+    product: str | None
+    order_type: str | None
+    validity: str
+    quantity: int
+    """0 = left out: a quantity reference, the position or the parts give it."""
+    disclosed_quantity: int
+    price: Decimal | None
+    trigger_price: Decimal | None
+    after_market: bool
+    tag: str | None
+    broker: str | None
+    """The pinned broker."""
+    closes_position: bool
+    position_close: bool = False
+    """A close of flatten or of a quantity reference, which the engine itself knows to close (order-engine 4.1, 4.6, 4.7)."""
+    sent: Mapping[str, Any]
+    """The body as the caller sent it, for the parent record."""
+    plan: Part | None = None
+    """What is to be worked, for every type but simple."""
+    routed_from: str | None = None
+    """The type that was asked for, when the plan is made from its preset."""
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    """The `synthetic` object of such a type, or of a plan, as it was sent, without nulls."""
+    preset: Any = None
+    """Its settings as they were read, for what only the market tells (`Preset.check_market`)."""
+    parameters: Mapping[str, Any] = attrs.field(factory=dict)
+    """What the parent's record shows of the settings, defaults filled in."""
+    price_reference: PriceReference | None = None
+    """Worked out anew for every order that is sent (types of that class)."""
+    position: FromPosition | None = None
+    """The size as the position has it when the order is due, in the place of the quantity (types that work it out at their time)."""
+    closing: QuantityReference | None = None
+    """The position is looked at again for every order that is sent, and no order is larger than what is left of it."""
+    holders: tuple[tuple[str, int], ...] = ()
+    """(broker, units), the largest first: a position that no single broker holds whole is closed by an order each (4.1)."""
+    references: References | None = None
+    """What is still to be worked out: until then the price, the quantity (0 when left out) and, for a closing one, the side are not
+    those to be sent."""
+
+
+# --- from routes -------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    intent_id: str
+    order: PlaceBody
+    dry_run: bool
+    routed: float
+    """Monotonic seconds at which the request was read, for timing_ms.preparation."""
+    deadline: float
+    """Monotonic seconds at which the caller stops waiting."""
+    reply: Reply[EngineAnswer]
+
+
+# --- from the desk -----------------------------------------------------------------------------------------------------
+
+
+class NotOurs(Exception):
+    """No open parent of this engine works on it: the desk sends the message of a leg itself, and looks a parent up in the store."""
+
+
+@attrs.frozen(kw_only=True)
+class CancelLeg:
+    """Cancel one resting leg for a caller; answered with what the broker said. Refused with NotOurs, LoginNeeded, RoomFull,
+    StoreError, Refusal (nothing sent)."""
+
+    parent_id: str
+    row: OrderRow
+    broker: str
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    intent: Intent
+    asked: bool = True
+    """By a caller; else by a plan that closes the position, which nothing may keep from it."""
+    reply: Reply[Sent]
+
+
+@attrs.frozen(kw_only=True)
+class LegChanged:
+    """What became of the change of one leg."""
+
+    part: str
+    row: OrderRow
+    """The order as it stood before."""
+    changes: LegChange
+    """What differs from that row; nothing was sent when it is empty."""
+    request: WireRequest | None = None
+    """On a dry run: what would have been sent."""
+    sent: Sent | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ModifyLeg:
+    """Change a resting leg for a caller (order-engine rows 20-24). Refused with NotOurs (the desk may send it itself), and with
+    Refusal: then nothing was sent."""
+
+    parent_id: str
+    row: OrderRow
+    broker: str
+    change: LegChange
+    dry_run: bool
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    intent: Intent
+    reply: Reply[LegChanged]
+
+
+@attrs.frozen(kw_only=True)
+class PartChanged:
+    """A held order or a part that has sent nothing, after its numbers were changed (row 25)."""
+
+    part: str
+    state: str
+    instrument_id: str
+    changes: Mapping[str, Mapping[str, Any]]
+    """Field -> {from, to}."""
+
+
+@attrs.frozen(kw_only=True)
+class ModifyPart:
+    """Change what has not been sent. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    part: str | None
+    """None = the one held part."""
+    change: LegChange
+    """Price, trigger price and quantity alone."""
+    dry_run: bool
+    intent: Intent
+    reply: Reply[PartChanged]
+
+
+@attrs.frozen(kw_only=True)
+class LegCancel:
+    """What became of the cancel of one leg of a parent that is being stopped."""
+
+    leg_id: str
+    broker: str
+    order_id: str | None
+    outcome: Outcome
+    status_message: str | None
+
+
+@attrs.frozen(kw_only=True)
+class Stopped:
+    """A parent, or a part of it, after its cancel (rows 26-33)."""
+
+    synthetic_type: str
+    state: str
+    legs: tuple[LegCancel, ...] = ()
+    """Those whose cancel was tried now."""
+    resting: tuple[LegRecord, ...] = ()
+    """On a dry run: those whose cancel would be tried."""
+
+
+@attrs.frozen(kw_only=True)
+class CancelParent:
+    """Cancel every resting leg of a parent and end it; asked again, only the rest. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    dry_run: bool
+    deadline: float
+    """Monotonic seconds until which to wait for room."""
+    intent: Intent
+    reply: Reply[Stopped]
+
+
+@attrs.frozen(kw_only=True)
+class CancelPart:
+    """Stop one part of a plan. Refused with NotOurs and Refusal."""
+
+    parent_id: str
+    part: str
+    dry_run: bool
+    deadline: float
+    intent: Intent
+    reply: Reply[Stopped]
+
+
+@attrs.frozen(kw_only=True)
+class HaltParents:
+    """Halt every open parent, for a flatten: answered with how many, once none of them has a leg whose message is under way
+    (row 35). Refused with StoreError."""
+
+    intent: Intent
+    reply: Reply[int]
+
+
+ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
+"""What the desk asks of one parent, which `parent_id` names."""
+
+
+# --- from a plan, to the others ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class EndExits:
+    """End as cancelled every part of every other open plan that waits, or is held, as an exit of positions which are about to be
+    closed (order-engine 1.3). Answered once they have ended and no order of theirs is on the way; never waits for an actor that
+    could wait for the asker."""
+
+    parent_id: str
+    """Who asks."""
+    closing: Closing
+    reply: Reply[None]
+
+
+EngineMessage: TypeAlias = Place | ToParent | HaltParents | EndExits
+
+
+# --- to a parent, from the engine's router ------------------------------------------------------------------------------
+
+
+@attrs.frozen(kw_only=True)
+class LegSeen:
+    """The broker shows an order of this parent."""
+
+    broker: str
+    row: OrderRow
+
+
+@attrs.frozen(kw_only=True)
+class BooksFresh:
+    """A read of the broker's book, begun at `began` (monotonic seconds), is in: a whole one, or one of which some rows cannot be read."""
+
+    broker: str
+    began: float
+    orders: Mapping[str, OrderRow] = attrs.field(repr=False)
+    """The book as folded after that read."""
+    partly: PartlyRead | None = None
+    """Of one that is not whole: which orders it shows, and what is known of the others. None of a whole one."""
+
+
+@attrs.frozen(kw_only=True)
+class Halt:
+    """Send nothing any more (row 35). Answered, when no leg's message is under way, with whether the parent was open. Refused
+    with StoreError: then it goes on."""
+
+    reply: Reply[bool]
+
+
+ParentMessage: TypeAlias = LegSeen | BooksFresh | ToParent | Halt | EndExits

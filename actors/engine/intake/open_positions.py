@@ -1,0 +1,48 @@
+"""The open net positions of all brokers, for a type that is judged by them when it comes in (order-engine 3.9, 3.44, 3.45)."""
+
+from collections.abc import Collection, Iterator
+
+from onebroker.actors.engine.books.shown_positions import positions_now
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.orders.part_state import Holding
+from onebroker.actors.engine.plan.held import Positions
+from onebroker.actors.engine.plan_parent.rows import named_rows
+from onebroker.actors.portfolio.position_view import position_product
+
+READ_SECONDS = 3.0
+"""A caller waits: there is time left then to work the order."""
+
+
+def shown_positions(doors: EngineDoors) -> Positions:
+    """Return what the brokers showed last; a broker without a login can neither show nor close anything."""
+    live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
+    return _positions(doors, unread=[code for code in live if not _is_read(doors, code)])
+
+
+async def fresh_positions(doors: EngineDoors) -> Positions:
+    """Have all brokers show their positions now, and return them."""
+    live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
+    shown = await positions_now(doors.sessions, live, doors.clock.monotonic(), READ_SECONDS)
+    return _positions(doors, unread=[code for code in live if code not in shown or not shown[code].whole])
+
+
+def _is_read(doors: EngineDoors, code: str) -> bool:
+    view = doors.sessions[code].view.value
+    return view.positions_read_started is not None and "positions" not in view.read_errors
+
+
+def _positions(doors: EngineDoors, *, unread: Collection[str]) -> Positions:
+    nets: dict[Holding, int] = {}
+    for code in sorted(doors.sessions):
+        for holding, units in _rows(doors, code):
+            nets[holding] = nets.get(holding, 0) + units
+    return Positions(nets=tuple((holding, net) for holding, net in nets.items() if net), unread=tuple(unread))
+
+
+def _rows(doors: EngineDoors, code: str) -> Iterator[tuple[Holding, int]]:
+    latest = doors.catalogue.value.latest
+    view = doors.sessions[code].view.value
+    rows = view.positions if view.readable_positions is None else view.readable_positions.rows
+    for row, instrument_id in named_rows(rows, latest, code):
+        if row.view != "day" and row.quantity and instrument_id is not None:
+            yield Holding(code, instrument_id, position_product(row.product)), row.quantity

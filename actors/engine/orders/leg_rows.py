@@ -1,0 +1,22 @@
+"""Which row of a broker's orders is a leg's: by token first, then by the order id of the leg's own day (order-engine 2.3). Pure."""
+
+from collections.abc import Mapping
+
+from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.orders.tokens import looks_like_token
+from onebroker.brokers.records import OrderRow
+
+
+def is_of(leg: LegRecord, row: OrderRow, today: str) -> bool:
+    """Whether a row of the leg's broker is the leg's; brokers use ids again on another day. `today` as `session_day`."""
+    if looks_like_token(row.tag) and row.tag is not None:
+        return row.tag.lower() == leg.token
+    return leg.order_id == row.order_id and leg.session_day == today
+
+
+def row_of(leg: LegRecord, orders: Mapping[str, OrderRow], today: str) -> OrderRow | None:
+    """Return the leg's row out of its broker's orders."""
+    row = orders.get(leg.order_id) if leg.order_id is not None else None
+    if row is not None and is_of(leg, row, today):
+        return row
+    return next((row for row in orders.values() if is_of(leg, row, today)), None)

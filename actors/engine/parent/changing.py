@@ -1,0 +1,254 @@
+"""Changing a resting leg: the wanted values are written ahead, the modify sent once, the result recorded; one whose outcome is
+unknown is decided by the next fresh book (order-engine 2.2 rows 19-24, 2.4 c, K12). Part of a parent's actor."""
+
+from collections.abc import Callable
+
+import attrs
+
+from onebroker.actors.engine.context.context import EngineDoors, NotInService
+from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.messages import LegChanged, ModifyLeg, NotOurs
+from onebroker.actors.engine.orders.accepted_changes import AcceptedChanges, Target, changed_row, check, instrument_of
+from onebroker.actors.engine.orders.in_flight import Traffic
+from onebroker.actors.engine.orders.intents import taken_up
+from onebroker.actors.engine.orders.records import LegChange, LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.transitions import leg_as_shown, leg_modified
+from onebroker.actors.engine.parent.cancelling import SENDS_NOTHING
+from onebroker.actors.engine.parent.growth import check_growth
+from onebroker.actors.engine.placing.sending import ask_room, send_once
+from onebroker.actors.engine.placing.write_ahead import Recorder
+from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.acknowledged import changing
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Op, Set, StoreError
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome, Side
+
+FREE_SECONDS = 2.0
+"""How long a change waits for a leg whose last message is still being answered (order-engine 2.6)."""
+
+
+def refusal_of(error: Exception, broker: str) -> Refusal:
+    """Return what keeps a change from leaving as a refusal (order-engine 5.6): LoginNeeded, RoomFull, CapReached, StoreError,
+    NotSendable."""
+    match error:
+        case NotInService():
+            return Refusal(503, order_texts.not_in_service(broker))
+        case LoginNeeded():
+            return Refusal(503, order_texts.no_login(broker))
+        case RoomFull():
+            return Refusal(503, texts.RATE_BUDGET_FULL)
+        case CapReached():
+            return Refusal(429, order_texts.daily_cap(broker, error.sent, error.cap, error.reserve))
+        case StoreError():
+            return Refusal(503, order_texts.redis_unreadable(str(error)))
+    return Refusal(503, texts.not_built(str(error)))
+
+
+def priority_of(row: OrderRow, change: LegChange, *, closes: bool) -> Priority:
+    """Return how urgent a change is (order-engine 4.5): that of an order which closes a position, then one that brings a stop
+    nearer to the market, then all others."""
+    if closes:
+        return Priority.EXIT
+    if change.trigger_price is not None and row.transaction_type in tuple(Side):
+        nearer = (float(change.trigger_price) - row.trigger_price) * Side(row.transaction_type).sign < 0
+        return Priority.TIGHTEN if nearer else Priority.MOVE
+    return Priority.MOVE
+
+
+def priority_of_step(change: LegChange, *, exit: bool, reduces: bool) -> Priority:
+    """Return how urgent a step of a plan is: a smaller quantity and the price of an exit that is being filled first, then the
+    stops of exits. Trails move theirs one after the other, and must not use up what an exit that is due needs."""
+    if not reduces and exit and change.trigger_price is not None:
+        return Priority.TIGHTEN
+    return Priority.EXIT if exit or reduces else Priority.MOVE
+
+
+class Changing:
+    """What is under way to change the legs of one parent."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        doors: EngineDoors,
+        lock: EngineLock,
+        traffic: Traffic,
+        leg_changed: Callable[[LegRecord], None],
+    ) -> None:
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._lock = lock
+        self._traffic = traffic
+        self._leg_changed = leg_changed
+        self._accepted = AcceptedChanges()
+        began = self._clock.monotonic()
+        self._unknown_since = {leg.leg_id: began for leg in recorder.record.legs if leg.wanted is not None}
+        """Leg id -> monotonic seconds at which its modify ended as unknown (or this actor began); a book begun later decides."""
+
+    # --- for a caller -----------------------------------------------------------------------------------------------
+
+    async def for_caller(
+        self,
+        message: ModifyLeg,
+        leg: LegRecord | None,
+        accepted: Callable[[LegRecord, LegChange], None] | None = None,
+    ) -> None:
+        """Change a leg as asked, and answer. Nothing of a plan's own rules is looked at here: `accepted` is told of the leg as it was
+        and of its change."""
+        try:
+            done = await self._change(message, leg)
+            taken = done.sent is not None and done.sent.answer.outcome is Outcome.ACCEPTED
+            if accepted is not None and leg is not None and taken:
+                accepted(leg, done.changes)
+            message.reply.answer(done)
+        except (NotOurs, Refusal) as error:
+            message.reply.refuse(error)
+        finally:
+            message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
+
+    async def _change(self, message: ModifyLeg, leg: LegRecord | None) -> LegChanged:
+        if leg is None:
+            raise NotOurs(message.parent_id)
+        leg = await self._free(leg.leg_id)
+        target = self.target(leg, message.row)
+        changes = check(target, message.change)
+        done = LegChanged(part=leg.part, row=target.row, changes=changes)
+        if not changes.given():
+            return done
+        check_growth(self._doors, target, changes)
+        if message.dry_run:
+            return attrs.evolve(done, request=self._request(target, changes))
+        closes = self._recorder.record.parameters.get("closes_position") is True
+        priority = priority_of(target.row, changes, closes=closes)
+        journal = taken_up(message.intent, message.parent_id)
+        return attrs.evolve(done, sent=await self.modify(leg, target, changes, priority, message.deadline, *journal))
+
+    async def _free(self, leg_id: str) -> LegRecord:
+        """Return the leg once no message for it is unanswered. Raises Refusal 409."""
+        free = await self._traffic.until(lambda: not self.blocked(leg_id), FREE_SECONDS)
+        record = self._recorder.record
+        leg = record.leg(leg_id)
+        assert leg is not None
+        if leg.state.final:
+            raise Refusal(409, order_texts.already(leg.state.value.upper()))
+        if leg.cancel_accepted:
+            raise Refusal(409, texts.CANCEL_ACCEPTED)
+        if record.state in SENDS_NOTHING or record.state is ParentState.CANCELLING:
+            raise Refusal(409, texts.parent_already(record.state.value))
+        if not free:
+            raise Refusal(409, texts.STILL_ANSWERED)
+        return leg
+
+    def blocked(self, leg_id: str) -> bool:
+        """Whether a message for the leg is unanswered, or what became of the last one is not known yet."""
+        leg = self._recorder.record.leg(leg_id)
+        assert leg is not None
+        if leg.state.final or leg.cancel_accepted:
+            return False
+        waits = leg.state.unsettled or leg.state is LegState.CANCELLING
+        return waits or self._traffic.busy(leg_id) or leg_id in self._unknown_since
+
+    # --- sending ----------------------------------------------------------------------------------------------------
+
+    def target(self, leg: LegRecord, row: OrderRow) -> Target:
+        """Return a leg's order as it stands; `row` is used where the session does not show it now."""
+        door = self._doors.session(leg.broker)
+        shown = door.view.value.orders.get(row.order_id, row)
+        return Target(
+            broker=leg.broker,
+            capabilities=door.broker.capabilities,
+            row=self.standing(leg, shown),
+            instrument=instrument_of(self._doors.catalogue.value.latest, leg.broker, leg.instrument_token),
+        )
+
+    async def modify(
+        self, leg: LegRecord, target: Target, changes: LegChange, priority: Priority, deadline: float, *ops: Op
+    ) -> Sent:
+        """Write the wanted values ahead (with `ops`), send the modify once, record what the broker said (rows 19-23).
+
+        Raises Refusal: then nothing was sent.
+        """
+        door = self._doors.session(leg.broker)
+        request = self._request(target, changes)
+        with self._traffic.message(leg.leg_id):
+            try:
+                permit = await ask_room(door, priority, deadline, self._clock)
+            except (LoginNeeded, RoomFull, CapReached) as error:
+                raise refusal_of(error, leg.broker) from error
+
+            ended = self._recorder.record.leg(leg.leg_id)
+            if ended is not None and ended.state.final:  # while its change waited for room
+                await door.address.tell(ReturnRoom(permit=permit))
+                raise Refusal(409, order_texts.already(ended.state.value.upper()))
+
+            def wanted(record: ParentRecord) -> ParentRecord:
+                now = record.leg(leg.leg_id)
+                if now is None or now.state.final:
+                    return record
+                return record.with_leg(attrs.evolve(now, wanted=changes, modifies=now.modifies + 1))
+
+            try:
+                await self._recorder.write_ahead(wanted, Set(keys.rate(leg.broker), permit.counts), *ops)
+            except StoreError as error:
+                await door.address.tell(ReturnRoom(permit=permit))
+                raise refusal_of(error, leg.broker) from error
+            sent = await send_once(
+                door,
+                request,
+                permit,
+                leave_before=self._lock.trusted_until,
+                timeout_seconds=self._doors.settings.broker_timeout_seconds,
+                clock=self._clock,
+                when_accepted=changing(target.row, changed_row(target.row, changes)),
+            )
+            self._note(leg.leg_id, target.row, changes, sent)
+        await self._recorder.write()  # the result is recorded before the caller hears it
+        return sent
+
+    def _request(self, target: Target, changes: LegChange) -> WireRequest:
+        door = self._doors.session(target.broker)
+        access = door.view.value.access
+        if access is None:
+            raise Refusal(503, order_texts.no_login(target.broker))
+        try:
+            return door.broker.orders.modify_request(access, target.order_change(changes), self._clock.now())
+        except NotSendable as error:
+            raise refusal_of(error, target.broker) from error
+
+    def _note(self, leg_id: str, before: OrderRow, changes: LegChange, sent: Sent) -> None:
+        leg = self._recorder.record.leg(leg_id)
+        if leg is None or leg.wanted is None:
+            return
+        match sent.answer.outcome:
+            case Outcome.ACCEPTED:
+                self._accepted.note(leg_id, before, changes, self._clock.monotonic())
+                self._leg_changed(leg_modified(leg, changes, self._clock.epoch()))
+            case Outcome.UNKNOWN:
+                self._unknown_since[leg_id] = self._clock.monotonic()
+            case _:
+                # What certainly did not leave, or was turned away, is none of the changes that a broker allows for one order.
+                modifies = leg.modifies - 1 if sent.goes_again else leg.modifies
+                self._leg_changed(attrs.evolve(leg, wanted=None, modifies=modifies))
+
+    def standing(self, leg: LegRecord, row: OrderRow) -> OrderRow:
+        """Return a row with those changes in it that its book may not show yet."""
+        return self._accepted.standing(leg.leg_id, row, self._doors.session(leg.broker).view.value.orders_read_started)
+
+    # --- what the book says ------------------------------------------------------------------------------------------
+
+    def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
+        """A whole book shows the order: it is the truth about a modify of unknown outcome (row 23, K12)."""
+        since = self._unknown_since.get(leg.leg_id)
+        if since is None or began < since or self._traffic.busy(leg.leg_id):
+            return
+        del self._unknown_since[leg.leg_id]
+        if leg.wanted is not None:
+            self._leg_changed(leg_as_shown(leg, row, self._clock.epoch()))
+        self._traffic.tell()

@@ -1,0 +1,41 @@
+"""A change that makes an order larger is a new order as far as the day's loss goes (order-engine 4.7); one that reduces never is."""
+
+from onebroker.actors.engine.books.shown_positions import shown_last
+from onebroker.actors.engine.choice.ranking import standing_units
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.orders.accepted_changes import Target
+from onebroker.actors.engine.orders.records import LegChange
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Side
+
+
+def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None:
+    """Raise Refusal 403 or 503 when the day's loss keeps an order from growing, unless all of it would only reduce a position."""
+    quantity = changes.quantity
+    if quantity is None or quantity <= target.row.quantity or _only_reduces(doors, target, quantity):
+        return
+    refused = doors.loss.value.refusal(doors.clock.monotonic())
+    if refused is not None:
+        raise Refusal(refused.status, str(refused.body["error"]))
+
+
+def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
+    """Whether the order, as large as it shall be, is against the net position at its broker and not above what the other open
+    orders of its side leave of it."""
+    row, view = target.row, doors.session(target.broker).view.value
+    if row.transaction_type not in tuple(Side):
+        return False
+    net = sum(
+        position.quantity or 0
+        for position in shown_last(view)
+        if position.view != "day"
+        and position.instrument_token == row.instrument_token
+        and position.product == row.product
+    )
+    others = standing_units(
+        (other for other in view.orders.values() if other.order_id != row.order_id),
+        row.instrument_token,
+        row.product,
+        row.transaction_type,
+    )
+    return net * Side(row.transaction_type).sign < 0 and abs(net) >= quantity - row.filled_quantity + others

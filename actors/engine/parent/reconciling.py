@@ -1,0 +1,188 @@
+"""What becomes of a leg that a whole book of its broker does not show by token or order id (order-engine 2.2 rows 12 to 13b,
+2.5 K15). Part of a parent's actor, which alone calls it.
+
+Nothing is ever sent here. A leg of unknown outcome is its parent's own order, no order of the broker's, or a doubt that stays.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+import attrs
+import trio
+
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.messages import BooksFresh
+from onebroker.actors.engine.orders.fingerprints import Doubt, Match, match
+from onebroker.actors.engine.orders.in_flight import Traffic
+from onebroker.actors.engine.orders.odd_rows import may_be
+from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.orders.session_expiry import has_lapsed
+from onebroker.actors.engine.orders.tokens import looks_like_token
+from onebroker.actors.engine.orders.transitions import leg_given_up, leg_never_shown, leg_no_longer_shown
+from onebroker.actors.engine.placing.sending import MARGIN_SECONDS
+from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.messages import AskByToken, LoginNeeded
+from onebroker.brokers.broker import FoundByToken, TokenQuestion
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import BrokerError
+from onebroker.config.clock import latest_boundary
+
+ASK_SECONDS = 60.0
+"""How long a broker is waited for that is asked for an order by its token."""
+ASK_AGAIN_SECONDS = 10.0
+"""Least time between two such questions about one leg."""
+
+
+class Reconciling:
+    """The legs of one parent that are looked for. Times are monotonic seconds."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        doors: EngineDoors,
+        traffic: Traffic,
+        leg_changed: Callable[[LegRecord], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._traffic = traffic
+        self._leg_changed = leg_changed
+        self._say = say
+        self._unseen_since: dict[str, float] = {}
+        """Leg id -> when the first fresh book began that did not show that unsettled leg."""
+        self._settled_from: defaultdict[str, float] = defaultdict(self._clock.monotonic)
+        """Leg id -> after when a book must have been begun to say something about that unsettled leg."""
+        self._answered_at: dict[str, float] = {}
+        """Leg id -> when its message was answered, or given up; of those sent since this actor began."""
+        self._asked_at: dict[str, float] = {}
+        """Leg id -> when its broker was asked for it by its token last."""
+        for leg in recorder.record.legs:
+            self._settled_from[leg.leg_id] = self._clock.monotonic()
+
+    def is_sent(self, leg_id: str) -> None:
+        """From now on a book may say that an unsettled leg is not there."""
+        self._settled_from[leg_id] = self._answered_at[leg_id] = self._clock.monotonic()
+        self._unseen_since.pop(leg_id, None)
+
+    def may_be_odd(self, leg: LegRecord, book: BooksFresh) -> bool:
+        """Whether one of the rows of a book that cannot be read may be the leg's."""
+        if book.partly is None:
+            return False
+        sent = self._answered_at.get(leg.leg_id)
+        sent_after = None if sent is None else sent - self._doors.settings.broker_timeout_seconds - 2 * MARGIN_SECONDS
+        legs, today = self._doors.legs, session_day(self._clock)
+        return any(may_be(leg, odd, legs, today=today, sent_after=sent_after) for odd in book.partly.odd)
+
+    def read_unsettled_soon(self) -> None:
+        for broker in {leg.broker for leg in self._recorder.record.legs if leg.state.unsettled}:
+            self._doors.read_soon(broker)
+
+    def settle(self, leg: LegRecord, book: BooksFresh, nursery: trio.Nursery) -> OrderRow | None:
+        """Judge a leg that the book shows neither by token nor by order id; return the row that is its own all the same."""
+        if leg.state.final:
+            return None
+        if leg.session_day < session_day(self._clock) or self._has_lapsed(leg, book.began):
+            self._expire(leg, book.began)
+            return None
+        waits = leg.given_up or self._traffic.busy(leg.leg_id) or book.began < self._settled_from[leg.leg_id]
+        if waits or not leg.state.unsettled:
+            return None
+        found = self._matching(leg, book, nursery)
+        if isinstance(found, OrderRow):
+            return found
+        if found is not Doubt.LATER and self._unseen_long(leg, book.began, nursery):
+            self._conclude(leg, found, nursery)
+        return None
+
+    def _has_lapsed(self, leg: LegRecord, began: float) -> bool:
+        """Whether a book begun long enough after its session's close would show it if it still stood (row 18)."""
+        return not leg.state.unsettled and has_lapsed(leg, self._epoch_of(began), self._doors.calendar)
+
+    def _epoch_of(self, moment: float) -> float:
+        return self._clock.epoch() - (self._clock.monotonic() - moment)
+
+    def _expire(self, leg: LegRecord, began: float) -> None:
+        """Its day is over, and today's book does not show it (row 18, K15)."""
+        if self._epoch_of(began) >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(
+            leg.leg_id
+        ):
+            expired = leg_no_longer_shown(leg, self._clock.epoch())
+            self._leg_changed(expired)
+            self._say(expired.status_message or "")
+
+    def _unseen_long(self, leg: LegRecord, began: float, nursery: trio.Nursery) -> bool:
+        if leg.leg_id not in self._unseen_since:
+            self._unseen_since[leg.leg_id] = began
+            nursery.start_soon(self._read_when_due, leg.broker, began)
+        return began >= self._unseen_since[leg.leg_id] + self._doors.settings.unknown_settle_seconds
+
+    async def _read_when_due(self, broker: str, unseen_since: float) -> None:
+        """Ask for the book that decides, of a broker whose own pace may be as slow as once a minute."""
+        await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
+        self._doors.read_soon(broker)
+
+    # --- by a cut token, by what it is ------------------------------------------------------------------------------
+
+    def _matching(self, leg: LegRecord, book: BooksFresh, nursery: trio.Nursery) -> Match:
+        legs = self._doors.legs
+        for row in book.orders.values():
+            if legs.begins_one(leg.broker, row.tag) == leg.token:
+                return row
+        if leg.broker in legs.tagging or any(looks_like_token(row.tag) for row in book.orders.values()):
+            return None
+        untagged = [row for row in book.orders.values() if row.tag is None or not row.tag.strip()]
+        unasked = [row for row in untagged if not legs.knows(row, leg.broker)]
+        if unasked:
+            nursery.start_soon(self._learn, leg.broker, unasked)
+            return Doubt.LATER
+        free = [row for row in untagged if legs.entry(leg.broker, row.order_id, row.tag) is None]
+        fineness = self._doors.session(leg.broker).broker.capabilities.order_time_seconds
+        return match(leg, legs.unsettled, free, self._clock.epoch(), fineness)
+
+    async def _learn(self, broker: str, rows: list[OrderRow]) -> None:
+        """Find out whose these orders are, so that none of another order of ours is taken for the leg's."""
+        learnt = [await self._doors.legs.learn(self._doors.store, row, broker) for row in rows]
+        if all(learnt):
+            self._doors.read_soon(broker)
+
+    # --- the end of looking -----------------------------------------------------------------------------------------
+
+    def _conclude(self, leg: LegRecord, found: Match, nursery: trio.Nursery) -> None:
+        if found is Doubt.TOO_MANY:
+            self._leg_changed(leg_given_up(leg, self._clock.epoch()))
+        elif self._doors.session(leg.broker).broker.by_token is None:
+            self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
+        elif self._clock.monotonic() >= self._asked_at.get(leg.leg_id, float("-inf")) + ASK_AGAIN_SECONDS:
+            self._asked_at[leg.leg_id] = float("inf")
+            nursery.start_soon(self._ask, leg)
+
+    async def _ask(self, leg: LegRecord) -> None:
+        """Ask the broker for the order by its token, where no book shows it; no answer leaves it unknown."""
+        question = TokenQuestion(token=leg.token, instrument_token=leg.instrument_token, segment=leg.segment)
+
+        def asked(reply: Reply[FoundByToken | None]) -> AskByToken:
+            return AskByToken(question=question, reply=reply)
+
+        try:
+            found = await self._doors.session(leg.broker).address.ask(asked, ASK_SECONDS)
+        except (BrokerError, LoginNeeded, AskTimedOut, ActorNotRunning):
+            self._doors.read_soon(leg.broker)
+        else:
+            self._answered(leg.leg_id, found)
+        finally:
+            self._asked_at[leg.leg_id] = self._clock.monotonic()
+
+    def _answered(self, leg_id: str, found: FoundByToken | None) -> None:
+        leg = self._recorder.record.leg(leg_id)
+        if leg is None or not leg.state.unsettled or leg.given_up:
+            return  # it was seen meanwhile
+        if found is None:
+            self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
+            return
+        self._unseen_since.pop(leg_id, None)  # it is there: the book that shows it says what became of it
+        if found.order_id is not None and found.order_id != leg.order_id:
+            self._leg_changed(attrs.evolve(leg, order_id=found.order_id))
+        self._doors.read_soon(leg.broker)

@@ -1,0 +1,222 @@
+"""Orders of ours that the store has forgotten: it came back without its last writes (order-engine 2.5, K19). Pure.
+
+A leg's token is a hash of intent, part, running number and the engine's run, so the tokens that a parent's next legs would have can be worked out.
+An order that shows one of them left before the loss: it is taken up as if its leg had been written as `sending`, and what its
+part would have remembered of it is put back as far as it can be told. Where it cannot, the part sends nothing more.
+
+A broker that was asked by token (`lost_orders`) may have an order that no book shows yet. It is taken up too, and its plan waits for the book.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import attrs
+
+from onebroker.actors.engine.orders.lost_legs import FoundOrder, NextLeg
+from onebroker.actors.engine.orders.part_state import PartRecord
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.orders.transitions import AFTER_HALT
+from onebroker.actors.engine.plan.executions import Daily, Ladder
+from onebroker.actors.engine.plan.machine.legs import CLOSING
+from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, walk
+from onebroker.actors.engine.plan.prices import Discretion, FromFillPrice
+from onebroker.actors.engine.plan.stored import decode_plan
+from onebroker.brokers.records import OrderRow
+from onebroker.config.messages import unknown_orders as texts
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType
+
+AHEAD = 64
+"""So many of a parent's next running numbers are tried: attempts that were never written use numbers up, too."""
+FREE_NUMBERS = 2
+"""Of so many running numbers that no leg has, below its last leg's and again above it, brokers are asked for the orders: two exits leave
+at once, and an attempt that was never written uses a number up, too. Where an order is found the next numbers follow."""
+SIMPLE_PART = "entry"
+_OF_ROW = (
+    "tradingsymbol",
+    "transaction_type",
+    "product",
+    "order_type",
+    "validity",
+    "quantity",
+    "price",
+    "trigger_price",
+)
+"""What the book alone says of an order that was found by its token."""
+
+Strangers = Mapping[tuple[str, str], OrderRow]
+"""(broker, token) -> an order of today with a token that neither engine nor store knows."""
+
+
+def with_lost_legs(
+    record: ParentRecord, strangers: Strangers, today: str, now: float, runs: Collection[int] = (1,)
+) -> ParentRecord:
+    """Return the parent with those of the strangers that are its own; the very object when none is.
+
+    `now` in epoch seconds, `today` the broking day, YYYY-MM-DD; `runs` of the engine that may have sent them. Of a parent that has ended too: what it sent is its own.
+    """
+    by_token = {token: broker for broker, token in strangers}
+    if not by_token:
+        return record
+    root = None if record.plan is None else decode_plan(record.plan)
+    for token, path, number in _next_tokens(record, root, runs):
+        if token in by_token:
+            row = strangers[by_token[token], token]
+            leg = _leg(record, path, number, by_token[token], row)
+            leg = attrs.evolve(leg, token=token, session_day=today, sent_at=now, updated_at=now)
+            record = _taken_up(record, root, leg)
+    return record
+
+
+def with_found_legs(record: ParentRecord, found: Iterable[FoundOrder], today: str, now: float) -> ParentRecord:
+    """Return the parent with those of the found orders that are its own; the very object when none is. Units as in `with_lost_legs`."""
+    root = None if record.plan is None else decode_plan(record.plan)
+    for one in found:
+        tokens, numbers = {leg.token for leg in record.legs}, {number_of(leg) for leg in record.legs}
+        if one.parent_id == record.parent_order_id and one.leg.token not in tokens and one.leg.number not in numbers:
+            leg = attrs.evolve(_found_leg(record, root, one), session_day=today, sent_at=now, updated_at=now)
+            record = _taken_up(record, root, leg)
+    return record
+
+
+def next_legs(record: ParentRecord, runs: Collection[int], free: int = FREE_NUMBERS) -> Iterator[NextLeg]:
+    """Yield the legs that brokers are asked for, lowest number first: of so many free numbers; `runs` of the engine that may have sent them."""
+    taken = {number_of(leg) for leg in record.legs}
+    last = max(taken, default=-1)
+    if record.plan is None:
+        parts: list[tuple[str, str, str | None]] = [(SIMPLE_PART, record.instrument_id, None)]
+        numbers = [] if taken else [0]
+    else:
+        orders = [part for part in walk(decode_plan(record.plan)) if isinstance(part, OrderPart)]
+        parts = [(part.path, part.instrument_id, part.broker) for part in orders]
+        between = [number for number in range(last) if number not in taken]
+        numbers = [*between[-free:], *range(last + 1, last + 1 + free)]
+    for number in numbers:
+        for path, instrument_id, broker in parts:
+            for run in runs:
+                token = leg_token(record.intent_id, path, number, run)
+                yield NextLeg(token=token, part=path, number=number, instrument_id=instrument_id, broker=broker)
+
+
+def as_shown(record: ParentRecord, leg: LegRecord, row: OrderRow) -> LegRecord:
+    """Return a leg that was found by its token as the book that shows it says that it is."""
+    shown = _leg(record, leg.part, number_of(leg), leg.broker, row)
+    leg = attrs.evolve(leg, found_by_token=False, **{name: getattr(shown, name) for name in _OF_ROW})
+    root = None if record.plan is None else decode_plan(record.plan)
+    return leg if root is None else attrs.evolve(leg, instance=_instance(_part_of(root, leg.part), leg))
+
+
+def _next_tokens(record: ParentRecord, root: Part | None, runs: Collection[int]) -> Iterator[tuple[str, str, int]]:
+    """Yield (token, part path, running number) of every leg that the parent may have sent without its record knowing it."""
+    taken = {number_of(leg) for leg in record.legs}
+    if root is None:
+        paths, numbers = [SIMPLE_PART], range(1)
+    else:
+        paths = [part.path for part in walk(root) if isinstance(part, OrderPart)]
+        numbers = range(max(taken, default=-1) + 1 + AHEAD)
+    for number in numbers:
+        for path in paths if number not in taken else ():
+            for run in runs:
+                yield leg_token(record.intent_id, path, number, run), path, number
+
+
+def number_of(leg: LegRecord) -> int:
+    """Return a leg's running number within its parent."""
+    return int(leg.leg_id.rpartition(".")[2])
+
+
+def _leg(record: ParentRecord, path: str, number: int, broker: str, row: OrderRow) -> LegRecord:
+    """Make the leg of an order as its book shows it; its state is `sending`, and the book says the rest as it does of any."""
+    return LegRecord(
+        leg_id=f"{record.parent_order_id}.{number}",
+        part=path,
+        token="",
+        broker=broker,
+        segment="",
+        instrument_token=row.instrument_token,
+        tradingsymbol=row.tradingsymbol,
+        transaction_type=row.transaction_type,
+        product=row.product,
+        order_type=row.order_type,
+        validity=row.validity,
+        quantity=row.quantity,
+        price=exact(row.price) or None,
+        trigger_price=exact(row.trigger_price) or None,
+        session_day="",
+    )
+
+
+def _found_leg(record: ParentRecord, root: Part | None, found: FoundOrder) -> LegRecord:
+    """Make the leg of an order of which only its token is known; its part, or the caller's body, says what it may be."""
+    part = None if root is None else _part_of(root, found.leg.part)
+    body = record.body
+    return LegRecord(
+        leg_id=f"{record.parent_order_id}.{found.leg.number}",
+        part=found.leg.part,
+        token=found.leg.token,
+        broker=found.broker,
+        segment=found.segment,
+        instrument_token=found.instrument_token,
+        tradingsymbol=found.tradingsymbol,
+        transaction_type=str(body.get("transaction_type", "")) if part is None else part.transaction_type,
+        product=str(body.get("product", "")) if part is None else part.product,
+        order_type=OrderType.LIMIT.value,
+        validity=str(body.get("validity", "")) if part is None else part.validity,
+        quantity=0,
+        price=None,
+        trigger_price=None,
+        session_day="",
+        state=LegState.UNKNOWN,
+        order_id=found.order_id,
+        found_by_token=True,
+    )
+
+
+def _part_of(root: Part, path: str) -> OrderPart:
+    part = next(one for one in walk(root) if one.path == path)
+    assert isinstance(part, OrderPart)
+    return part
+
+
+def _instance(part: OrderPart, leg: LegRecord) -> str | None:
+    closing = leg.transaction_type != part.transaction_type and not isinstance(part.quantity, FromPosition)
+    return CLOSING if closing else None
+
+
+def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> ParentRecord:
+    if record.state is ParentState.HALTED:
+        leg = attrs.evolve(leg, cancel_reason=AFTER_HALT)
+    state = record.state if record.state.final or record.state is ParentState.CANCELLING else ParentState.WORKING
+    record = attrs.evolve(record, state=state, updated_at=leg.updated_at)
+    if root is None:
+        return record.with_leg(leg)
+    part = _part_of(root, leg.part)
+    leg = attrs.evolve(
+        leg,
+        instrument_id=part.instrument_id,
+        piece=sum(one.part == leg.part for one in record.legs),
+        instance=_instance(part, leg),
+    )
+    return attrs.evolve(record.with_leg(leg), parts=_begun(record, root, part, leg))
+
+
+def _begun(record: ParentRecord, root: Part, part: OrderPart, leg: LegRecord) -> Mapping[str, PartRecord]:
+    """Return the parts' records, in which the leg's part and all above it have had their turn, since the leg was sent."""
+    above = (one.path for one in walk(root) if leg.part == one.path or leg.part.startswith(f"{one.path}."))
+    parts = dict(record.parts)
+    for path in above:
+        before = parts.get(path, PartRecord())
+        due_at = leg.sent_at if before.due_at is None else before.due_at
+        parts[path] = attrs.evolve(before, due_at=due_at, fired=True)
+    own = parts[part.path]
+    if isinstance(part.execution, Daily):
+        own = attrs.evolve(own, armed_day=leg.session_day)
+    if _is_one_of_many(part):
+        own = attrs.evolve(own, refusal=texts.lost_by_the_store(leg.broker))
+    return {**parts, part.path: own}
+
+
+def _is_one_of_many(part: OrderPart) -> bool:
+    """Whether the part's orders stand for single fills, rows or rungs, so that nothing says for which of them this one was."""
+    each = isinstance(part.price, FromFillPrice | Discretion) or isinstance(part.quantity, FromPosition)
+    return each or isinstance(part.execution, Ladder)

@@ -1,0 +1,197 @@
+"""Ending a parent for a caller (rows 29-33) or for a flatten (row 35). Part of a parent's actor.
+
+That a parent ends is written before anything of it is cancelled, in the lane in which a leg is written before it is sent: so a
+place that has written nothing by then sends nothing any more.
+"""
+
+from collections.abc import Callable
+
+import attrs
+import trio
+
+from onebroker.actors.engine.books.unseen import accepted_order
+from onebroker.actors.engine.context.context import EngineDoors, NotInService
+from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCancel, Stopped
+from onebroker.actors.engine.orders.in_flight import Traffic
+from onebroker.actors.engine.orders.intents import taken_up
+from onebroker.actors.engine.orders.leg_rows import row_of
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.transitions import AFTER_HALT
+from onebroker.actors.engine.parent.cancelling import CALLER, NOT_SENT, Cancelling
+from onebroker.actors.engine.placing.unshown import is_unshown
+from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
+from onebroker.actors.kernel.mailbox import ActorNotRunning
+from onebroker.actors.sessions.messages import LoginNeeded, RoomFull
+from onebroker.actors.store.interface import StoreError
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable
+from onebroker.config.messages import order_changes as texts
+from onebroker.config.messages import orders as order_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome, is_finished
+
+
+class Stopping:
+    """The end of one parent. One stop at a time: a second one finds what the first has left."""
+
+    def __init__(self, recorder: Recorder, doors: EngineDoors, traffic: Traffic, cancelling: Cancelling) -> None:
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._traffic = traffic
+        self._cancelling = cancelling
+        self._turn = trio.Lock()
+
+    # --- for a caller -----------------------------------------------------------------------------------------------
+
+    async def cancel(self, message: CancelParent) -> None:
+        """Cancel what rests, end the parent, and answer."""
+        try:
+            async with self._turn:
+                message.reply.answer(await self._cancel(message))
+        except Refusal as refusal:
+            message.reply.refuse(refusal)
+        finally:
+            message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
+
+    async def _cancel(self, message: CancelParent) -> Stopped:
+        record = self._recorder.record
+        if record.state.final:
+            raise Refusal(409, texts.parent_already(record.state.value))
+        if message.dry_run:
+            return self._stopped(resting=tuple(leg for leg in record.legs if _rests(leg)))
+        await self._write_end(message)
+        done: list[LegCancel] = []
+        async with trio.open_nursery() as nursery:
+            for leg in self._recorder.record.legs:
+                if _rests(leg):
+                    nursery.start_soon(self._cancel_leg, leg, message.deadline, done.append)
+        accepted = all(one.outcome is Outcome.ACCEPTED for one in done)
+        if accepted and not self._recorder.record.state.final:
+            self._change_state(ParentState.CANCELLED)
+        await self._recorder.write()  # what became of it is recorded before the caller hears it
+        return self._stopped(legs=tuple(sorted(done, key=lambda one: one.leg_id)))
+
+    async def _write_end(self, message: CancelParent) -> None:
+        def ending(record: ParentRecord) -> ParentRecord:
+            if record.state.final:
+                return record
+            state = ParentState.CANCELLING if any(not leg.state.final for leg in record.legs) else ParentState.CANCELLED
+            return attrs.evolve(record, state=state, updated_at=self._clock.epoch())
+
+        try:
+            await self._recorder.write_ahead(ending, *taken_up(message.intent, message.parent_id))
+        except StoreError as error:
+            raise Refusal(503, order_texts.redis_unreadable(str(error))) from error
+        self._traffic.tell()
+
+    async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
+        """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (rules 2.4.6); nothing when it
+        has ended. What certainly did not leave goes later, without being asked for again."""
+        async with self._cancelling.turn(leg.leg_id):
+            current = self._recorder.record.leg(leg.leg_id) or leg
+            if current.cancel_accepted:
+                note(_cancel_of(current, Outcome.ACCEPTED, None))  # one that had not left before
+                return
+            try:
+                row = await self._appeared(leg.leg_id)
+                current = self._recorder.record.leg(leg.leg_id) or leg
+                if current.state.final or (row is not None and is_finished(row.status)):
+                    return
+                if row is None:
+                    self._cancelling.send_later(leg.leg_id)
+                    note(_cancel_of(current, Outcome.REJECTED, texts.NOT_IN_BOOK))
+                    return
+                sent = await self._cancelling.cancel(leg.broker, row, current, CALLER, deadline)
+            except NOT_SENT as error:
+                self._cancelling.send_later(leg.leg_id)
+                note(_cancel_of(current, Outcome.REJECTED, why_not_sent(error, leg.broker)))
+            else:
+                if sent.goes_again:
+                    self._cancelling.send_later(leg.leg_id)
+                note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
+
+    async def _appeared(self, leg_id: str) -> OrderRow | None:
+        """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them. Raises NotInService."""
+        leg = self._recorder.record.leg(leg_id)
+        assert leg is not None
+        view = self._doors.session(leg.broker).view
+        row = None
+        with trio.move_on_after(self._doors.settings.parent_cancel_wait):
+            while True:
+                version = view.version
+                leg = self._recorder.record.leg(leg_id) or leg
+                row = row_of(leg, view.value.orders, session_day(self._clock))
+                row = row or accepted_order(self._doors.session(leg.broker), leg.order_id, self._clock.now())
+                if leg.state.final or row is not None:
+                    return row
+                await view.wait_newer(version)
+        return row
+
+    def _stopped(self, *, legs: tuple[LegCancel, ...] = (), resting: tuple[LegRecord, ...] = ()) -> Stopped:
+        record = self._recorder.record
+        return Stopped(synthetic_type=record.synthetic_type, state=record.state.value, legs=legs, resting=resting)
+
+    def _change_state(self, state: ParentState) -> None:
+        self._recorder.change(attrs.evolve(self._recorder.record, state=state, updated_at=self._clock.epoch()))
+
+    # --- for a flatten ----------------------------------------------------------------------------------------------
+
+    async def halt(self, message: Halt) -> None:
+        """End the parent where it stands, and answer once no place of it is under way (at most `broker_timeout_seconds`)."""
+        try:
+            message.reply.answer(await self._halt())
+        except StoreError as error:
+            message.reply.refuse(error)
+        finally:
+            message.reply.refuse(ActorNotRunning("the order engine", taken=True))  # nothing when it was answered
+
+    async def _halt(self) -> bool:
+        def halted(record: ParentRecord) -> ParentRecord:
+            if record.state.final:
+                return record
+            for leg in self._unshown(record):
+                record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or AFTER_HALT))
+            return attrs.evolve(record, state=ParentState.HALTED, updated_at=self._clock.epoch())
+
+        was_open = not self._recorder.record.state.final
+        if was_open:
+            self._cancelling.leave_to_flatten([leg.leg_id for leg in self._unshown(self._recorder.record)])
+            await self._recorder.write_ahead(halted)
+            self._traffic.tell()
+        await self._traffic.until(lambda: not self._placing(), self._doors.settings.broker_timeout_seconds)
+        return was_open
+
+    def _unshown(self, record: ParentRecord) -> list[LegRecord]:
+        """Return the legs that the flatten cannot see: they are cancelled when they appear."""
+        return [leg for leg in record.legs if is_unshown(leg, self._doors)]
+
+    def _placing(self) -> bool:
+        return any(leg.state is LegState.SENDING for leg in self._recorder.record.legs)
+
+
+def _rests(leg: LegRecord) -> bool:
+    """Whether a leg's cancel is to be sent: it may be at the broker, and none was accepted yet."""
+    return not leg.state.final and not leg.cancel_accepted
+
+
+def _cancel_of(leg: LegRecord, outcome: Outcome, message: str | None) -> LegCancel:
+    return LegCancel(
+        leg_id=leg.leg_id, broker=leg.broker, order_id=leg.order_id, outcome=outcome, status_message=message
+    )
+
+
+def why_not_sent(error: Exception, broker: str) -> str:
+    """Return what kept a cancel from leaving, in a sentence."""
+    match error:
+        case NotInService():
+            return order_texts.not_in_service(broker)
+        case LoginNeeded():
+            return order_texts.no_login(broker)
+        case RoomFull():
+            return order_texts.CANCEL_RATE_BUDGET_FULL
+        case StoreError():
+            return order_texts.redis_unreadable(str(error))
+        case NotSendable():
+            return order_texts.cancel_not_built(str(error))
+    return str(error)

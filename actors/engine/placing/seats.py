@@ -1,0 +1,196 @@
+"""Before a leg is sent: its record and its exact request for each broker that could take it, and room at one of them."""
+
+from collections.abc import Iterable
+
+import attrs
+
+from onebroker.actors.engine.choice.checks import Candidate, Skipped, Why
+from onebroker.actors.engine.choice.ranking import is_holder
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
+from onebroker.actors.engine.orders.tokens import leg_token
+from onebroker.actors.engine.placing.sending import ask_room, first_room
+from onebroker.actors.sessions.acknowledged import WhenAccepted, placing
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
+from onebroker.brokers.broker import OrderTicket
+from onebroker.brokers.records import OrderRow
+from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.clock import Clock
+from onebroker.config.messages import orders as texts
+from onebroker.config.vocabulary import OrderStatus
+
+ROOM_BEFORE_DEADLINE_SECONDS = 1.0
+"""A place waits for room until this long before its caller's deadline (order-engine 4.5)."""
+
+
+@attrs.frozen(kw_only=True)
+class Built:
+    """A leg with the exact request that places it."""
+
+    leg: LegRecord
+    request: WireRequest
+    when_accepted: WhenAccepted
+
+
+@attrs.frozen(kw_only=True)
+class Planned:
+    """A leg ready to be sent: its request, its place in the budget."""
+
+    leg: LegRecord
+    request: WireRequest
+    permit: Permit
+    when_accepted: WhenAccepted
+
+
+@attrs.frozen(kw_only=True)
+class Seat:
+    """Where a new leg will stand."""
+
+    record: ParentRecord
+    part: str
+    """Part path; `entry` for a simple order."""
+    number: int
+    """The leg's running number within its parent."""
+    day: str
+    """YYYY-MM-DD, the broking day."""
+    run: int
+    """The run of the engine."""
+
+
+def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
+    broker, order, listing = candidate.broker, candidate.order, candidate.listing
+    access = candidate.view.access
+    if listing is None or access is None:
+        return Skipped(broker.code, texts.no_login(broker.code), Why.LOGIN)
+    token = leg_token(seat.record.intent_id, seat.part, seat.number, seat.run)
+    leg = LegRecord(
+        leg_id=f"{seat.record.parent_order_id}.{seat.number}",
+        part=seat.part,
+        token=token,
+        broker=broker.code,
+        segment=order.instrument.identity.segment,
+        instrument_token=listing.broker_token,
+        tradingsymbol=listing.tradingsymbol,
+        transaction_type=order.transaction_type,
+        product=order.product,
+        order_type=order.order_type,
+        validity=order.validity,
+        quantity=order.quantity,
+        price=order.price,
+        trigger_price=order.trigger_price,
+        session_day=seat.day,
+    )
+    sent = ticket(candidate, token)
+    try:
+        request = broker.orders.place_request(access, sent, clock.now())
+    except NotSendable as error:
+        return Skipped(broker.code, str(error))
+    # Brokers have words of their own for after-market orders, which their books tell.
+    placed = placing(_as_accepted(sent), complete=not sent.after_market)
+    return Built(leg=leg, request=request, when_accepted=placed)
+
+
+def _as_accepted(sent: OrderTicket) -> OrderRow:
+    """Return the order as its broker's book will begin to show it."""
+    return OrderRow(
+        order_id="",
+        status=OrderStatus.PENDING.value,
+        transaction_type=sent.transaction_type,
+        product=sent.product,
+        order_type=sent.order_type,
+        validity=sent.validity,
+        instrument_token=sent.listing.broker_token,
+        tradingsymbol=sent.listing.tradingsymbol,
+        exchange=sent.listing.exchange,
+        quantity=sent.quantity,
+        pending_quantity=sent.quantity,
+        disclosed_quantity=sent.disclosed_quantity,
+        price=float(sent.price or 0),
+        trigger_price=float(sent.trigger_price or 0),
+        tag=sent.token,
+    )
+
+
+def ticket(candidate: Candidate, token: str) -> OrderTicket:
+    """Return the order as it is sent to one broker."""
+    order = candidate.order
+    assert candidate.listing is not None
+    return OrderTicket(
+        listing=candidate.listing,
+        segment=order.instrument.identity.segment,
+        transaction_type=order.transaction_type,
+        product=order.product,
+        order_type=order.order_type,
+        validity=order.validity,
+        quantity=order.quantity,
+        disclosed_quantity=order.disclosed_quantity,
+        price=order.price,
+        trigger_price=order.trigger_price,
+        after_market=order.after_market,
+        token=token,
+    )
+
+
+async def take_room(
+    seat: Seat, candidates: Iterable[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
+) -> tuple[Planned | None, list[Skipped]]:
+    """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
+    some until `deadline` (monotonic seconds). Returns those before it that cannot be sent the leg, or had no room. Candidates come
+    best first.
+
+    What brokers hold is waited for at these first: sent elsewhere it would open a position, or be refused for want of shares.
+    """
+    skipped: list[Skipped] = []
+    holders: list[Candidate] = []
+    others: list[Candidate] = []
+    for candidate in candidates:
+        (holders if is_holder(candidate) else others).append(candidate)
+    for some in (holders, others):
+        planned, without = await _first_of(seat, some, closes=closes, deadline=deadline, doors=doors)
+        skipped += without
+        if planned is not None:
+            return planned, skipped
+    return None, skipped
+
+
+async def _first_of(
+    seat: Seat, candidates: list[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
+) -> tuple[Planned | None, list[Skipped]]:
+    priority = Priority.EXIT if closes else Priority.ENTRY
+    skipped: list[Skipped] = []
+    full: dict[str, Built] = {}
+    for candidate in candidates:
+        one = _build(seat, candidate, doors.clock)  # of those behind the broker that gets the leg none is built
+        if isinstance(one, Skipped):
+            skipped.append(one)
+            continue
+        code = one.leg.broker
+        try:
+            permit = await ask_room(doors.sessions[code], priority, doors.clock.monotonic(), doors.clock)
+        except RoomFull:
+            full[code] = one
+        except (CapReached, LoginNeeded) as error:
+            skipped.append(_without_room(code, error, closes=closes))
+        else:
+            return _seated(one, permit), skipped
+    waited_for = {code: doors.sessions[code] for code in full}
+    found = await first_room(waited_for, priority, deadline, doors.clock)
+    if isinstance(found, tuple):
+        code, permit = found
+        return _seated(full[code], permit), skipped
+    return None, [*skipped, *(_without_room(code, error, closes=closes) for code, error in found.items())]
+
+
+def _seated(built: Built, permit: Permit) -> Planned:
+    return Planned(leg=built.leg, request=built.request, permit=permit, when_accepted=built.when_accepted)
+
+
+def _without_room(code: str, error: Exception, *, closes: bool) -> Skipped:
+    match error:
+        case CapReached():
+            kept = 0 if closes else error.reserve
+            return Skipped(code, texts.daily_cap(code, error.sent, error.cap, kept), Why.CAP)
+        case RoomFull():
+            return Skipped(code, texts.RATE_FULL_REASON, Why.RATE)
+    return Skipped(code, texts.no_login(code), Why.LOGIN)

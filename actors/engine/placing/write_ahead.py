@@ -1,0 +1,187 @@
+"""The record of one parent and its way into the store: written ahead where something is about to leave, behind where
+something was learnt (order-engine 2.4)."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import attrs
+import trio
+
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.orders.records import (
+    LegState,
+    ParentRecord,
+    decode_parent,
+    encode_entry,
+    encode_parent,
+    entry_of,
+)
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import FencedOut, Op, Set, SetAdd, SetRemove, Store, StoreError
+from onebroker.config.clock import Clock, from_epoch, latest_boundary
+
+KEPT_SECONDS = 8 * 86_400
+"""How long finished parents and the index entries of legs are kept (order-engine 2.4)."""
+RETRY_SECONDS = 0.5
+
+
+async def load_parent(store: Store, parent_id: str) -> ParentRecord | None:
+    """Read a parent, however long the store is away. Raises StructureError."""
+    while True:
+        try:
+            body = await store.get(keys.parent(parent_id))
+        except StoreError:
+            await trio.sleep(RETRY_SECONDS)
+        else:
+            return decode_parent(body) if body is not None else None
+
+
+def session_day(clock: Clock) -> str:
+    """Return the broking day that is running, YYYY-MM-DD."""
+    return broking_day(clock.epoch())
+
+
+def broking_day(moment: float) -> str:
+    """Return the broking day of a moment (epoch seconds), YYYY-MM-DD."""
+    return _day_of_second(int(moment))
+
+
+@lru_cache(maxsize=16)
+def _day_of_second(second: int) -> str:
+    """Days turn at a whole second, and every open parent asks at each of its steps."""
+    return latest_boundary(from_epoch(second)).date().isoformat()
+
+
+def is_over(record: ParentRecord, today: str) -> bool:
+    """Whether the parent and its legs have ended for good; a leg taken as not sent may still turn up on its day."""
+    return record.state.final and all(
+        leg.state.final and not (leg.state is LegState.NOT_SENT and leg.session_day == today) for leg in record.legs
+    )
+
+
+def final_ops(record: ParentRecord) -> tuple[Op, ...]:
+    """Return the writes that end a parent; what it leaves wrong is found again after a restart."""
+    parent_id = record.parent_order_id
+    return (
+        Set(keys.parent(parent_id), encode_parent(record), KEPT_SECONDS),
+        SetRemove(keys.OPEN_PARENTS, parent_id),
+        (SetAdd if record.troubles else SetRemove)(keys.TROUBLED_PARENTS, parent_id),
+    )
+
+
+class Ended(Exception):
+    """The parent was ended before this could be written; nothing was."""
+
+
+@attrs.frozen
+class _Saved:
+    """What the store acknowledged last."""
+
+    record: ParentRecord
+    over: bool
+
+
+class Recorder:
+    """Holds the newest record; one write at a time, always of the newest."""
+
+    def __init__(self, record: ParentRecord, *, stored: bool, doors: EngineDoors, lock: EngineLock) -> None:
+        self._record = record
+        self._doors = doors
+        self._lock = lock
+        self._saved = _Saved(record, over=False) if stored else None
+        """None = what the store holds is not known. A parent found open in the store was not written as over."""
+        self._dirty = trio.Event()
+        self._writing = trio.Lock()
+
+    @property
+    def record(self) -> ParentRecord:
+        return self._record
+
+    @property
+    def over(self) -> bool:
+        return is_over(self._record, session_day(self._doors.clock))
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the store may not hold the newest record."""
+        saved = self._saved
+        return saved is None or saved.record is not self._record or saved.over != self.over
+
+    def change(self, record: ParentRecord) -> None:
+        """Take a newer record, to be written behind."""
+        self._record = record
+        self.wake()
+
+    def wake(self) -> None:
+        self._dirty.set()
+
+    async def write_ahead(
+        self,
+        change: Callable[[ParentRecord], ParentRecord],
+        *ops: Op,
+        only_if: Callable[[ParentRecord], bool] | None = None,
+    ) -> None:
+        """Write the changed record with `ops`; only then is it the record. Raises StoreError, and then it is not.
+
+        Raises Ended, and writes nothing, when the record is not as `only_if` asks. What is learnt while the write is under
+        way is not lost: the change is made to the newest record again.
+        """
+        async with self._writing:
+            before = self._record
+            if only_if is not None and not only_if(before):
+                raise Ended
+            after = change(before)
+            self._saved = None
+            self.wake()  # a write that failed may have taken effect: what is true is written over it
+            await self._commit(Set(keys.parent(after.parent_order_id), encode_parent(after)), *ops)
+            self._doors.parents.note(after.parent_order_id, after)
+            if self._record is before:
+                self._record = after
+                self._saved = _Saved(after, over=False)
+            else:
+                self._record = change(self._record)
+
+    async def write_behind(self) -> None:
+        """Write the newest record whenever it changed, again and again while the store is away."""
+        while True:
+            await self._dirty.wait()
+            if not await self.write():
+                await trio.sleep(RETRY_SECONDS)
+
+    async def write(self) -> bool:
+        """Write the newest record unless the store has it; tell whether the store has it now."""
+        async with self._writing:
+            if self._dirty.is_set():  # one that is not set is what `write_behind` waits for
+                self._dirty = trio.Event()
+            if not self.unsaved:
+                return True
+            record, over = self._record, self.over
+            self._saved = None
+            try:
+                await self._commit(*self._ops(record, over))
+            except StoreError:
+                self.wake()
+                return False
+            self._saved = _Saved(record, over)
+            self._doors.parents.note(record.parent_order_id, record)
+            return True
+
+    def _ops(self, record: ParentRecord, over: bool) -> list[Op]:
+        parent_id = record.parent_order_id
+        ops: list[Op] = [*final_ops(record)] if over else [
+            Set(keys.parent(parent_id), encode_parent(record)),
+            SetAdd(keys.OPEN_PARENTS, parent_id),
+        ]  # fmt: skip
+        for leg in record.legs:
+            if leg.order_id is not None:
+                key = keys.leg(leg.broker, leg.session_day, leg.order_id)
+                ops.append(Set(key, encode_entry(entry_of(record, leg)), KEPT_SECONDS))
+        return ops
+
+    async def _commit(self, *ops: Op) -> None:
+        try:
+            await self._doors.writes.commit(*ops, fence=self._lock.fence)
+        except FencedOut as error:
+            self._lock.lose()
+            raise StoreError("the order engine has lost its lock") from error

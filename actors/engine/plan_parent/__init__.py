@@ -1,0 +1,1 @@
+"""The actor of one open plan."""

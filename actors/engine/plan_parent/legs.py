@@ -1,0 +1,88 @@
+"""Between a plan's machine and what is stored and sent: legs as the machine sees them, orders as a broker is sought for. Pure."""
+
+from collections.abc import Mapping
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.choice.order import LegOrder
+from onebroker.actors.engine.orders.leg_refusals import Refusals
+from onebroker.actors.engine.orders.part_state import PartState
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType, Side, Validity
+
+
+def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
+    """Return a stored leg as the machine sees it; of a change whose result is not known the larger quantity counts."""
+    refused = refusals.get(leg.leg_id, Refusals())
+    wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
+    return Leg(
+        leg_id=leg.leg_id,
+        part=leg.part,
+        broker=leg.broker,
+        instrument_id=leg.instrument_id,
+        side=Side(leg.transaction_type),
+        quantity=max(leg.quantity, wanted),
+        filled=leg.filled_quantity,
+        average=None if leg.average_price is None else exact(leg.average_price),
+        order_type=OrderType(leg.order_type),
+        immediate=leg.validity == Validity.IOC,
+        price=leg.price,
+        trigger=leg.trigger_price,
+        state=LegState.CANCELLING if leg.cancel_accepted and not leg.state.final else leg.state,
+        status_message=leg.status_message,
+        cancel_reason=leg.cancel_reason,
+        piece=leg.piece,
+        instance=leg.instance,
+        sent_at=leg.sent_at,
+        moved_at=leg.moved_at,
+        changes=leg.modifies,
+        refused=refused.change,
+        settling=settling,
+        cancels=refused.cancels,
+        cancelled_at=refused.cancelled_at,
+        busy=busy,
+        fills_unknown=leg.fills_unknown,
+        given_up=leg.given_up,
+        unsent=leg.unsent,
+        ended_at=leg.updated_at,
+    )
+
+
+def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str | None = None) -> LegOrder:
+    """Return an order of the machine's as brokers are looked at for it; `prefer` is the broker of the part's first piece."""
+    return LegOrder(
+        instrument=instrument,
+        transaction_type=new.side.value,
+        product=new.product,
+        order_type=new.order_type.value,
+        validity=new.validity,
+        quantity=new.quantity,
+        disclosed_quantity=new.disclosed_quantity,
+        price=new.price,
+        trigger_price=new.trigger,
+        broker=new.broker,
+        prefer=prefer,
+        closes=closes or new.is_exit,
+        exit=new.known_exit,
+    )
+
+
+PARENT_BY_ROOT: dict[PartState, ParentState] = {
+    PartState.COMPLETED: ParentState.COMPLETED,
+    PartState.CANCELLED: ParentState.CANCELLED,
+    PartState.REJECTED: ParentState.REJECTED,
+    PartState.EXPIRED: ParentState.EXPIRED,
+    PartState.FAILED: ParentState.FAILED,
+}
+
+
+def parent_state(record: ParentRecord, root: PartState) -> ParentState:
+    """Return the parent's state by its root's (order-engine 2.1); one that a caller or a flatten ended keeps that."""
+    if record.state is ParentState.CANCELLING:
+        return ParentState.CANCELLING if any(not leg.state.final for leg in record.legs) else ParentState.CANCELLED
+    if record.state.final:
+        return record.state
+    if root in PARENT_BY_ROOT:
+        return PARENT_BY_ROOT[root]
+    return ParentState.WORKING if record.legs else ParentState.ARMED

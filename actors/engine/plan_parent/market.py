@@ -1,0 +1,212 @@
+"""The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). Reads what
+others publish, awaits nothing."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.shown_positions import shown_since
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.orders.contract_size import contract_size
+from onebroker.actors.engine.orders.freeze import most_per_order
+from onebroker.actors.engine.orders.records import LegRecord
+from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
+from onebroker.actors.engine.plan.pricing.black76 import Option
+from onebroker.actors.engine.plan_parent.rows import tokens_of
+from onebroker.actors.portfolio.position_view import position_product, total_paise
+from onebroker.actors.quotes.fold import Quote
+from onebroker.actors.quotes.followers import Follower
+from onebroker.brokers.records import FundsRow, PositionRow
+from onebroker.config.calendars import MOST_DAYS_SEARCHED
+from onebroker.config.clock import IST, from_epoch
+from onebroker.config.instruments import Shape, calendar_of
+from onebroker.config.money import exact
+
+EXPIRY_TIME = time(15, 30)
+"""When an option expires on its expiry day (rules 2.7, volatility)."""
+FIGURES_SECONDS = 30.0
+"""A document older than this is not acted on (order-engine 3.1, 3.45)."""
+TRADES_SECONDS = 2.0
+"""How long the trades of a fill are waited for (order-engine 2.3)."""
+
+
+class PlanMarket:
+    """One look's world; what was read once stays as it was. `follower` keeps the quotes that were not looked at yet."""
+
+    def __init__(self, doors: EngineDoors, legs: Iterable[LegRecord], follower: Follower | None = None) -> None:
+        self._doors = doors
+        self._follower = follower
+        self._now = doors.clock.epoch()
+        self._legs = {leg.leg_id: leg for leg in legs}
+        self._seen: dict[str, Seen | None] = {}
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def seen(self, instrument_id: str) -> Seen | None:
+        if instrument_id not in self._seen:
+            quote = self._doors.quotes.usable_quote(instrument_id)
+            self._seen[instrument_id] = None if quote is None else self._with_passed(instrument_id, quote)
+        return self._seen[instrument_id]
+
+    def _with_passed(self, instrument_id: str, quote: Quote) -> Seen:
+        newest = self._doors.seen_quotes.of(quote)
+        passed = self.unseen(instrument_id, but=quote)
+        return attrs.evolve(newest, passed=passed) if passed else newest
+
+    def unseen(self, instrument_id: str, *, but: Quote | None = None) -> tuple[Seen, ...]:
+        """Return the usable quotes that no look has seen, oldest first."""
+        unread = () if self._follower is None else self._follower.unread(instrument_id)
+        usable = self._doors.quotes.is_usable
+        return tuple(self._doors.seen_quotes.of(one) for one in unread if one is not but and usable(instrument_id, one))
+
+    def is_stale(self, instrument_id: str) -> bool:
+        return self._doors.quotes.is_stale(instrument_id)
+
+    def terms(self, instrument_id: str) -> Terms:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return Terms(tick=None)
+        size = contract_size(instrument)
+        lot = instrument.lot_size if size is None else size.trusted
+        freezes = [
+            most
+            for code in instrument.listings
+            if (most := most_per_order(instrument, code, self._doors.settings.freeze_quantities)) is not None
+        ]
+        tick = None if instrument.tick_size is None else exact(instrument.tick_size)
+        return Terms(tick=tick, lot=lot or 1, freeze=min(freezes, default=None))
+
+    def session(self, instrument_id: str, after: float) -> Session | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar = instrument.identity.exchange, calendar_of(instrument.identity.segment)
+        first = from_epoch(after).date()
+        for day in (first + timedelta(days=n) for n in range(MOST_DAYS_SEARCHED)):
+            sessions = self._doors.calendar.sessions(exchange, calendar, day)
+            if sessions and sessions[-1].closes.timestamp() > after:
+                return Session(opens=sessions[0].opens.timestamp(), closes=sessions[-1].closes.timestamp())
+        return None
+
+    def opening(self, instrument_id: str, at: float, within: float) -> float | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None:
+            return None
+        exchange, calendar, day = (
+            instrument.identity.exchange,
+            calendar_of(instrument.identity.segment),
+            from_epoch(at).date(),
+        )
+        pre_open = self._doors.calendar.pre_open(exchange, day) if calendar == "equity" else None
+        sessions = (*self._doors.calendar.sessions(exchange, calendar, day), *([] if pre_open is None else [pre_open]))
+        openings = (session.opens.timestamp() for session in sessions)
+        return next((opening for opening in openings if opening <= at < opening + within), None)
+
+    def account(self) -> AccountFigures | None:
+        document = self._doors.funds.value
+        if document is None or not document.usable_brokers or self._now - document.as_of_epoch > FIGURES_SECONDS:
+            return None
+        rows = [read.slice.rows for read in document.reads if read.usable and read.slice is not None]
+        funds = [row for row in rows if isinstance(row, FundsRow)]
+        available, utilized = _sum(row.available_balance for row in funds), _sum(row.margin_utilized for row in funds)
+        return AccountFigures(
+            realized_pnl=_sum(row.realized for row in funds),
+            unrealized_pnl=_sum(row.unrealized for row in funds),
+            available_balance=available,
+            total_balance=None if available is None else available + (utilized or 0),
+            margin_utilized=utilized,
+        )
+
+    def joint_pnl(
+        self,
+        instrument_ids: Sequence[str],
+        *,
+        every_instrument: bool,
+        product: str | None,
+        holders: Collection[str] | None,
+    ) -> JointFigure | None:
+        total, brokers = 0, set[str]()
+        for code, door in self._doors.sessions.items():
+            own = None if every_instrument else instrument_ids
+            shown = self._figure_rows(code, door, own, product)
+            rows = [
+                row
+                for row in (door.view.value.positions if shown is None else shown)
+                if row.view == "net"
+                and product in (None, position_product(row.product))
+                and (own is None or self._instrument_of(code, row) in own)
+            ]
+            if shown is None:
+                if rows if holders is None else code in holders:
+                    return None
+                continue
+            for row in rows:
+                brokers.add(code)
+                figure = total_paise(row, self._missing_price(code, row))
+                if figure is None:
+                    return None
+                total += figure
+        return JointFigure(Decimal(total).scaleb(-2), frozenset(brokers))
+
+    def _missing_price(self, code: str, row: PositionRow) -> float | None:
+        """Return the live price of a row to which its broker gives no last price."""
+        if row.last_price or not row.quantity:
+            return None
+        instrument_id = self._instrument_of(code, row)
+        quote = None if instrument_id is None else self.seen(instrument_id)
+        return None if quote is None or quote.last_price is None else float(quote.last_price)
+
+    def _figure_rows(
+        self, code: str, door: SessionDoor, instrument_ids: Sequence[str] | None, product: str | None
+    ) -> tuple[PositionRow, ...] | None:
+        """Return a broker's rows when they are new and none that could not be read can be of these instruments (None = of all)."""
+        view, latest = door.view.value, self._doors.catalogue.value.latest
+        shown = shown_since(view, self._doors.clock.monotonic() - FIGURES_SECONDS)
+        if shown is None or (shown.whole and "positions" in view.read_errors):
+            return None
+        tokens = [] if instrument_ids is None else tokens_of(latest, instrument_ids, code)
+        tells = shown.whole if instrument_ids is None or latest is None else shown.tells(tokens, product)
+        return shown.rows if tells else None
+
+    def lockout(self) -> str | None:
+        refusal = self._doors.loss.value.refusal(self._doors.clock.monotonic())
+        return None if refusal is None else str(refusal.body["error"])
+
+    def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
+        leg = self._legs[leg_id]
+        if before == 0:
+            return None if leg.average_price is None else exact(leg.average_price)
+        waited = self._now - leg.updated_at >= TRADES_SECONDS
+        return exact(leg.average_price) if waited and leg.average_price is not None else None
+
+    def option(self, instrument_id: str) -> Option | None:
+        instrument = self._instrument(instrument_id)
+        if instrument is None or instrument.identity.shape is not Shape.OPTION:
+            return None
+        identity = instrument.identity
+        if identity.strike_price is None or identity.expiry_date is None:
+            return None
+        expires = datetime.combine(datetime.fromisoformat(identity.expiry_date).date(), EXPIRY_TIME, IST)
+        return Option(strike=identity.strike_price, call=identity.option_type == "CE", expires=expires)
+
+    def is_future(self, instrument_id: str) -> bool:
+        instrument = self._instrument(instrument_id)
+        return instrument is not None and instrument.identity.shape is Shape.FUTURE
+
+    def _instrument(self, instrument_id: str) -> Instrument | None:
+        latest = self._doors.catalogue.value.latest
+        return None if latest is None else latest.instrument(instrument_id)
+
+    def _instrument_of(self, broker: str, row: PositionRow) -> str | None:
+        latest = self._doors.catalogue.value.latest
+        return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _sum(values: Iterable[float | None]) -> Decimal | None:
+    known = [exact(value) for value in values if value is not None]
+    return sum(known, Decimal(0)) if known else None

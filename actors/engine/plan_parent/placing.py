@@ -1,0 +1,313 @@
+"""Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
+parent's actor, beside `cancelling` and `changing`."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+import trio
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.actors.engine.books.held_units import held_units
+from onebroker.actors.engine.books.reference_quotes import fresh_nets
+from onebroker.actors.engine.choice.checks import PASSES, Skipped, Why
+from onebroker.actors.engine.choice.choose import by_code, none_left
+from onebroker.actors.engine.context.context import EngineDoors
+from onebroker.actors.engine.context.lock import EngineLock
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.orders.in_flight import Traffic
+from onebroker.actors.engine.orders.records import (
+    LegRecord,
+    LegState,
+    ParentRecord,
+    ParentState,
+    encode_entry,
+    entry_of,
+)
+from onebroker.actors.engine.orders.references import QuantityReference
+from onebroker.actors.engine.orders.transitions import leg_sent
+from onebroker.actors.engine.placing.margins import choose_asking
+from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
+from onebroker.actors.engine.placing.sending import send_once
+from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, Recorder, session_day
+from onebroker.actors.engine.plan.machine.legs import NewLeg
+from onebroker.actors.engine.plan_parent.legs import order_of
+from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Set, StoreError
+from onebroker.config.messages import orders as texts
+from onebroker.config.messages import references as reference_texts
+from onebroker.config.messages import unknown_orders as unknown_texts
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Validity
+
+POSITION_SECONDS = 3.0
+"""How long a position is read anew before an order that takes it apart."""
+LATER_ROOM_SECONDS = 10.0
+"""How long later legs wait for room (row 42); an exit is then priced anew and waits again, as long as it takes."""
+SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING})
+"""Parents of which legs are sent."""
+
+
+@attrs.frozen
+class Placed:
+    """What became of a leg's message."""
+
+    leg_id: str
+    sent: Sent
+
+
+@attrs.frozen
+class NotPlaced:
+    """A leg was not sent."""
+
+    answer: EngineAnswer
+    passes: bool = False
+    """Whether that is about the moment, not about the order: no connection, no login, no room, no store to write it ahead."""
+    ends: bool = False
+    """Whether its part sends nothing more, on no later day either."""
+    turned_away: tuple[str, Sent] | None = None
+    """The broker that turned it away at the door, and what it answered; None where it has not reached any."""
+
+
+class Dropped:
+    """A leg was not sent, because the plan has gone on meanwhile and wants less; the next look says what instead."""
+
+
+def next_number(leg_ids: Iterable[str]) -> int:
+    """Return the running number of a plan's next leg. Not their count: an attempt that was never written has used one up."""
+    return max((int(leg_id.rpartition(".")[2]) for leg_id in leg_ids), default=-1) + 1
+
+
+class Placing:
+    """What is under way to place legs of one plan."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        doors: EngineDoors,
+        lock: EngineLock,
+        traffic: Traffic,
+        leg_changed: Callable[[LegRecord], None],
+        is_sent: Callable[[str], None],
+        is_wanted: Callable[[NewLeg, float], bool],
+        hold: Callable[[NewLeg], None],
+    ) -> None:
+        """`is_wanted` says of an order that has been under way for so many seconds whether the plan, as it stands now, still wants it
+        as large as it is and at its price. `hold` lets an exit that could not leave stand for itself until it is tried again."""
+        self._recorder = recorder
+        self._doors = doors
+        self._clock = doors.clock
+        self._lock = lock
+        self._traffic = traffic
+        self._leg_changed = leg_changed
+        self._is_sent = is_sent
+        self._is_wanted = is_wanted
+        self._hold = hold
+        self.under_way: list[NewLeg] = []
+        """Orders that have no leg yet."""
+        self._number = next_number(leg.leg_id for leg in recorder.record.legs)
+
+    async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced | Dropped:
+        """Place one leg; `deadline` in monotonic seconds for the first ones, whose caller waits.
+
+        The order stands in `under_way` until its leg is in the record or it was refused.
+        """
+        began = self._clock.monotonic()
+        try:
+            planned = await self._plan(new, deadline)
+            if isinstance(planned, NotPlaced):
+                return planned
+            refused = await self._write_ahead(new, planned, began)
+            if refused is not None:
+                return refused
+        finally:
+            self.under_way.remove(new)  # from here on its leg stands for it
+        return await self._send(planned, new, goes_again=new.is_exit and deadline is None)
+
+    async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
+        latest = self._doors.catalogue.value.latest
+        instrument = None if latest is None else latest.instrument(new.instrument_id)
+        runs = deadline is None  # nobody waits for the answer of what a running plan sends
+        if new.broker is not None and new.broker not in self._doors.sessions:
+            return NotPlaced(_refused(texts.not_in_service(new.broker)), passes=runs)
+        if instrument is None:
+            return NotPlaced(_refused(texts.NO_BROKER), passes=runs)
+        sized = await self._sized(new, instrument)
+        if isinstance(sized, NotPlaced):
+            return sized
+        new = sized
+        record = self._recorder.record
+        closes = record.parameters.get("closes_position") is True
+        prefer = self._earlier_broker(new, instrument)
+        choice = await choose_asking(order_of(new, instrument, closes=closes, prefer=prefer), self._doors)
+        if not choice.candidates and new.is_strike:
+            resting = attrs.evolve(new, validity=Validity.DAY)
+            choice = await choose_asking(order_of(resting, instrument, closes=closes, prefer=prefer), self._doors)
+        if choice.refusal is not None:
+            return NotPlaced(choice.refusal, passes=runs and choice.refusal.status == 503)
+        number = max(self._number, next_number(leg.leg_id for leg in self._recorder.record.legs))
+        self._number = number + 1
+        seat = Seat(
+            record=record, part=new.part, number=number, day=session_day(self._clock), run=self._doors.writes.run
+        )
+        planned, passed = await take_room(
+            seat, choice.candidates, closes=choice.order.closes, deadline=self._until(deadline), doors=self._doors
+        )
+        skipped = by_code((*choice.skipped, *passed))
+        if not record.legs:
+            rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
+            self._recorder.change(attrs.evolve(self._recorder.record, skipped=rows))
+        if planned is not None:
+            return planned
+        if self._number == number + 1:
+            self._number = number  # else hours of waiting would use up those by which a lost order is found again (K19)
+        passing = PASSES if runs else {Why.RATE}
+        return NotPlaced(
+            _reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped)
+        )
+
+    def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
+        """Return the broker of the first order of the part, else of the parent in the instrument: one place to look at (order-engine 4.2)."""
+        sent = [leg for leg in self._recorder.record.legs if leg.state not in (LegState.REJECTED, LegState.NOT_SENT)]
+        own = [leg.broker for leg in sent if leg.part == new.part]
+        listings = instrument.listings
+        same = [
+            leg.broker
+            for leg in sent
+            if leg.broker in listings and listings[leg.broker].broker_token == leg.instrument_token
+        ]
+        return next(iter([*own, *same]), None)
+
+    async def _sized(self, new: NewLeg, instrument: Instrument) -> NewLeg | NotPlaced:
+        """Return the order no larger than the position that bounds it, where one does."""
+        if new.closing is not None:
+            try:
+                new = await self._bounded(new, new.closing, instrument)
+            except Refusal as refusal:
+                return NotPlaced(EngineAnswer(status=refusal.status, body=refusal.body()), passes=refusal.status == 503)
+        if new.unseen is None:
+            return new
+        until = trio.current_time() + POSITION_SECONDS
+        held = await held_units(instrument, new.product, new.side, new.unseen, self._doors, until=until)
+        if held is None:
+            sentence = reference_texts.positions_of_broker_unread(new.unseen)
+            return NotPlaced(EngineAnswer(status=503, body={"error": sentence}), passes=True)
+        if held == 0:
+            sentence = unknown_texts.nothing_held(new.unseen)
+            return NotPlaced(EngineAnswer(status=409, body={"error": sentence}), ends=True)
+        return attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
+
+    async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
+        """Return the order no larger than what is left of the position it takes apart, less what else of its part may still fill.
+
+        Raises Refusal 409 when there is no position, 503 when it cannot be read or others may take all of it.
+        """
+        # As it was before the position is read: what fills meanwhile counts twice against the order then, and never for it.
+        legs = [leg for leg in self._recorder.record.legs if leg.part == new.part and not leg.state.final]
+        resting = sum(leg.quantity - leg.filled_quantity for leg in legs)
+        codes = self._doors.sessions.keys() if new.broker is None else {new.broker}
+        until = trio.current_time() + POSITION_SECONDS
+        nets = await fresh_nets(instrument, closing.product, codes, self._doors, until=until)
+        held = max(0, -new.side.sign * sum(nets.values()))
+        if held == 0:
+            raise Refusal(409, reference_texts.no_position(closing.kind))
+        under_way = sum(order.quantity for order in self.under_way if order.part == new.part and order is not new)
+        known = {leg.leg_id for leg in legs}
+        since = sum(
+            leg.quantity
+            for leg in self._recorder.record.legs
+            if leg.part == new.part and leg.leg_id not in known and not leg.state.final
+        )
+        left = held - resting - under_way - since
+        if left <= 0:
+            raise Refusal(503, reference_texts.position_spoken_for(closing.kind))
+        return attrs.evolve(new, quantity=min(new.quantity, left))
+
+    def _until(self, deadline: float | None) -> float:
+        return self._clock.monotonic() + LATER_ROOM_SECONDS if deadline is None else deadline
+
+    async def _return_room(self, planned: Planned) -> None:
+        await self._doors.sessions[planned.leg.broker].address.tell(ReturnRoom(permit=planned.permit))
+
+    async def _write_ahead(self, new: NewLeg, planned: Planned, began: float) -> NotPlaced | Dropped | None:
+        """Write the leg as `sending` with the rate counts; without that nothing is sent."""
+        now = self._clock.epoch()
+        leg = attrs.evolve(
+            planned.leg,
+            instrument_id=new.instrument_id,
+            piece=new.piece,
+            instance=new.instance,
+            sent_at=now,
+            updated_at=now,
+        )
+
+        def sending(record: ParentRecord) -> ParentRecord:
+            kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
+            record = attrs.evolve(record, legs=kept, state=ParentState.WORKING, updated_at=now)
+            return record.with_leg(leg)
+
+        def wanted() -> bool:
+            return self._is_wanted(new, self._clock.monotonic() - began)
+
+        try:
+            await self._recorder.write_ahead(
+                sending,
+                Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
+                Set(keys.rate(leg.broker), planned.permit.counts),
+                # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
+                only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and wanted(),
+            )
+        except (StoreError, Ended) as error:
+            await self._return_room(planned)
+            if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
+                return Dropped()
+            answer = _refused(texts.failed_before_sending(str(error)))
+            taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
+            return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
+        self._doors.legs.note(self._recorder.record, leg)
+        return None
+
+    async def _send(self, planned: Planned, new: NewLeg, *, goes_again: bool) -> Placed | NotPlaced:
+        """Send once. With `goes_again` one that no connection could be opened for, or that the broker turned away before it looked at the
+        order, is not placed, and waits."""
+        leg_id, broker = planned.leg.leg_id, planned.leg.broker
+        with self._traffic.message(leg_id):
+            sent = await send_once(
+                self._doors.sessions[broker],
+                planned.request,
+                planned.permit,
+                leave_before=self._lock.trusted_until,
+                timeout_seconds=self._doors.settings.broker_timeout_seconds,
+                clock=self._clock,
+                when_accepted=planned.when_accepted,
+            )
+            self._doors.failures.note(broker, sent, self._clock.monotonic())
+            leg = self._recorder.record.leg(leg_id)
+            assert leg is not None
+            self._is_sent(leg_id)
+            unsent = goes_again and sent.goes_again and leg.state.unsettled
+            if unsent:
+                self._hold(new)  # before the next look, which would hand it out at once
+            self._leg_changed(attrs.evolve(leg_sent(leg, sent.answer, self._clock.epoch()), unsent=unsent))
+            await self._recorder.write()  # the result is recorded before the caller hears it
+        if unsent:
+            away = (broker, sent) if sent.answer.turned_away else None
+            return NotPlaced(_refused(sent.answer.status_message or ""), passes=True, turned_away=away)
+        return Placed(leg_id, sent)
+
+
+def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:
+    """Whether a new leg stands for one that never left: however long its broker is away, only the last attempt is kept."""
+    return before.unsent and (before.part, before.instance, before.broker) == (leg.part, leg.instance, leg.broker)
+
+
+def _refused(sentence: str) -> EngineAnswer:
+    return EngineAnswer(status=503, body={"error": sentence})
+
+
+def _reason(answer: EngineAnswer, skipped: Sequence[Skipped]) -> EngineAnswer:
+    """Return the answer with the one reason there is, where it only says that no broker can take the order."""
+    reasons = {skip.reason for skip in skipped if skip.why in PASSES}
+    if answer.body.get("error") != texts.NO_BROKER or len(reasons) != 1:
+        return answer
+    return attrs.evolve(answer, body={**answer.body, "error": reasons.pop()})

@@ -1,0 +1,1 @@
+"""Parents and plans as callers see them."""

@@ -1,0 +1,95 @@
+"""Reading stored parents and kept answers for the routes, without the engine. All raise StoreError."""
+
+from typing import Any, TypeAlias
+
+import attrs
+import msgspec
+
+from onebroker.actors.engine.orders.intents import ANSWERED
+from onebroker.actors.engine.orders.records import ParentRecord, decode_parent
+from onebroker.actors.engine.shown.parent import parent_record
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Store
+from onebroker.config.converters import StructureError
+
+
+class Unreadable(Exception):
+    """Something is stored that cannot be read as what it should be (written by another version, or damaged)."""
+
+
+class KeptAnswer(msgspec.Struct, frozen=True):
+    """What place answered, as `answers.encode` wrote it."""
+
+    status: int
+    response: msgspec.Raw
+    """The body, as JSON."""
+
+
+@attrs.frozen
+class Waiting:
+    """The intent was taken up and has no answer yet."""
+
+
+Found: TypeAlias = KeptAnswer | Waiting | None
+
+
+async def stored_parent(store: Store, parent_id: str) -> dict[str, Any] | None:
+    """Return one parent as the API shows it, finished less than 8 days ago included; None = unknown. Raises Unreadable."""
+    record = await stored_record(store, parent_id)
+    return None if record is None else parent_record(record)
+
+
+async def open_parents(store: Store) -> dict[str, Any]:
+    """Return every unfinished parent, oldest first, under `parents`.
+
+    One that cannot be read does not hide the others: its id is under `unreadable_parents`, which is there only then.
+    """
+    records: list[ParentRecord] = []
+    unreadable: list[str] = []
+    for parent_id in sorted(await store.members(keys.OPEN_PARENTS)):
+        try:
+            record = await stored_record(store, parent_id)
+        except Unreadable:
+            unreadable.append(parent_id)
+        else:
+            if record is not None and not record.state.final:
+                records.append(record)
+    shown = {"parents": [parent_record(record) for record in sorted(records, key=lambda record: record.created_at)]}
+    return {**shown, "unreadable_parents": unreadable} if unreadable else shown
+
+
+async def kept_answer(store: Store, intent_id: str, *, now: float, keep_seconds: float) -> Found:
+    """Return the answer kept for an intent; None = none is kept (never taken up, or answered longer ago than that).
+
+    `now` in epoch seconds. The answer and the parent's note that there is one are written in two lanes of the store, so
+    an answer noted but not there yet is still waited for while it could be there. Raises Unreadable.
+    """
+    written = await store.get(keys.answer(intent_id))
+    if written is not None:
+        return _answer(written)
+    parent_id = await store.get(keys.started(intent_id))
+    record = await stored_record(store, parent_id.decode()) if parent_id not in (None, ANSWERED) else None
+    if record is None:
+        return None
+    written = await store.get(keys.answer(intent_id))  # it may have come in between
+    if written is not None:
+        return _answer(written)
+    if record.intent_id != intent_id:
+        return Waiting()  # a change of this parent, which is marked when it is answered
+    return Waiting() if not record.answered or now < record.deadline + keep_seconds else None
+
+
+def _answer(written: bytes) -> KeptAnswer:
+    try:
+        return msgspec.json.decode(written, type=KeptAnswer)
+    except msgspec.MsgspecError as error:
+        raise Unreadable("a kept answer") from error
+
+
+async def stored_record(store: Store, parent_id: str) -> ParentRecord | None:
+    """Return a parent as it is stored; None = unknown. Raises Unreadable."""
+    written = await store.get(keys.parent(parent_id))
+    try:
+        return None if written is None else decode_parent(written)
+    except StructureError as error:
+        raise Unreadable(f"parent {parent_id}") from error

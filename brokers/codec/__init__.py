@@ -1,0 +1,1 @@
+"""What the brokers' codecs share: reading fields, order words, candles, logins."""

@@ -1,0 +1,61 @@
+"""What the contracts on an index are called by their exchange, for files that call them as the index itself. Pure; polars.
+
+NSE lists contracts on NIFTY 50 under NIFTY, on NIFTY BANK under BANKNIFTY (nseindia.com, "Equity derivatives: underlyings"); ICICI
+Direct's file has the index' name there. This table stands in the seam of all codecs, because a contract's id holds the name: it
+must not depend on what other brokers' files there are to compare with. A name that is not here is learnt from the numbers of the
+contracts (`actors/catalogue/contracts.py`).
+"""
+
+import re
+from collections.abc import Mapping
+
+import polars as pl
+
+CONTRACT_NAMES: Mapping[str, Mapping[str, str]] = {
+    "nse": {
+        "NIFTY50": "NIFTY",
+        "NIFTYBANK": "BANKNIFTY",
+        "NIFTYFINANCIAL": "FINNIFTY",  # as ICICI Direct has it
+        "NIFTYFINSERVICE": "FINNIFTY",
+        "NIFTYFINANCIALSERVICES": "FINNIFTY",
+        "NIFTYMIDCAP": "MIDCPNIFTY",  # as ICICI Direct has it
+        "NIFTYMIDSELECT": "MIDCPNIFTY",
+        "NIFTYMIDCAPSELECT": "MIDCPNIFTY",
+        "NIFTYNEXT50": "NIFTYNXT50",
+    },
+    "bse": {
+        "BSESENSEX": "SENSEX",
+        "SPBSESENSEX": "SENSEX",
+        "BSEBANKEX": "BANKEX",
+        "SPBSEBANKEX": "BANKEX",
+        "BSESENSEX50": "SENSEX50",
+        "SPBSESENSEX50": "SENSEX50",
+    },
+}
+"""Exchange -> name of an index, without blanks and signs -> name of its contracts."""
+
+_ON_INDEX = ("equity_index_futures", "equity_index_options")
+
+
+def with_contract_names(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `underlying_symbol` of contracts on indices as their exchange calls it. Uses `exchange` and `segment`."""
+    on_index = pl.col("segment").is_in(_ON_INDEX)
+    called = rows.filter(on_index).select("exchange", "underlying_symbol").unique().rows()
+    other = {
+        (exchange, name): now
+        for exchange, name in called
+        if (now := _contract_name(exchange, name)) not in (None, name)
+    }
+    if not other:
+        return rows
+    renamed = [
+        pl.when(on_index & (pl.col("exchange") == exchange) & (pl.col("underlying_symbol") == name)).then(pl.lit(now))
+        for (exchange, name), now in other.items()
+    ]
+    return rows.with_columns(underlying_symbol=pl.coalesce(*renamed, "underlying_symbol"))
+
+
+def _contract_name(exchange: str | None, name: str | None) -> str | None:
+    """Return what the exchange calls contracts on the index of a name; None for a name that is no index' of the table."""
+    spelled = re.sub(r"[^A-Z0-9]", "", (name or "").upper())
+    return CONTRACT_NAMES.get(exchange or "", {}).get(spelled)

@@ -1,0 +1,1 @@
+"""The simulated exchange: books, matching, accounts, risk, its journal and ledger."""

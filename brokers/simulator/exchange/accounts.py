@@ -1,0 +1,369 @@
+"""One broker's account at the exchange: `Account` is the `AccountView` of dialect.py, and the owner of its orders and money.
+
+`exchange.py` decides what happens to orders and tells the account through `put` and `book_fill`; the account keeps orders of
+the day, fills, positions, holdings and cash, and answers for them. All rupees are Decimal and exact.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Protocol
+
+import attrs
+import msgspec
+
+from onebroker.brokers.simulator.exchange.faults import FaultKind, Faults
+from onebroker.brokers.simulator.exchange.risk import (
+    COLLATERAL_AFTER_HAIRCUT,
+    NOTHING,
+    Blocked,
+    block_for_order,
+    position_blocks,
+    profit,
+    realized,
+    refuse,
+)
+from onebroker.brokers.simulator.world.brokers import BrokerTraits
+from onebroker.brokers.simulator.world.candles import CandleRow
+from onebroker.brokers.simulator.world.model import (
+    Contract,
+    Market,
+    NewOrder,
+    RefusalReason,
+    SimFill,
+    SimFunds,
+    SimHolding,
+    SimOrder,
+    SimPosition,
+    SimRefusal,
+)
+from onebroker.config.clock import Clock
+from onebroker.config.vocabulary import Product, Side
+
+_ZERO = Decimal(0)
+PositionKey = tuple[str, Product]
+"""(instrument_id, product)."""
+
+
+@attrs.define(kw_only=True)
+class OrderEntry:
+    """An order with what the exchange needs to work it. Stored as it is."""
+
+    order: SimOrder
+    day: date
+    """The account's day on which it was placed."""
+    priority: int
+    """Time priority across all accounts; lower is earlier."""
+    live_from: float
+    """Epoch seconds at which it goes to the book; later than its placing for the pre-open and after-market orders."""
+    expires_at: float
+    resting_price: Decimal | None = None
+    """Where the rest of a market order waits; None for orders with a price."""
+    triggered: bool = False
+    """A stop order whose trigger was reached."""
+
+
+@attrs.define(kw_only=True)
+class AccountState:
+    """What an account owns apart from orders and fills. Stored as it is."""
+
+    day: date
+    """The trading day that `day_*` figures and order numbers belong to; it turns at 07:00 IST."""
+    cash: Decimal
+    """Opening cash of the day: everything before it is settled in here."""
+    last_number: int = 0
+    holdings: list[SimHolding] = attrs.field(factory=list)
+    positions: list[SimPosition] = attrs.field(factory=list)
+
+
+class OrderDesk(Protocol):
+    """The exchange as an account uses it."""
+
+    def contract(self, instrument_id: str) -> Contract | None: ...
+
+    def contracts(self) -> Sequence[Contract]: ...
+
+    def market(self, instrument_id: str) -> Market: ...
+
+    def last_price(self, contract: Contract) -> Decimal: ...
+
+    def candles(self, contract: Contract, interval: str, first: date, last: date) -> Sequence[CandleRow]: ...
+
+    def place(self, account: "Account", new: NewOrder) -> SimOrder: ...
+
+    def modify(self, account: "Account", order_id: str, changes: dict[str, object]) -> SimOrder: ...
+
+    def cancel(self, account: "Account", order_id: str) -> SimOrder: ...
+
+
+class Account:
+    """A broker's account; the methods of `AccountView` first, then what the exchange calls."""
+
+    def __init__(self, code: str, traits: BrokerTraits, desk: OrderDesk, clock: Clock, faults: Faults) -> None:
+        self.code = code
+        self.client_id = traits.client_id
+        self.client_name = traits.client_name
+        self.traits = traits
+        self.state = AccountState(day=date.min, cash=_ZERO)
+        self._desk, self._clock, self._faults = desk, clock, faults
+        self._entries: dict[str, OrderEntry] = {}
+        self._history: dict[str, list[SimOrder]] = {}
+        self._fills: list[SimFill] = []
+        self._positions: dict[PositionKey, SimPosition] = {}
+        self._blocks: dict[str, Blocked] = {}
+        self._blocked = NOTHING
+        self._working: dict[str, set[str]] = {}
+        self._listed: tuple[object, tuple[Contract, ...]] = (None, ())
+
+    # AccountView ------------------------------------------------------------------------------------------------------
+
+    def contracts(self) -> Sequence[Contract]:
+        listed = self._desk.contracts()
+        if self._listed[0] is not listed:
+            self._listed = (listed, tuple(each for each in listed if self.traits.lists(each)))
+        return self._listed[1]
+
+    def contract(self, instrument_id: str) -> Contract | None:
+        contract = self._desk.contract(instrument_id)
+        return contract if contract is not None and self.traits.lists(contract) else None
+
+    def market(self, instrument_id: str) -> Market:
+        return self._desk.market(instrument_id)
+
+    def candles(self, instrument_id: str, interval: str, first: date, last: date) -> Sequence[CandleRow]:
+        contract = self.contract(instrument_id)
+        return [] if contract is None else self._desk.candles(contract, interval, first, last)
+
+    def place(self, new: NewOrder) -> SimOrder:
+        return self._desk.place(self, new)
+
+    def modify(self, order_id: str, **changes: object) -> SimOrder:
+        return self._desk.modify(self, order_id, changes)
+
+    def cancel(self, order_id: str) -> SimOrder:
+        return self._desk.cancel(self, order_id)
+
+    def order(self, order_id: str) -> SimOrder | None:
+        entry = self._entries.get(order_id)
+        return None if entry is None else entry.order
+
+    def orders(self) -> Sequence[SimOrder]:
+        return self._shown_orders()
+
+    def tagged(self, tag: str) -> Sequence[SimOrder]:
+        return tuple(entry.order for entry in self._entries.values() if entry.order.new.tag == tag)
+
+    def order_history(self, order_id: str) -> Sequence[SimOrder]:
+        return tuple(self._history.get(order_id, ()))
+
+    def fills(self) -> Sequence[SimFill]:
+        late = self._faults.find(self.code, FaultKind.LATE_BOOK)
+        if late is None:
+            return tuple(self._fills)
+        seen = self._clock.now() - timedelta(seconds=late.delay_seconds)
+        return tuple(fill for fill in self._fills if fill.at <= seen)
+
+    def positions(self) -> Sequence[SimPosition]:
+        return tuple(self._positions.values())
+
+    def holdings(self) -> Sequence[SimHolding]:
+        return tuple(self.state.holdings)
+
+    def funds(self) -> SimFunds:
+        blocked, gained = position_blocks(list(self._positions.values()), self._desk.contract)
+        blocked += self._blocked
+        return SimFunds(
+            opening_cash=self.state.cash,
+            collateral=self._collateral(),
+            span=blocked.span,
+            exposure=blocked.exposure,
+            option_premium=blocked.option_premium,
+            delivery=blocked.delivery,
+            realized=gained,
+            unrealized=self._unrealized(),
+        )
+
+    def margin(self, new: NewOrder) -> Blocked:
+        contract = self._desk.contract(new.instrument_id)
+        if contract is None:
+            raise SimRefusal(RefusalReason.NOT_TRADABLE, "the instrument does not exist")
+        refuse(contract, new)
+        price = new.price or new.trigger_price or self._desk.last_price(contract)
+        return block_for_order(contract, new.product, new.side, price, 0, new.quantity)
+
+    # for the exchange -------------------------------------------------------------------------------------------------
+
+    def entry(self, order_id: str) -> OrderEntry:
+        """Return an order of today; raise SimRefusal when there is none of that id."""
+        found = self._entries.get(order_id)
+        if found is None:
+            raise SimRefusal(RefusalReason.UNKNOWN_ORDER, f"order {order_id} does not exist")
+        return found
+
+    def known(self, order_id: str) -> OrderEntry | None:
+        """Return an order of today, or None."""
+        return self._entries.get(order_id)
+
+    def entries(self) -> Sequence[OrderEntry]:
+        """Return today's orders, oldest first."""
+        return tuple(self._entries.values())
+
+    def next_order_id(self) -> str:
+        """Take the next order id of the day."""
+        self.state.last_number += 1
+        return self.traits.order_number(self.state.day, self.state.last_number)
+
+    def put(self, entry: OrderEntry) -> int:
+        """Keep an order as it stands now and return the number of its state, counted from 0."""
+        order = entry.order
+        self._entries[order.order_id] = entry
+        states = self._history.setdefault(order.order_id, [])
+        states.append(order)
+        self._block(entry)
+        return len(states) - 1
+
+    def book_fill(self, fill: SimFill) -> None:
+        """Take a fill into positions."""
+        self._fills.append(fill)
+        key = (fill.instrument_id, fill.product)
+        held = self._positions.get(key) or _flat(*key)
+        value = fill.price * fill.quantity
+        if fill.side is Side.BUY:
+            held = attrs.evolve(
+                held,
+                day_buy_quantity=held.day_buy_quantity + fill.quantity,
+                day_buy_value=held.day_buy_value + value,
+            )
+        else:
+            held = attrs.evolve(
+                held,
+                day_sell_quantity=held.day_sell_quantity + fill.quantity,
+                day_sell_value=held.day_sell_value + value,
+            )
+        self._positions[key] = held
+        for order_id in tuple(self._working.get(fill.instrument_id, ())):
+            self._block(self._entries[order_id])  # what closes the position blocks less
+
+    def required(self, contract: Contract, order: SimOrder, price: Decimal) -> Decimal:
+        """Return the rupees an order would block if it were taken now."""
+        return self._order_block(contract, order, price).total
+
+    def blocked_by(self, order_id: str) -> Decimal:
+        """Return the rupees an order blocks."""
+        return self._blocks.get(order_id, NOTHING).total
+
+    def net_quantity(self, instrument_id: str, product: Product) -> int:
+        """Return the signed units of a position."""
+        held = self._positions.get((instrument_id, product))
+        return 0 if held is None else held.quantity
+
+    def sellable(self, instrument_id: str, apart_from: str = "") -> int:
+        """Return the delivery units that may still be sold: holdings and today's purchases less sales and open sell orders."""
+        held = next((each for each in self.state.holdings if each.instrument_id == instrument_id), None)
+        free = 0 if held is None else held.settled_quantity + held.t1_quantity
+        working = (self._entries[order_id].order for order_id in self._working.get(instrument_id, ()))
+        offered = sum(
+            order.pending_quantity
+            for order in working
+            if order.order_id != apart_from and order.new.product is Product.CNC and order.new.side is Side.SELL
+        )
+        return free + self.net_quantity(instrument_id, Product.CNC) - offered
+
+    def begin_day(self, state: AccountState) -> None:
+        """Start a day with settled cash, carried positions and no orders."""
+        self.state = state
+        self._positions = {(each.instrument_id, each.product): each for each in state.positions}
+        self._entries.clear()
+        self._history.clear()
+        self._fills.clear()
+        self._blocks.clear()
+        self._working.clear()
+        self._blocked = NOTHING
+
+    def restore(self, state: AccountState, fills: list[SimFill]) -> None:
+        """Continue a stored day; orders follow by `restore_order`."""
+        self.begin_day(state)
+        self._fills = fills
+
+    def restore_order(self, entry: OrderEntry, states: list[SimOrder]) -> None:
+        """Continue a stored order."""
+        self._entries[entry.order.order_id] = entry
+        self._history[entry.order.order_id] = states
+        self._block(entry)
+
+    def stored(self) -> bytes:
+        """Return the account as it is kept in the journal."""
+        self.state.positions = list(self._positions.values())
+        return msgspec.json.encode(self.state)
+
+    # parts ------------------------------------------------------------------------------------------------------------
+
+    def _shown_orders(self) -> tuple[SimOrder, ...]:
+        known = list(self._entries)
+        late = self._faults.find(self.code, FaultKind.LATE_BOOK)
+        if late is None:
+            return tuple(self._entries[order_id].order for order_id in known)
+        seen = self._clock.now() - timedelta(seconds=late.delay_seconds)
+        past = ([order for order in self._history[order_id] if order.updated_at <= seen] for order_id in known)
+        return tuple(states[-1] for states in past if states)
+
+    def _block(self, entry: OrderEntry) -> None:
+        order = entry.order
+        old = self._blocks.pop(order.order_id, NOTHING)
+        new = NOTHING
+        contract = self._desk.contract(order.new.instrument_id)
+        working = self._working.setdefault(order.new.instrument_id, set())
+        if order.status.finished or contract is None:
+            working.discard(order.order_id)
+        else:
+            working.add(order.order_id)
+            price = order.price or order.trigger_price or entry.resting_price or self._desk.last_price(contract)
+            new = self._order_block(contract, order, price)
+            self._blocks[order.order_id] = new
+        self._blocked += new + -old
+
+    def _order_block(self, contract: Contract, order: SimOrder, price: Decimal) -> Blocked:
+        position = self.net_quantity(order.new.instrument_id, order.new.product)
+        pending = order.quantity - order.filled_quantity
+        return block_for_order(contract, order.new.product, order.new.side, price, position, pending)
+
+    def _collateral(self) -> Decimal:
+        return sum(
+            (
+                self._price_of(held.instrument_id) * held.collateral_quantity * COLLATERAL_AFTER_HAIRCUT
+                for held in self.state.holdings
+                if held.collateral_quantity
+            ),
+            _ZERO,
+        )
+
+    def _unrealized(self) -> Decimal:
+        return sum(
+            (
+                profit(each, self._price_of(each.instrument_id)) - realized(each)
+                for each in self._positions.values()
+                if each.product is not Product.CNC
+            ),
+            _ZERO,
+        )
+
+    def _price_of(self, instrument_id: str) -> Decimal:
+        contract = self._desk.contract(instrument_id)
+        return _ZERO if contract is None else self._desk.last_price(contract)
+
+
+AccountListener = Callable[[SimOrder, SimFill | None], None]
+"""Called after an order of the account changed and the change is on disk."""
+
+
+def _flat(instrument_id: str, product: Product) -> SimPosition:
+    return SimPosition(
+        instrument_id=instrument_id,
+        product=product,
+        overnight_quantity=0,
+        overnight_price=_ZERO,
+        day_buy_quantity=0,
+        day_buy_value=_ZERO,
+        day_sell_quantity=0,
+        day_sell_value=_ZERO,
+    )

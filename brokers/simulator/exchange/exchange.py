@@ -1,0 +1,495 @@
+"""The simulated exchange with its ten accounts: one synchronous object that everything else of the simulator drives.
+
+Where to find things: `exchange.account(code)` is a broker's `AccountView` (dialect.py), implemented by `accounts.Account`;
+`exchange.tokens(code)` its `TokenStore`. `exchange.step()` lets half a second of market pass, `set_price` moves a market,
+`ledger_snapshot` is the exchange's own truth. Every change is in the journal before the call that made it returns; a new
+Exchange on the same journal continues where the last one stopped. Orders are worked in `trading.py`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+from datetime import time as time_of_day
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.brokers.simulator.exchange.accounts import Account, AccountListener, AccountState, OrderEntry
+from onebroker.brokers.simulator.exchange.changes import Changes
+from onebroker.brokers.simulator.exchange.dayend import Closing, next_day
+from onebroker.brokers.simulator.exchange.faults import Faults
+from onebroker.brokers.simulator.exchange.hours import Phase
+from onebroker.brokers.simulator.exchange.journal import Journal, Row
+from onebroker.brokers.simulator.exchange.ledger import Action, Ledger
+from onebroker.brokers.simulator.exchange.market import MarketBoard
+from onebroker.brokers.simulator.exchange.seeding import seed_account
+from onebroker.brokers.simulator.exchange.settlement import ACCOUNT_FILL, ORDER, STATE
+from onebroker.brokers.simulator.exchange.trading import Trading, World
+from onebroker.brokers.simulator.world.brokers import BROKERS, BrokerTraits
+from onebroker.brokers.simulator.world.candles import CandleRow
+from onebroker.brokers.simulator.world.model import Contract, Market, NewOrder, SimFill, SimOrder, SimRefusal
+from onebroker.brokers.simulator.world.past import past_of
+from onebroker.brokers.simulator.world.universe import build_universe
+from onebroker.brokers.simulator.world.walks import Hold, Prices
+from onebroker.config.calendars import Calendar, JoinedCalendar
+from onebroker.config.clock import IST, Clock, latest_boundary
+from onebroker.config.instruments import TRADING_EXCHANGES
+from onebroker.config.vocabulary import Product, Side
+
+DEFAULT_HOLD_SECONDS = 60.0
+_META, _HOLD, _TOKEN, _ACCOUNT = "meta", "hold", "token", "account"
+_CALENDARS = ("equity", "currency", "commodity")
+_EXPIRY_TIME = time_of_day(15, 30)
+
+
+@attrs.frozen(kw_only=True)
+class Made:
+    number: int
+    """Instruments."""
+    seed: int
+    first_day: date
+
+
+class _Meta(msgspec.Struct):
+    """What a data directory was made with; it stays so."""
+
+    number: int
+    seed: int
+    listed_on: date
+    """The day of the derivatives' universe; it follows the days."""
+    made_on: date | None = None
+    """The first day; None in a data directory older than this field."""
+
+    @property
+    def first_day(self) -> date:
+        return self.made_on or self.listed_on
+
+
+class _StoredHold(msgspec.Struct):
+    instrument_id: str
+    start: float
+    end: float
+    price: float
+
+
+class Exchange:
+    """See the module's docstring. Construct it inside the clock's world; call from one task only."""
+
+    def __init__(
+        self,
+        *,
+        brokers: Sequence[str],
+        number: int,
+        seed: int,
+        calendar: Calendar,
+        clock: Clock,
+        journal: Journal,
+        faults: Faults,
+        traits: Mapping[str, BrokerTraits] = BROKERS,
+        past_calendar: Calendar | None = None,
+    ) -> None:
+        """`past_calendar` knows the days before the first one; None: they are as the later ones."""
+        self._clock, self._journal = clock, journal
+        self._meta = self._load_meta(number, seed)
+        self._calendar = JoinedCalendar(past_calendar or calendar, self._meta.first_day, calendar)
+        self._changes = Changes(journal)
+        self.ledger = Ledger(journal)
+        self._holds = [msgspec.json.decode(value, type=_StoredHold) for _, value in journal.load(_HOLD)]
+        self._world = self._build_world(self._meta.listed_on)
+        self._brokers = tuple(brokers)
+        # Accounts of brokers that are not started this time still have orders that expire and days that turn.
+        codes = dict.fromkeys([*brokers, *(code for code, _ in journal.load(_ACCOUNT))])
+        self._accounts = {code: Account(code, traits[code], self, clock, faults) for code in codes}
+        self._trading = Trading(self._world, self._accounts, clock, faults, self._changes, self.ledger)
+        self._archive: dict[tuple[str, str], SimOrder] = {}
+        self._actions: list[Action] | None = None
+        self._closings: dict[tuple[str, str], float] = {}
+        self._open_groups: tuple[object, frozenset[str]] = (None, frozenset())
+        self.before_order: Callable[[str], None] = _no_check
+        """Called with the broker before each order message; the host counts it against the broker's limits."""
+        for code in codes:
+            self.listen(code, self._remember)
+        self._open_accounts()
+
+    @property
+    def made(self) -> "Made":
+        """What the universe and its past are made of; the same for the life of the data directory."""
+        return Made(number=self._meta.number, seed=self._meta.seed, first_day=self._meta.first_day)
+
+    # for hosts and control --------------------------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """The brokers that were started."""
+        return self._brokers
+
+    def account(self, code: str) -> Account:
+        """Return a broker's account; raise KeyError for a broker that was not started."""
+        return self._accounts[code]
+
+    def tokens(self, code: str) -> "JournalTokens":
+        """Return the durable values of a broker's dialect."""
+        return JournalTokens(self._journal, code)
+
+    def listen(self, code: str, listener: AccountListener) -> None:
+        """Call `listener` after every change of an order of the account."""
+        self._trading.listeners.setdefault(code, []).append(listener)
+
+    def step(self) -> frozenset[str]:
+        """Let the market act up to now and return the instruments whose markets may have moved."""
+        with self._changes.transaction():
+            self._trading.expire()
+            self._square_off_at_close()
+            self._turn_day()
+            self._trading.step()
+        return self._trading_now()
+
+    def set_price(
+        self, instrument_id: str, price: Decimal, hold_seconds: float = DEFAULT_HOLD_SECONDS
+    ) -> frozenset[str]:
+        """Move a market to a price, hold it there, match what it crosses, and return what moved.
+
+        Raises KeyError for an unknown instrument and ValueError for a price off the tick grid or outside the circuit band.
+        """
+        contract = self._world.universe.by_id[instrument_id]
+        epoch = self._clock.epoch()
+        lower, upper = (ticks * contract.tick_size for ticks in self._world.board.circuits(contract, epoch))
+        if price <= 0 or price % contract.tick_size:
+            raise ValueError(f"last_price must be a multiple of the tick size {contract.tick_size}")
+        if not lower <= price <= upper:
+            raise ValueError(f"last_price must be within the circuit limits {lower} and {upper}")
+        hold = _StoredHold(instrument_id, epoch, epoch + hold_seconds, float(price))
+        with self._changes.transaction():
+            self._holds.append(hold)
+            self._changes.keep(Row(_HOLD, str(len(self._holds)), msgspec.json.encode(hold)))
+            self._world.prices.hold(contract, Hold(hold.start, hold.end, hold.price))
+            followers = self._world.universe.followers(instrument_id)
+            self._world.board.forget(followers)
+            self._trading.forget_quotes(followers)
+            for other in sorted(followers & self._trading.working_contracts()):
+                self._trading.refresh(self._world.universe.by_id[other], epoch)
+        return followers
+
+    def fill(self, broker: str, order_id: str, quantity: int) -> None:
+        """Trade so many units of a resting order at its price. Raises KeyError for an unknown broker and ValueError when no such
+        order rests with that much left."""
+        with self._changes.transaction():
+            self._trading.fill(self._accounts[broker], order_id, quantity)
+
+    @contextmanager
+    def request(self) -> Iterator[list[Action]]:
+        """Gather the order messages that one request of a client causes; its changes are on disk when the block ends."""
+        with self._changes.transaction():
+            actions: list[Action] = []
+            self._actions = actions
+            try:
+                yield actions
+            finally:
+                self._actions = None
+
+    def record(
+        self,
+        broker: str,
+        actions: Sequence[Action],
+        *,
+        raw: Mapping[str, str],
+        answer: Mapping[str, str],
+        delivered: bool,
+    ) -> list[int]:
+        """Enter order messages with their request and answer in the ledger and return their numbers."""
+        at = self._clock.now().isoformat()
+        numbers = []
+        with self._changes.transaction():
+            for action in actions:
+                numbers.append(self.ledger.next)
+                row = self.ledger.add_message(action, at=at, broker=broker, raw=raw, answer=answer, delivered=delivered)
+                self._changes.keep(row)
+        return numbers
+
+    def answer_lost(self, numbers: Sequence[int]) -> None:
+        """Mark messages whose answer did not reach the client."""
+        with self._changes.transaction():
+            for row in self.ledger.not_delivered(list(numbers)):
+                self._changes.keep(row)
+
+    def all_orders(self) -> list[SimOrder]:
+        """Return every order since the data directory was made, as it stands or ended; oldest first."""
+        return list(self._archive.values())
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a small value durably, such as the ports."""
+        self._journal.write([Row(_META, f"value|{name}", value.encode())])
+
+    def recall(self, name: str) -> str | None:
+        """Return a value kept by `remember`."""
+        value = dict(self._journal.load(_META)).get(f"value|{name}")
+        return None if value is None else value.decode()
+
+    def close(self) -> None:
+        """Let go of the journal; everything is in it already."""
+        self._journal.close()
+
+    # OrderDesk, for accounts ------------------------------------------------------------------------------------------
+
+    def contract(self, instrument_id: str) -> Contract | None:
+        return self._world.universe.by_id.get(instrument_id)
+
+    def contracts(self) -> Sequence[Contract]:
+        return self._world.universe.contracts
+
+    def market(self, instrument_id: str) -> Market:
+        contract = self._world.universe.by_id[instrument_id]
+        epoch = self._clock.epoch()
+        with self._changes.transaction():
+            book = self._trading.refresh(contract, epoch)
+        return self._world.board.market(contract, epoch, book, 0)
+
+    def last_price(self, contract: Contract) -> Decimal:
+        return self._world.board.last_price(contract, self._clock.epoch())
+
+    def candles(self, contract: Contract, interval: str, first: date, last: date) -> Sequence[CandleRow]:
+        return self._world.board.candles(contract, interval, first, last, self._clock.epoch())
+
+    def place(self, account: Account, new: NewOrder) -> SimOrder:
+        action = Action(
+            verb="place", order_id=None, tag=new.tag, instrument_id=new.instrument_id, side=new.side,
+            quantity=new.quantity, price=new.price, trigger_price=new.trigger_price,
+        )  # fmt: skip
+        return self._act(account, action, lambda: self._trading.place(account, new))
+
+    def modify(self, account: Account, order_id: str, changes: dict[str, object]) -> SimOrder:
+        wanted = {key: changes.get(key) for key in ("quantity", "price", "trigger_price")}
+        action = msgspec.convert({**self._named(account, order_id), "verb": "modify", **wanted}, Action)
+        return self._act(account, action, lambda: self._trading.modify(account, order_id, changes))
+
+    def cancel(self, account: Account, order_id: str) -> SimOrder:
+        action = msgspec.convert({**self._named(account, order_id), "verb": "cancel"}, Action)
+        return self._act(account, action, lambda: self._trading.cancel(account, order_id))
+
+    def _act(self, account: Account, action: Action, act: Callable[[], SimOrder]) -> SimOrder:
+        self.before_order(account.code)
+        with self._changes.transaction():
+            try:
+                order = act()
+            except SimRefusal:
+                self._note(action)
+                raise
+            self._note(msgspec.structs.replace(action, order_id=order.order_id))
+        return account.known(order.order_id).order  # type: ignore[union-attr]  # just placed or found
+
+    def _note(self, action: Action) -> None:
+        if self._actions is not None:
+            self._actions.append(action)
+
+    @staticmethod
+    def _named(account: Account, order_id: str) -> dict[str, object]:
+        entry = account.known(order_id)
+        if entry is None:
+            return {"order_id": order_id}
+        new = entry.order.new
+        return {"order_id": order_id, "tag": new.tag, "instrument_id": new.instrument_id, "side": new.side}
+
+    # the day ----------------------------------------------------------------------------------------------------------
+
+    def _trading_now(self) -> frozenset[str]:
+        epoch = self._clock.epoch()
+        key = tuple(
+            (exchange, calendar)
+            for exchange in TRADING_EXCHANGES
+            for calendar in _CALENDARS
+            if self._world.board.hours.at(exchange, calendar, epoch).phase is Phase.OPEN
+        )
+        if self._open_groups[0] != (key, self._meta.listed_on):
+            ids = frozenset(
+                each.instrument_id
+                for each in self._world.universe.contracts
+                if (each.identity.exchange, each.calendar) in key
+            )
+            self._open_groups = ((key, self._meta.listed_on), ids)
+        return self._open_groups[1]
+
+    def _square_off_at_close(self) -> None:
+        epoch = self._clock.epoch()
+        for exchange in TRADING_EXCHANGES:
+            for calendar in _CALENDARS:
+                closes = self._closings.get((exchange, calendar))
+                if closes is not None and epoch >= closes:
+                    del self._closings[exchange, calendar]
+                    self._square_off((exchange, calendar))
+                reading = self._world.board.hours.at(exchange, calendar, epoch)
+                if reading.phase is Phase.OPEN:
+                    self._closings[exchange, calendar] = reading.closes
+
+    def _square_off(self, group: tuple[str, str] | None) -> None:
+        """Close the intraday positions of an (exchange, calendar), or all, at the closing price, as brokers do."""
+        for account in self._accounts.values():
+            for position in account.positions():
+                contract = self.contract(position.instrument_id)
+                if contract is None or position.product is not Product.MIS or not position.quantity:
+                    continue
+                if group in (None, (contract.identity.exchange, contract.calendar)):
+                    side = Side.SELL if position.quantity > 0 else Side.BUY
+                    price = self._world.board.close_price(contract, self._clock.epoch())
+                    units = abs(position.quantity)
+                    self._trading.trade_at(account, contract, side, Product.MIS, units, price, "intraday square off")
+
+    def _turn_day(self) -> None:
+        day = self._account_day()
+        late = [account for account in self._accounts.values() if account.state.day < day]
+        if not late:
+            return
+        self._square_off(None)
+        for account in late:
+            self._settle(account, day)
+        if self._clock.today() != self._meta.listed_on:
+            self._relist(self._clock.today())
+
+    def _account_day(self) -> date:
+        """The last trading day whose 07:00 has come."""
+        day = latest_boundary(self._clock.now()).date()
+        for _ in range(10):
+            if any(self._calendar.is_session_day(e, c, day) for e in TRADING_EXCHANGES for c in _CALENDARS):
+                break
+            day -= timedelta(days=1)
+        return day
+
+    def _settle(self, account: Account, day: date) -> None:
+        epoch = self._clock.epoch()
+        for entry in account.entries():
+            expiry = self._expiry_of(entry.order.new.instrument_id)
+            if expiry is not None and expiry < day:
+                self._trading.cancel_all(account, entry.order.new.instrument_id, "the contract has expired")
+        staying = [entry for entry in account.entries() if not entry.order.status.finished]
+        closing = Closing(
+            contract=self.contract,
+            close=lambda contract: self._world.board.close_price(contract, epoch),
+            settlement=lambda contract: self._settlement(contract, day),
+        )
+        state = next_day(account.state, account.positions(), day, closing)
+        for entry in account.entries():
+            self._drop_states(account.code, entry)
+        for fill in account.fills():
+            key = f"{fill.broker}|{fill.order_id}|{fill.trade_id}|{fill.side}"
+            self._changes.keep(Row(ACCOUNT_FILL, key, None))
+        account.begin_day(state)
+        for entry in staying:
+            account.restore_order(entry, [entry.order])
+            entry.day = day
+            self._changes.keep(Row(ORDER, f"{account.code}|{entry.order.order_id}", msgspec.json.encode(entry)))
+        self._changes.keep_account(account)
+
+    def _drop_states(self, code: str, entry: OrderEntry) -> None:
+        order_id = entry.order.order_id
+        for number in range(len(self._accounts[code].order_history(order_id))):
+            self._changes.keep(Row(STATE, f"{code}|{order_id}|{number}", None))
+
+    def _expiry_of(self, instrument_id: str) -> date | None:
+        contract = self.contract(instrument_id)
+        text = None if contract is None else contract.identity.expiry_date
+        return None if text is None else date.fromisoformat(text)
+
+    def _settlement(self, contract: Contract, day: date) -> Decimal | None:
+        expiry = self._expiry_of(contract.instrument_id)
+        if expiry is None or expiry >= day:
+            return None
+        return self._world.prices.intrinsic(contract, datetime.combine(expiry, _EXPIRY_TIME, IST).timestamp())
+
+    def _relist(self, day: date) -> None:
+        old = self._world.universe.by_id
+        self._meta.listed_on = day
+        self._changes.keep(Row(_META, "made", msgspec.json.encode(self._meta)))
+        fresh = self._build_world(day)
+        self._world.universe, self._world.prices, self._world.board = fresh.universe, fresh.prices, fresh.board
+        for instrument_id in old.keys() - fresh.universe.by_id.keys():
+            self._trading.close_contract(instrument_id)
+
+    # beginning --------------------------------------------------------------------------------------------------------
+
+    def _load_meta(self, number: int, seed: int) -> _Meta:
+        stored = dict(self._journal.load(_META)).get("made")
+        if stored is not None:
+            meta = msgspec.json.decode(stored, type=_Meta)
+            meta.made_on = meta.first_day
+            return meta
+        today = self._clock.today()
+        meta = _Meta(number, seed, today, today)
+        self._journal.write([Row(_META, "made", msgspec.json.encode(meta))])
+        return meta
+
+    def _build_world(self, day: date) -> World:
+        universe = build_universe(self._meta.number, self._meta.seed, day, self._calendar.is_session_day)
+        past = past_of(universe, self._meta.first_day, self._calendar.is_session_day)
+        prices = Prices(universe, self._meta.seed, past)
+        for hold in self._holds:
+            contract = universe.by_id.get(hold.instrument_id)
+            if contract is not None:
+                prices.hold(contract, Hold(hold.start, hold.end, hold.price))
+        return World(universe, prices, MarketBoard(prices, self._calendar, past))
+
+    def _open_accounts(self) -> None:
+        stored = dict(self._journal.load(_ACCOUNT))
+        with self._changes.transaction():
+            for code, account in self._accounts.items():
+                if code in stored:
+                    self._restore(account, msgspec.json.decode(stored[code], type=AccountState))
+                else:
+                    self._seed(account)
+            self._adopt_orders()
+            self._trading.expire()
+            self._turn_day()
+
+    def _restore(self, account: Account, state: AccountState) -> None:
+        rows = self._journal.load(ACCOUNT_FILL)
+        fills = [msgspec.json.decode(value, type=SimFill) for key, value in rows if key.startswith(f"{account.code}|")]
+        account.restore(state, fills)
+
+    def _seed(self, account: Account) -> None:
+        account.state.day = self._account_day()
+        seeded = seed_account(account, account.state, self._meta.seed)
+        account.begin_day(seeded.state)
+        price = self.last_price(seeded.traded)
+        self._trading.trade_at(account, seeded.traded, seeded.side, seeded.product, seeded.quantity, price, None)
+        account.state.cash += Decimal(10_000_000) - account.funds().available
+
+    def _adopt_orders(self) -> None:
+        states: dict[str, list[SimOrder]] = {}
+        for key, value in self._journal.load(STATE):
+            states.setdefault(key.rpartition("|")[0], []).append(msgspec.json.decode(value, type=SimOrder))
+        entries = [(key, msgspec.json.decode(value, type=OrderEntry)) for key, value in self._journal.load(ORDER)]
+        for _, entry in entries:
+            self._remember(entry.order, None)
+        for key, entry in sorted(entries, key=lambda item: item[1].priority):
+            account = self._accounts.get(entry.order.broker)
+            if account is not None and entry.day == account.state.day and account.known(entry.order.order_id) is None:
+                account.restore_order(entry, states.get(key, [entry.order]))
+                self._trading.adopt(account, entry)
+
+    def _remember(self, order: SimOrder, _fill: SimFill | None) -> None:
+        self._archive[order.broker, order.order_id] = order
+
+
+class JournalTokens:
+    """A dialect's small durable values (`TokenStore`)."""
+
+    def __init__(self, journal: Journal, code: str) -> None:
+        self._journal, self._code = journal, code
+        prefix = f"{code}|"
+        self._values = {
+            key.removeprefix(prefix): value.decode() for key, value in journal.load(_TOKEN) if key.startswith(prefix)
+        }
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name)
+
+    def set(self, name: str, value: str) -> None:
+        self._values[name] = value
+        self._journal.write([Row(_TOKEN, f"{self._code}|{name}", value.encode())])
+
+
+def _no_check(_broker: str) -> None:
+    """Let every order message pass."""

@@ -1,0 +1,128 @@
+"""The exchange's own truth, as `GET /ledger` shows it: order messages with what was asked and answered, orders, fills, positions.
+
+Tests and benchmarks judge by it. A message is every place, modify and cancel that reached an account; its row is written in
+one transaction with what it did, before the answer leaves.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from onebroker.brokers.simulator.exchange.journal import Journal, Row
+from onebroker.config.vocabulary import Side
+
+_MESSAGE, _FILL = "message", "fill"
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """One place, modify or cancel as a dialect handed it to its account."""
+
+    verb: str
+    """`place`, `modify` or `cancel`."""
+    order_id: str | None
+    """None when the order was refused before it had one."""
+    tag: str | None = None
+    instrument_id: str | None = None
+    side: str | None = None
+    quantity: int | None = None
+    """Units."""
+    price: Decimal | None = None
+    trigger_price: Decimal | None = None
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One order message of the ledger."""
+
+    n: int
+    """Counted from 1, across brokers and restarts."""
+    at: str
+    broker: str
+    verb: str
+    order_id: str | None
+    tag: str | None
+    instrument_id: str | None
+    side: str | None
+    quantity: int | None
+    price: Decimal | None
+    trigger_price: Decimal | None
+    raw: Mapping[str, str]
+    """method, path, query and body of the request, the address it came from, and the header that names an algo."""
+    answer: Mapping[str, str]
+    """status and body."""
+    delivered: bool
+    """False when the answer was cut or spoiled on its way."""
+
+
+class LedgerFill(msgspec.Struct, frozen=True, kw_only=True):
+    """One account's side of a trade."""
+
+    trade_id: str
+    broker: str
+    order_id: str
+    instrument_id: str
+    side: Side
+    product: str
+    quantity: int
+    price: Decimal
+    at: str
+    counterparty: str
+    """`market`, or the other order as `broker:order_id`."""
+
+
+class Ledger:
+    """Messages and fills since the data directory was made."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._messages = [msgspec.json.decode(value, type=Message) for _, value in journal.load(_MESSAGE)]
+        self._fills = [msgspec.json.decode(value, type=LedgerFill) for _, value in journal.load(_FILL)]
+
+    @property
+    def next(self) -> int:
+        """The number the next message will have."""
+        return len(self._messages) + 1
+
+    def messages(self, since: int) -> list[Message]:
+        """Return the messages numbered `since` and later."""
+        return self._messages[max(0, since - 1) :]
+
+    def fills(self) -> list[LedgerFill]:
+        """Return all fills, oldest first."""
+        return self._fills
+
+    def add_message(
+        self,
+        action: Action,
+        *,
+        at: str,
+        broker: str,
+        raw: Mapping[str, str],
+        answer: Mapping[str, str],
+        delivered: bool,
+    ) -> Row:
+        """Enter a message and return its row."""
+        message = Message(
+            n=self.next, at=at, broker=broker, verb=action.verb, order_id=action.order_id, tag=action.tag,
+            instrument_id=action.instrument_id, side=action.side, quantity=action.quantity, price=action.price,
+            trigger_price=action.trigger_price, raw=raw, answer=answer, delivered=delivered,
+        )  # fmt: skip
+        self._messages.append(message)
+        return _row(message)
+
+    def not_delivered(self, numbers: list[int]) -> list[Row]:
+        """Mark messages whose answer did not reach the client and return their rows."""
+        rows = []
+        for number in numbers:
+            message = msgspec.structs.replace(self._messages[number - 1], delivered=False)
+            self._messages[number - 1] = message
+            rows.append(_row(message))
+        return rows
+
+    def add_fill(self, fill: LedgerFill) -> Row:
+        """Enter one side of a trade and return its row."""
+        self._fills.append(fill)
+        return Row(_FILL, f"{fill.trade_id}|{fill.broker}|{fill.order_id}|{fill.side}", msgspec.json.encode(fill))
+
+
+def _row(message: Message) -> Row:
+    return Row(_MESSAGE, str(message.n), msgspec.json.encode(message))

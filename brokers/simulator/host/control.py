@@ -1,0 +1,301 @@
+"""The control API: move a market, switch faults on and off, read the ledger, choose an instrument (architecture 6).
+
+POST /price {instrument, last_price, hold_seconds?} · POST /fill {broker, order_id, quantity} ·
+POST /fault {broker, kind, seconds?, count?, delay_seconds?, instrument?, order_type?} · POST /heal {broker?, kind?, instrument?} ·
+GET /ledger?since=N · GET /calls · GET /instruments?shape=&limit=. Loopback only; bad input is a 400 with `error`.
+
+Every path begins with a random part, which is printed with the address, and a body must be `application/json`. A web page in a browser of this
+machine finds the port by trying; it must neither move the market nor read the ledger.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+import attrs
+import msgspec
+
+from onebroker.brokers.requests import WireResponse
+from onebroker.brokers.simulator.dialects.dialect import DialectRequest
+from onebroker.brokers.simulator.exchange.exchange import DEFAULT_HOLD_SECONDS
+from onebroker.brokers.simulator.exchange.faults import ALL_BROKERS, OF_ORDERS, FaultKind
+from onebroker.brokers.simulator.host.gateway import Answer, Outbox
+from onebroker.brokers.simulator.host.simulation import Simulator
+from onebroker.brokers.simulator.world.model import Contract, SimFunds, SimOrder, SimPosition
+from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment, identity_from_fields, prefixed_segment
+from onebroker.config.vocabulary import OrderType
+
+LOOPBACK = "127.0.0.1"
+DEFAULT_LISTED = 50
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+class BadInput(Exception):
+    """The request cannot be obeyed; the text says why."""
+
+
+class _Price(msgspec.Struct, forbid_unknown_fields=True):
+    instrument: str | dict[str, str | float | None]
+    last_price: Decimal
+    hold_seconds: float = DEFAULT_HOLD_SECONDS
+
+
+class _Fill(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    order_id: str
+    quantity: int
+
+
+class _Fault(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str
+    kind: FaultKind
+    seconds: float | None = None
+    count: int | None = None
+    delay_seconds: float | None = None
+    instrument: str | dict[str, str | float | None] | None = None
+    order_type: OrderType | None = None
+
+
+class _Heal(msgspec.Struct, forbid_unknown_fields=True):
+    broker: str | None = None
+    kind: FaultKind | None = None
+    instrument: str | dict[str, str | float | None] | None = None
+
+
+class Control:
+    """A `Site` (server.py) over a simulator."""
+
+    refusing = False
+
+    def __init__(self, simulator: Simulator, prefix: str) -> None:
+        """`prefix` begins every path, such as `/6fQ…`."""
+        self._simulator = simulator
+        self._prefix = prefix
+        self._routes: Mapping[tuple[str, str], Callable[[DialectRequest], object]] = {
+            ("POST", "/price"): self._price,
+            ("POST", "/fill"): self._fill,
+            ("POST", "/fault"): self._fault,
+            ("POST", "/heal"): self._heal,
+            ("GET", "/ledger"): self._ledger,
+            ("GET", "/calls"): self._calls,
+            ("GET", "/instruments"): self._instruments,
+        }
+
+    def refuse_once(self) -> bool:
+        return False
+
+    async def handle(self, request: DialectRequest) -> Answer:
+        if refused := _refused_page(request):
+            return _answer(*refused)
+        known = request.path.startswith(f"{self._prefix}/")
+        route = self._routes.get((request.method, request.path.removeprefix(self._prefix))) if known else None
+        if route is None:
+            return _answer(
+                404, {"error": f"there is no {request.method} of this path; it begins with that of the control address"}
+            )
+        try:
+            return _answer(200, route(request))
+        except (BadInput, msgspec.DecodeError) as error:
+            return _answer(400, {"error": str(error)})
+
+    def answer_lost(self, answer: Answer) -> None:
+        """Nothing to record: control answers no order messages."""
+
+    def open_socket(self, request: DialectRequest) -> WireResponse:
+        return _json(404, {"error": "there are no sockets here"})
+
+    def received(self, outbox: Outbox, message: bytes | str) -> None:
+        """Never called: no socket opens."""
+
+    def closed(self, outbox: Outbox) -> None:
+        """Never called: no socket opens."""
+
+    def _price(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Price)
+        contract = self._find(wanted.instrument)
+        if not 0 <= wanted.hold_seconds < float("inf"):
+            raise BadInput("hold_seconds must be a number of at least 0")
+        try:
+            self._simulator.set_price(contract.instrument_id, wanted.last_price, wanted.hold_seconds)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"instrument_id": contract.instrument_id, "last_price": wanted.last_price}
+
+    def _fill(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Fill)
+        if wanted.broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {wanted.broker} is simulated")
+        try:
+            self._simulator.exchange.fill(wanted.broker, wanted.order_id, wanted.quantity)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        return {"broker": wanted.broker, "order_id": wanted.order_id, "quantity": wanted.quantity}
+
+    def _find(self, named: str | dict[str, str | float | None]) -> Contract:
+        if isinstance(named, str):
+            instrument_id = named
+        else:
+            bare = bare_segment(str(named.get("segment")))
+            if bare not in SEGMENT_SHAPES:
+                raise BadInput("give instrument_id, or exchange, segment and the identity fields")
+            segment = prefixed_segment(str(named.get("exchange")), bare)
+            fields = {
+                key: value.upper() if "symbol" in key and isinstance(value, str) else value
+                for key, value in named.items()
+            }
+            fields |= {"exchange": str(named.get("exchange")), "segment": segment, "shape": SEGMENT_SHAPES[bare].value}
+            try:
+                instrument_id = identity_from_fields(fields).instrument_id
+            except (KeyError, TypeError, ValueError) as error:
+                raise BadInput("give instrument_id, or exchange, segment and the identity fields") from error
+        contract = self._simulator.exchange.contract(instrument_id)
+        if contract is None:
+            raise BadInput("the instrument is not listed")
+        return contract
+
+    def _fault(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body, type=_Fault)
+        self._known_broker(wanted.broker)
+        for name in ("seconds", "count", "delay_seconds"):
+            value = getattr(wanted, name)
+            ahead = name == "delay_seconds" and wanted.kind is FaultKind.WRONG_DATE
+            if value is not None and value <= 0 and not ahead:
+                raise BadInput(f"{name} must be above zero")
+        concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
+        if concerned is not None and wanted.kind not in OF_ORDERS:
+            raise BadInput(f"{wanted.kind} strikes more than the orders of one instrument")
+        if wanted.order_type is not None and wanted.kind is not FaultKind.REJECT_ORDERS:
+            raise BadInput(f"{wanted.kind} strikes more than new orders of one type")
+        self._simulator.fault(
+            wanted.broker,
+            wanted.kind,
+            seconds=wanted.seconds,
+            count=wanted.count,
+            delay_seconds=wanted.delay_seconds,
+            instrument_id=concerned,
+            order_type=wanted.order_type,
+        )
+        return {"broker": wanted.broker, "kind": wanted.kind}
+
+    def _heal(self, request: DialectRequest) -> object:
+        wanted = msgspec.json.decode(request.body or b"{}", type=_Heal)
+        if wanted.broker is not None:
+            self._known_broker(wanted.broker)
+        concerned = None if wanted.instrument is None else self._find(wanted.instrument).instrument_id
+        return {"healed": self._simulator.faults.heal(wanted.broker, wanted.kind, concerned)}
+
+    def _known_broker(self, broker: str) -> None:
+        if broker != ALL_BROKERS and broker not in self._simulator.gateways:
+            raise BadInput(f"no broker {broker} is simulated")
+
+    def _ledger(self, request: DialectRequest) -> object:
+        return ledger_document(self._simulator, _number(request, "since", 0))
+
+    def _calls(self, _request: DialectRequest) -> object:
+        """Return when each broker was called: `calls` and, among them, `orders` in monotonic seconds, and how many were refused."""
+        limits = {code: gateway.limits for code, gateway in self._simulator.gateways.items()}
+        return {
+            code: {"calls": list(one.calls), "orders": list(one.orders), "refused": one.refused}
+            for code, one in limits.items()
+        }
+
+    def _instruments(self, request: DialectRequest) -> object:
+        shape = request.first("shape")
+        if shape is not None and shape not in tuple(Shape):
+            raise BadInput("shape must be one of security, future, option")
+        limit = _number(request, "limit", DEFAULT_LISTED)
+        listed = [each for each in self._simulator.exchange.contracts() if shape in (None, each.identity.shape)]
+        return [self._shown(contract) for contract in listed[:limit]]
+
+    def _shown(self, contract: Contract) -> dict[str, object]:
+        exchange = self._simulator.exchange
+        market = exchange.market(contract.instrument_id)
+        return {
+            **contract.identity.fields(),
+            "name": contract.name,
+            "isin": contract.isin,
+            "lot_size": contract.lot_size,
+            "tick_size": contract.tick_size,
+            "freeze_quantity": contract.freeze_quantity,
+            "last_price": exchange.last_price(contract),
+            "lower_circuit": market.lower_circuit,
+            "upper_circuit": market.upper_circuit,
+            "brokers": [code for code in exchange.brokers if exchange.account(code).traits.lists(contract)],
+        }
+
+
+def _refused_page(request: DialectRequest) -> tuple[int, dict[str, str]] | None:
+    """Return status and answer of a request that a web page can have sent."""
+    if request.headers.get("host", LOOPBACK).partition(":")[0] != LOOPBACK:
+        return 421, {"error": f"the control address is one of {LOOPBACK}"}
+    if "origin" in request.headers:
+        return 403, {"error": "web pages control nothing here"}
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and kind != "application/json":
+        return 415, {"error": "the body must be application/json"}
+    return None
+
+
+def ledger_document(simulator: Simulator, since: int) -> dict[str, object]:
+    """Return the exchange's own truth; messages numbered `since` and later, everything else whole."""
+    exchange = simulator.exchange
+    accounts = [exchange.account(code) for code in exchange.brokers]
+    return {
+        "next": exchange.ledger.next,
+        "messages": exchange.ledger.messages(since),
+        "orders": [_order(order) for order in exchange.all_orders()],
+        "fills": exchange.ledger.fills(),
+        "positions": {each.code: [_position(position) for position in each.positions()] for each in accounts},
+        "holdings": {each.code: each.holdings() for each in accounts},
+        "funds": {each.code: _funds(each.funds()) for each in accounts},
+    }
+
+
+def _order(order: SimOrder) -> dict[str, object]:
+    return {
+        "broker": order.broker,
+        "order_id": order.order_id,
+        "exchange_order_id": order.exchange_order_id,
+        "tag": order.new.tag,
+        "instrument_id": order.new.instrument_id,
+        "side": order.new.side,
+        "product": order.new.product,
+        "order_type": order.order_type,
+        "validity": order.validity,
+        "status": order.status,
+        "status_message": order.status_message,
+        "quantity": order.quantity,
+        "filled_quantity": order.filled_quantity,
+        "pending_quantity": order.pending_quantity,
+        "average_price": order.average_price,
+        "price": order.price,
+        "trigger_price": order.trigger_price,
+        "after_market": order.new.after_market,
+        "modifications": order.modifications,
+        "placed_at": order.placed_at,
+        "updated_at": order.updated_at,
+    }
+
+
+def _position(position: SimPosition) -> dict[str, object]:
+    return {**attrs.asdict(position), "quantity": position.quantity}
+
+
+def _funds(funds: SimFunds) -> dict[str, object]:
+    return {**attrs.asdict(funds), "used": funds.used, "available": funds.available}
+
+
+def _number(request: DialectRequest, name: str, default: int) -> int:
+    text = request.first(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit():
+        raise BadInput(f"{name} must be a whole number of at least 0")
+    return int(text)
+
+
+def _json(status: int, document: object) -> WireResponse:
+    return WireResponse(status=status, headers={"content-type": "application/json"}, body=_encoder.encode(document))
+
+
+def _answer(status: int, document: object) -> Answer:
+    return Answer(_json(status, document))

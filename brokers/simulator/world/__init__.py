@@ -1,0 +1,1 @@
+"""What the exchange trades: instruments, prices of today and of the past."""

@@ -1,0 +1,104 @@
+"""The ten brokers as the exchange sees them: clients, order numbers, what they list, and how often they may be called. Tables."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+
+import attrs
+
+from onebroker.brokers.simulator.world.model import Contract
+
+DAY_SECONDS = 86_400
+
+
+@attrs.frozen
+class Limit:
+    """At most `count` calls in any window of `seconds`; of order messages, or of all calls."""
+
+    seconds: int
+    count: int
+    orders_only: bool = True
+
+    @property
+    def daily(self) -> bool:
+        return self.seconds >= DAY_SECONDS
+
+
+@attrs.frozen(kw_only=True)
+class BrokerTraits:
+    client_id: str
+    client_name: str
+    order_number: Callable[[date, int], str]
+    """(day, running number of the day) -> order id in the broker's style."""
+    limits: tuple[Limit, ...]
+    exchanges: frozenset[str] = frozenset({"nse", "bse", "mcx"})
+    currency: bool = True
+    intraday: bool = True
+    """Whether its API takes intraday orders: where not, accounts begin with a purchase for delivery in place of the intraday position,
+    which nobody could close."""
+
+    def lists(self, contract: Contract) -> bool:
+        """Tell whether the broker offers a contract at all."""
+        return contract.identity.exchange in self.exchanges and (self.currency or contract.calendar != "currency")
+
+
+def _dated(digits: int, series: int) -> Callable[[date, int], str]:
+    """YYMMDD and a running number of `digits` places that begins with `series`: no order id is ever two brokers'."""
+    return lambda day, number: f"{day:%y%m%d}{series}{number:0{digits - 1}d}"
+
+
+def _counted(start: int) -> Callable[[date, int], str]:
+    """A bare number that grows by a million a day."""
+    return lambda day, number: str(start + day.toordinal() % 1000 * 1_000_000 + number)
+
+
+def _orders(*pairs: tuple[int, int]) -> tuple[Limit, ...]:
+    return tuple(Limit(seconds, count) for seconds, count in pairs)
+
+
+def _calls(*pairs: tuple[int, int]) -> tuple[Limit, ...]:
+    return tuple(Limit(seconds, count, orders_only=False) for seconds, count in pairs)
+
+
+_WITH_NCDEX = frozenset({"nse", "bse", "mcx", "ncdex"})
+
+BROKERS: Mapping[str, BrokerTraits] = {
+    "zerodha": BrokerTraits(
+        client_id="AB1234", client_name="Asha Verma", order_number=_dated(9, 1),
+        limits=_orders((1, 10), (60, 200), (DAY_SECONDS, 3000)),
+    ),
+    "upstox": BrokerTraits(
+        client_id="3KCBR5", client_name="Asha Verma", order_number=_dated(9, 2),
+        limits=_orders((1, 10), (60, 500), (1800, 2000)),
+    ),
+    "dhan": BrokerTraits(
+        client_id="1100003626", client_name="Asha Verma", order_number=lambda day, n: f"1{day:%y%m%d}{n:06d}",
+        limits=_orders((1, 10), (60, 250), (3600, 1000), (DAY_SECONDS, 7000)),
+    ),
+    "angelone": BrokerTraits(
+        client_id="A123456", client_name="ASHA VERMA", order_number=_dated(9, 3), exchanges=_WITH_NCDEX,
+        limits=_orders((1, 9), (60, 500), (3600, 1000)),
+    ),
+    "fyers": BrokerTraits(
+        client_id="XA00330", client_name="ASHA VERMA", order_number=_dated(8, 1), limits=_calls((1, 10), (60, 200)),
+    ),
+    "kotakneo": BrokerTraits(
+        client_id="YAB12", client_name="ASHA VERMA", order_number=_dated(9, 4), limits=_calls((1, 10), (60, 300)),
+    ),
+    "icicidirect": BrokerTraits(
+        client_id="ASHAV123", client_name="ASHA VERMA", order_number=lambda day, n: f"{day:%Y%m%d}N3{n:08d}",
+        limits=(*_orders((1, 5)), *_calls((60, 100), (DAY_SECONDS, 5000))), intraday=False,
+    ),
+    "fivepaisa": BrokerTraits(
+        client_id="52345678", client_name="ASHA VERMA", order_number=_counted(600_000_000),
+        limits=_orders((1, 5), (60, 50)),
+    ),
+    "groww": BrokerTraits(
+        client_id="5283914607", client_name="Asha Verma", order_number=lambda day, n: f"GMK{day:%y%m%d}{n:010d}",
+        currency=False, limits=_orders((1, 10), (60, 250)),
+    ),
+    "shoonya": BrokerTraits(
+        client_id="FA12345", client_name="ASHA VERMA", order_number=_dated(8, 2), exchanges=_WITH_NCDEX,
+        limits=_orders((1, 10), (60, 200)),
+    ),
+}  # fmt: skip
+"""Order and call limits as in architecture 13; the others' lists as the brokers' pages say (docs/brokers/)."""

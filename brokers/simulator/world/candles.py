@@ -1,0 +1,313 @@
+"""Candles as the exchange publishes them, of its past and of its own days, and the volume that grows over a day.
+
+A minute is three prices of the walk: at its start, in its middle and half a second before its end; the last minute of a stretch of
+trading ends with the price at the close, which is the next day's previous close. Longer candles are made of minutes.
+
+Of a past day (`past.py`) the day candle comes first: the range of its prices each half hour, in which the minutes are
+then kept. So two years of days cost what a day's minutes cost, and minutes still make up their day exactly. Of the simulator's own
+days the minutes come first: whatever moved the market, a price set by hand too, is in them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import islice, pairwise
+from typing import TypeVar
+
+import attrs
+
+from onebroker.brokers.simulator.world.model import Contract
+from onebroker.brokers.simulator.world.past import Past, midnight
+from onebroker.brokers.simulator.world.walks import Prices, scramble
+from onebroker.config.calendars import Calendar
+from onebroker.config.instruments import Shape, price_places
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+CandleRow = tuple[float, float, float, float, float, int, int]
+"""(epoch start, open, high, low, close, volume, oi)."""
+
+INTERVAL_MINUTES = {
+    f"{minutes}minute": minutes for minutes in (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 45, 60, 120, 180, 240)
+}
+"""Rules 1.4.8; `day` is beside them."""
+
+_MINUTE = 60.0
+_GRID_SECONDS = 1800.0
+_RUPEES_A_LEVEL = 250_000
+_VOLUME_LEVELS_A_DAY = 4_000
+_MOST_REMEMBERED = 4_096
+_STRIDE = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_AT_THE_ENDS = 0.6
+"""How much more than on average trades at the beginning and the end of a day."""
+
+
+@attrs.frozen
+class Stretch:
+    """Continuous trading, epoch seconds."""
+
+    opens: float
+    closes: float
+
+
+@attrs.frozen
+class _Minute:
+    """A minute of trading, or what there is of it."""
+
+    begins: float
+    ends: float
+    moments: tuple[float, ...]
+    """Those whose prices make it up, rising."""
+
+
+@attrs.frozen
+class DayRange:
+    """A past day's open, high, low and close, in ticks."""
+
+    open: int
+    high: int
+    low: int
+    close: int
+
+
+@attrs.frozen(kw_only=True)
+class _Figures:
+    """What of a contract is needed at every candle."""
+
+    market: tuple[str, str]
+    """Exchange and calendar."""
+    tick: float
+    places: int
+    token: int
+    lot_size: int
+    usual_lots: int
+    """Traded on a day like any other; 0 for an index."""
+    jumps: tuple[tuple[float, Decimal], ...]
+    """Ex-dates' midnights and volume factors of the past."""
+    has_oi: bool
+
+    def row(self, start: float, ticks: tuple[int, int, int, int], volume: int, oi: int) -> CandleRow:
+        opened, high, low, close = (round(one * self.tick, self.places) for one in ticks)
+        return (start, opened, high, low, close, volume, oi)
+
+    def oi(self, at: float) -> int:
+        if not self.has_oi:
+            return 0
+        return self.lot_size * (10_000 + self.token % 40_000 + scramble(self.token + int(at // 600)) % 500)
+
+
+class DayVolume:
+    """The units traded on one day up to a moment; as they were counted then, so fewer before a split."""
+
+    def __init__(self, figures: _Figures, day: date, stretches: Sequence[Stretch]) -> None:
+        swing = scramble(figures.token * _STRIDE + day.toordinal() & _MASK) % 81
+        self._lots = figures.usual_lots * (60 + swing) // 100
+        self._figures, self._stretches = figures, stretches
+        self._minutes = math.ceil(sum(one.closes - one.opens for one in stretches) / _MINUTE)
+        self._opens, self._closes = stretches[0].opens, stretches[-1].closes
+
+    def at(self, moment: float) -> int:
+        if moment >= self._closes:
+            lots = self._lots
+        elif self._lots == 0 or moment <= self._opens:
+            return 0
+        else:
+            lots = int(self._lots * self._share(moment))
+        units = lots * self._figures.lot_size
+        for ex_date, factor in self._figures.jumps:
+            if self._opens < ex_date:
+                units = int(units / factor)
+        return units
+
+    def _share(self, moment: float) -> float:
+        """Most is traded at both ends of a day, and in some minutes more than in others."""
+        if len(self._stretches) == 1:
+            done = (moment - self._opens) / _MINUTE
+        else:
+            done = sum(max(0.0, min(moment, one.closes) - one.opens) for one in self._stretches) / _MINUTE
+        minute = int(done)
+        number = self._uneven(minute)
+        if done != minute:
+            number += (self._uneven(minute + 1) - number) * (done - minute)
+        share = min(1.0, number / self._minutes)
+        return share + _AT_THE_ENDS * math.sin(2 * math.pi * share) / (2 * math.pi)
+
+    def _uneven(self, minute: int) -> float:
+        """A minute's number, up to nine tenths too high."""
+        if minute <= 0 or minute >= self._minutes:
+            return float(min(minute, self._minutes))
+        return minute + scramble(self._figures.token * _STRIDE + int(self._opens) * 4096 + minute & _MASK) % 10 / 10
+
+
+class Candles:
+    """Candles and traded volumes of every contract. `calendar` knows past days and own ones."""
+
+    def __init__(self, prices: Prices, calendar: Calendar, past: Past) -> None:
+        self._prices, self._calendar, self._past = prices, calendar, past
+        self._known: dict[str, _Figures] = {}
+        self._stretches: dict[tuple[tuple[str, str], date], tuple[Stretch, ...]] = {}
+        self._volumes: dict[tuple[str, date], DayVolume] = {}
+        self._finished: dict[tuple[str, date], CandleRow] = {}
+        """Day candles of own days that are over."""
+
+    def candles(self, contract: Contract, interval: str, first: date, last: date, epoch: float) -> list[CandleRow]:
+        """Return candles of the India days `first` to `last`, oldest first, up to `epoch`."""
+        days = self.days(contract, first, last, epoch)
+        past = [day for day in days if day < self._past.first_day]
+        own = days[len(past) :]
+        if interval == "day":
+            rows = [self._past_day(contract, *one) for one in zip(past, self._ranges(contract, past), strict=True)]
+            return [*rows, *(self._own_day(contract, day, epoch) for day in own)]
+        minutes = INTERVAL_MINUTES[interval]
+        ranges = self._ranges(contract, past)
+        return [*self._bars(contract, past, minutes, epoch, ranges), *self._bars(contract, own, minutes, epoch)]
+
+    def days(self, contract: Contract, first: date, last: date, epoch: float) -> list[date]:
+        """Return the days of a range on which the contract had begun to trade by `epoch`."""
+        since = self._past.first_trading_day(contract)
+        begin = first if since is None else max(first, since)
+        days = (begin + timedelta(days=n) for n in range((last - begin).days + 1))
+        return [day for day in days if (those := self.stretches(contract, day)) and those[0].opens <= epoch]
+
+    def stretches(self, contract: Contract, day: date) -> tuple[Stretch, ...]:
+        """Return when the contract's exchange trades on a day; sessions that touch are one stretch."""
+        key = (self._figures(contract).market, day)
+        known = self._stretches.get(key)
+        if known is None:
+            joined: list[Stretch] = []
+            for session in self._calendar.sessions(*key[0], day):
+                opens, closes = session.opens.timestamp(), session.closes.timestamp()
+                if joined and joined[-1].closes == opens:
+                    opens = joined.pop().opens
+                joined.append(Stretch(opens, closes))
+            known = _remember(self._stretches, key, tuple(joined))
+        return known
+
+    def range_of(self, contract: Contract, day: date) -> DayRange:
+        """Return what a past day's candle spans."""
+        return self._ranges(contract, [day])[0]
+
+    def volume(self, contract: Contract, day: date, at: float) -> int:
+        """Return the units traded on a day up to a moment, in whole lots."""
+        key = (contract.instrument_id, day)
+        known = self._volumes.get(key)
+        if known is None:
+            stretches = self.stretches(contract, day)
+            if not stretches:
+                return 0
+            known = _remember(self._volumes, key, DayVolume(self._figures(contract), day, stretches))
+        return known.at(at)
+
+    def oi(self, contract: Contract, at: float) -> int:
+        """Return the open interest in units."""
+        return self._figures(contract).oi(at)
+
+    # days ------------------------------------------------------------------------------------------------------------
+
+    def _ranges(self, contract: Contract, days: Sequence[date]) -> list[DayRange]:
+        """All in one: the walk is asked once for all of them."""
+        epochs: list[float] = []
+        ends: list[int] = [0]
+        for day in days:
+            for stretch in self.stretches(contract, day):
+                parts = math.ceil((stretch.closes - stretch.opens) / _GRID_SECONDS)
+                epochs.extend([stretch.opens + n * _GRID_SECONDS for n in range(parts)])
+                epochs.append(stretch.closes)
+            ends.append(len(epochs))
+        ticks = self._prices.many_ticks(contract, epochs) if epochs else []
+        parts_of_days = (ticks[first:last] for first, last in pairwise(ends))
+        return [DayRange(part[0], max(part), min(part), part[-1]) for part in parts_of_days]
+
+    def _past_day(self, contract: Contract, day: date, found: DayRange) -> CandleRow:
+        stretches, figures = self.stretches(contract, day), self._figures(contract)
+        closes = stretches[-1].closes
+        ticks = (found.open, found.high, found.low, found.close)
+        return figures.row(midnight(day), ticks, DayVolume(figures, day, stretches).at(closes), figures.oi(closes))
+
+    def _own_day(self, contract: Contract, day: date, epoch: float) -> CandleRow:
+        key = (contract.instrument_id, day)
+        known = self._finished.get(key)
+        if known is not None:
+            return known
+        bars = list(self._bars(contract, [day], 1, epoch))
+        row = (
+            midnight(day), bars[0][1], max(bar[2] for bar in bars), min(bar[3] for bar in bars), bars[-1][4],
+            sum(bar[5] for bar in bars), bars[-1][6],
+        )  # fmt: skip
+        return _remember(self._finished, key, row) if epoch > self.stretches(contract, day)[-1].closes else row
+
+    # inside a day ----------------------------------------------------------------------------------------------------
+
+    def _bars(
+        self, contract: Contract, days: Sequence[date], minutes: int, epoch: float, ranges: Sequence[DayRange] = ()
+    ) -> Iterator[CandleRow]:
+        """Yield the candles of days; those with a range stay inside it."""
+        figures = self._figures(contract)
+        parts = [
+            (n, tuple(minutes_of(stretch, epoch)))
+            for n, day in enumerate(days)
+            for stretch in self.stretches(contract, day)
+            if stretch.opens <= epoch
+        ]
+        moments = [moment for _, part in parts for minute in part for moment in minute.moments]
+        ticks = iter(self._prices.many_ticks(contract, moments) if moments else ())
+        for n, part in parts:
+            volume = DayVolume(figures, days[n], self.stretches(contract, days[n]))
+            traded = volume.at(part[0].begins)
+            for at in range(0, len(part), minutes):
+                bar = part[at : at + minutes]
+                prices = list(islice(ticks, sum(len(minute.moments) for minute in bar)))
+                if ranges:
+                    low, high = ranges[n].low, ranges[n].high
+                    prices = [low if one < low else min(one, high) for one in prices]
+                ends = bar[-1].ends
+                before, traded = traded, volume.at(ends)
+                four = (prices[0], max(prices), min(prices), prices[-1])
+                yield figures.row(bar[0].begins, four, traded - before, figures.oi(ends))
+
+    def _figures(self, contract: Contract) -> _Figures:
+        known = self._known.get(contract.instrument_id)
+        if known is None:
+            base = int(contract.base_price / contract.tick_size)
+            actions = self._past.actions.get(self._prices.walk_key(contract), ())
+            known = self._known[contract.instrument_id] = _Figures(
+                market=(contract.identity.exchange, contract.calendar),
+                tick=float(contract.tick_size),
+                places=price_places(contract.identity.segment),
+                token=contract.exchange_token,
+                lot_size=contract.lot_size,
+                usual_lots=0 if contract.is_index else typical_lots(contract, base) * _VOLUME_LEVELS_A_DAY,
+                jumps=tuple((midnight(one.ex_date), one.volume_factor) for one in actions),
+                has_oi=contract.identity.shape is not Shape.SECURITY,
+            )
+        return known
+
+
+def minutes_of(stretch: Stretch, epoch: float) -> Iterator[_Minute]:
+    """Yield the minutes of a stretch that has begun by `epoch`, up to then; the last may be shorter."""
+    closes = min(stretch.closes, epoch)
+    for n in range(max(1, math.ceil((closes - stretch.opens) / _MINUTE))):
+        begins = stretch.opens + n * _MINUTE
+        ends = min(begins + _MINUTE, closes)
+        last = ends if ends == stretch.closes or ends < begins + _MINUTE else ends - 0.5
+        middle = begins + _MINUTE / 2
+        yield _Minute(begins, ends, (begins, middle, last) if middle < last else (begins, last))
+
+
+def typical_lots(contract: Contract, last: int) -> int:
+    """Return how many lots stand at one price level while the last price is so many ticks."""
+    rupees_a_lot = max(1, int(last * contract.tick_size) * contract.lot_size)
+    if contract.identity.shape is Shape.OPTION:
+        return 20
+    return max(2, _RUPEES_A_LEVEL // rupees_a_lot)
+
+
+def _remember(known: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    """Keep a value, among a few thousand."""
+    if len(known) >= _MOST_REMEMBERED:
+        known.clear()
+    known[key] = value
+    return value

@@ -1,0 +1,1 @@
+"""Long request and answer bodies."""

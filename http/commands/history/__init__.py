@@ -1,0 +1,1 @@
+"""onebroker history and onebroker factors."""

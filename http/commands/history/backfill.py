@@ -1,0 +1,153 @@
+"""`onebroker history backfill --from DAY --to DAY`: have the running service read candles from its brokers into the history store.
+
+The brokers are asked over the service's own logins, within their limits and behind everything else. After a kill, Ctrl-C or a
+broker that could not be asked the same command goes on with what is left. Exit code 0 when everything came, 1 when candles were
+refused or instruments could not be read, 2 for wrong use, 4 when no service runs or nothing could be asked.
+"""
+
+import argparse
+import sys
+import uuid
+from datetime import date, datetime
+from pathlib import Path
+
+import msgspec
+import trio
+
+from onebroker.actors.history.backfill import BackfillOrder, Summary
+from onebroker.actors.history.selection import Selection
+from onebroker.brokers.registry import build_registry
+from onebroker.config.instruments import SEGMENTS, TRADING_EXCHANGES, bare_segment
+from onebroker.config.intervals import DAY, INTERVALS
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.history.backfill_display import BackfillDisplay
+from onebroker.http.commands.history.loading_report import SOME_REFUSED, add_places, places_of
+from onebroker.http.control import backfill_commands
+from onebroker.http.control.socket import SOCKET_NAME, ControlFailed, NoService, ask_service
+
+INTERRUPTED = 130
+AGAIN = "run the same command again: it goes on where it stopped"
+
+
+def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser("backfill", help="read candles from the brokers, over the running service")
+    parser.add_argument(
+        "--interval", default=DAY, choices=tuple(INTERVALS), metavar="INTERVAL", help="day (the default), 1minute ..."
+    )
+    parser.add_argument(
+        "--from", dest="first", required=True, type=_day, metavar="DAY", help="first day, such as 2024-01-01"
+    )
+    parser.add_argument("--to", dest="last", type=_day, metavar="DAY", help="last day; up to now when not given")
+    parser.add_argument("--broker", choices=tuple(build_registry()), metavar="CODE", help="ask this broker only")
+    parser.add_argument(
+        "--exchange", choices=tuple(map(str, TRADING_EXCHANGES)), metavar="EXCHANGE", help="all of this exchange"
+    )
+    parser.add_argument("--segment", type=_segment, metavar="SEGMENT", help="all of this segment, such as equities")
+    parser.add_argument(
+        "--symbol",
+        action="append",
+        default=[],
+        metavar="SYMBOL",
+        help="of these only this symbol or underlying; may be repeated",
+    )
+    parser.add_argument(
+        "--instrument-id", action="append", default=[], type=_id, metavar="ID", help="this instrument; may be repeated"
+    )
+    add_places(parser)
+    parser.set_defaults(run=run)  # fmt: skip
+
+
+def _day(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  # a day, not a moment
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a day such as 2024-01-01") from None
+
+
+def _segment(text: str) -> str:
+    bare = bare_segment(text.lower())
+    if bare not in SEGMENTS:
+        raise argparse.ArgumentTypeError(f"{text} is not one of {', '.join(SEGMENTS)}")
+    return bare
+
+
+def _id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a UUID") from None
+
+
+def run(parsed: argparse.Namespace) -> int:
+    order, data_dir = _order(parsed), places_of(parsed).data_dir
+    display = None if parsed.json else BackfillDisplay(sys.stderr)
+    try:
+        summary = trio.run(_fill, data_dir, order, display, strict_exception_groups=True)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nstopped; {AGAIN}\n")
+        return INTERRUPTED
+    _say(summary, as_json=parsed.json)
+    return SOME_REFUSED if summary.refused or summary.unread else DONE
+
+
+def _order(parsed: argparse.Namespace) -> BackfillOrder:
+    if parsed.last is not None and parsed.last < parsed.first:
+        raise CommandFailed("--to must not be before --from", WRONG_USE)
+    return BackfillOrder(
+        first=parsed.first,
+        last=parsed.last,
+        interval=parsed.interval,
+        broker=parsed.broker,
+        selection=Selection(
+            ids=tuple(dict.fromkeys(parsed.instrument_id)),
+            exchange=parsed.exchange,
+            segment=parsed.segment,
+            symbols=tuple(dict.fromkeys(symbol.upper() for symbol in parsed.symbol)),
+        ),
+    )
+
+
+async def _fill(data_dir: Path, order: BackfillOrder, display: BackfillDisplay | None) -> Summary:
+    request = {"command": backfill_commands.COMMAND, "order": msgspec.json.encode(order).decode()}
+    try:
+        done = await ask_service(data_dir / SOCKET_NAME, request, None if display is None else display.show)
+    except NoService:
+        raise CommandFailed(
+            f"no service runs on {data_dir}; a backfill asks the brokers over its logins (onebroker serve)",
+            NOTHING_REACHABLE,
+        ) from None
+    except ControlFailed as error:
+        raise CommandFailed(f"the backfill was not finished: {error}; {AGAIN}", NOTHING_REACHABLE) from None
+    except trio.BrokenResourceError as error:
+        raise CommandFailed(f"the service ended meanwhile; {AGAIN}", NOTHING_REACHABLE) from error
+    finally:
+        if display is not None:
+            display.close()
+    return msgspec.convert(done, Summary)
+
+
+def _say(summary: Summary, *, as_json: bool) -> None:
+    text = msgspec.json.encode(summary).decode() if as_json else "\n".join(lines(summary))
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def lines(summary: Summary) -> list[str]:
+    """Return the result for people."""
+    if not summary.instruments:
+        return [
+            "no instrument was chosen: name --exchange, --segment or --instrument-id, or load candles of some first"
+        ]
+    merged = f"{summary.added} added, {summary.replaced} replaced, {summary.equal} equal, {summary.refused} refused"
+    said = [f"{summary.instruments} instruments, {summary.rows} candles: {merged}"]
+    if summary.before:
+        said.append(f"  {summary.before} instruments were done by an earlier run of this command")
+    said += [f"  {count} from {code}" for code, count in summary.brokers.items()]
+    if summary.unread:
+        said.append(f"  {summary.unread} instruments could not be read")
+    said += [f"  {count} × {reason}" for reason, count in summary.reasons.items()]
+    if summary.later:
+        said.append(f"  of {summary.later} the same command may read more later")
+    if summary.report is not None:
+        said.append(f"  each of them: {summary.report}")
+    return said

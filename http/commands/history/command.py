@@ -1,0 +1,151 @@
+"""`onebroker history load FILE…`: candles and ticks from CSV and Parquet files into the history store (architecture 11); and
+`onebroker history check`: what looks wrong in it. (`history rename`: `history_rename`; `history backfill`: `history_backfill`;
+`history plot`: `history_plot`.)"""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import trio
+
+from onebroker.actors.history import reading
+from onebroker.actors.history.interface import MICROSECONDS
+from onebroker.actors.history.rules import Rules
+from onebroker.actors.history.sequence import FileNumbers
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.brokers.registry import build_registry
+from onebroker.config.clock import Clock
+from onebroker.http.commands.exit_codes import WRONG_USE, CommandFailed
+from onebroker.http.commands.history import backfill, loading_report, plot, rename
+from onebroker.http.commands.history.calendar import stored_calendar
+from onebroker.http.commands.history.files import TextTable, digest, open_table, require
+from onebroker.http.commands.history.formats import OPTIONS, recognised
+from onebroker.http.commands.history.instruments import NAMES, Instruments
+from onebroker.http.commands.history.loading import Load, Staged, Tell
+from onebroker.http.commands.history.loading_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.repeats import Repeats
+from onebroker.http.commands.history.taking import Taker, open_taker
+from onebroker.http.commands.running import DURABLE_FILE
+from onebroker.http.control.history_commands import Kind
+
+FORM = 2
+"""Of how rows are staged: a load that was broken off by a version with another one begins again."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "history", help="load candles and ticks, read them from the brokers, and look through them"
+    )
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    load = verbs.add_parser("load", help="load candles or ticks from CSV or Parquet files")
+    load.add_argument("file", nargs="+", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
+    load.add_argument("--create", action="store_true", help="enter instruments that are not known")
+    for name in OPTIONS:
+        load.add_argument(f"--{name.replace('_', '-')}", help=f"the {name} of all rows, for files that do not say it")
+    add_places(load)
+    load.set_defaults(run=run_load)
+    check = verbs.add_parser("check", help="list gaps, duplicate bars and jumps that no factor explains")
+    add_places(check)
+    check.set_defaults(run=run_check)
+    rename.add_parser(verbs)
+    backfill.add_parser(verbs)
+    plot.add_parser(verbs)
+
+
+def run_check(parsed: argparse.Namespace) -> int:
+    return trio.run(_check_store, parsed, strict_exception_groups=True)
+
+
+async def _check_store(parsed: argparse.Namespace) -> int:
+    places = places_of(parsed)
+    async with open_taker(places.data_dir, places.history) as taker:
+        checked = await taker.check()
+    return loading_report.say_checked(checked, as_json=parsed.json)
+
+
+def run_load(parsed: argparse.Namespace) -> int:
+    return trio.run(_load, parsed, strict_exception_groups=True)
+
+
+async def _load(parsed: argparse.Namespace) -> int:
+    places, clock = places_of(parsed), Clock()
+    given = {name: text for name in OPTIONS if (text := getattr(parsed, name)) is not None}
+    tables = [(path, table := recognised(path, open_table(path), given), kind_of(path, table)) for path in parsed.file]
+    durable = SqliteDurable(places.data_dir / DURABLE_FILE)
+    instruments = Instruments(places.data_dir, durable, create=parsed.create)
+    loaded: list[Loaded] = []
+    async with open_taker(places.data_dir, places.history) as taker:
+        rules = Rules(calendar=await stored_calendar(durable), now=round(clock.epoch() * MICROSECONDS))
+        for path, table, kind in tables:
+            tell = loading_report.progress_line(path, shown=not parsed.json)
+            check = FileCheck(kind, instruments, rules)
+            load = load_of(path, table, check, taker, places.data_dir, create=parsed.create, given=given, tell=tell)
+            loaded.append(Loaded(file=str(path), kind=kind, progress=await load.run(), report=str(load.report)))
+    return loading_report.say(loaded, as_json=parsed.json)
+
+
+def kind_of(path: Path, table: TextTable) -> Kind:
+    """Tell what a file holds by its columns; raise CommandFailed when it is neither, or lacks columns."""
+    if not any(name in table.columns for name in NAMES):
+        raise CommandFailed(f"{path} names no instruments: it needs instrument_id, or exchange, segment and the identity "
+                            "columns, or options that say them", WRONG_USE)  # fmt: skip
+    if "interval" in table.columns:
+        require(path, table, reading.CANDLES_NEED)
+        return "candles"
+    if "last_price" in table.columns:
+        require(path, table, reading.TICKS_NEED)
+        return "ticks"
+    raise CommandFailed(
+        f"{path} holds neither candles ({', '.join(reading.CANDLES_NEED)}) nor ticks ({', '.join(reading.TICKS_NEED)})",
+        WRONG_USE,
+    )
+
+
+def load_of(
+    path: Path,
+    table: TextTable,
+    check: "FileCheck",
+    taker: Taker,
+    data_dir: Path,
+    *,
+    create: bool,
+    tell: Tell,
+    given: Mapping[str, str] | None = None,
+) -> Load:
+    """Return the load of one file. `given`: what was said of it besides."""
+    return Load(
+        data_dir=data_dir,
+        name=digest(path, check.kind, create, FORM, given or {}),
+        kind=check.kind,
+        table=table,
+        check=check.check,
+        taker=taker,
+        tell=tell,
+    )
+
+
+class FileCheck:
+    """Checks the rows of one file, chunk by chunk in their order."""
+
+    def __init__(self, kind: Kind, instruments: Instruments, rules: Rules) -> None:
+        self.kind = kind
+        self._rules = rules
+        self._instruments = instruments
+        self._brokers = tuple(build_registry())
+        self._numbers = FileNumbers()
+        self._repeats = Repeats(kind)
+
+    async def check(self, rows: pl.DataFrame) -> Staged:
+        named, unnamed = await self._instruments.resolve(rows)
+        if self.kind == "candles":
+            checked = reading.check_candles(named, self._rules)
+            good = checked.good
+        else:
+            checked = reading.check_ticks(named, self._brokers, self._rules)
+            good = self._numbers.number(checked.good)
+        return Staged(
+            write=good.write_parquet if good.height else None,
+            refused=pl.concat([unnamed, checked.refused]),
+            overwriting=self._repeats.overwriting(good, checked.places),
+        )

@@ -1,0 +1,123 @@
+"""`onebroker factors load FILE`: adjustment factors from a CSV or Parquet file into the durable store (architecture 11)."""
+
+import argparse
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import trio
+
+from onebroker.actors.history.reading import REASON, ROW
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_history import KINDS, Factor
+from onebroker.config.messages import history as sentences
+from onebroker.config.messages import shared
+from onebroker.http.commands.history import loading_report
+from onebroker.http.commands.history.files import TextTable, digest, open_table, refusals, require
+from onebroker.http.commands.history.instruments import Instruments
+from onebroker.http.commands.history.loading import Load, Staged, Tell
+from onebroker.http.commands.history.loading_report import Loaded, add_places, places_of
+from onebroker.http.commands.history.taking import Taker, open_taker
+from onebroker.http.commands.running import DURABLE_FILE
+from onebroker.http.control.history_commands import write_factors
+
+NEEDS = ("ex_date", "kind", "price_factor", "volume_factor", "source")
+
+_NUMBER = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
+"""A decimal number as people and programs write it; of any length, also with an exponent."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("factors", help="load adjustment factors of corporate actions")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    load = verbs.add_parser("load", help="load factors from a CSV or Parquet file")
+    load.add_argument("file", type=Path, metavar="FILE", help="CSV with a header, or Parquet")
+    load.add_argument("--create", action="store_true", help="enter instruments that are not known")
+    add_places(load)
+    load.set_defaults(run=run_load)
+
+
+def run_load(parsed: argparse.Namespace) -> int:
+    return trio.run(_load, parsed, strict_exception_groups=True)
+
+
+async def _load(parsed: argparse.Namespace) -> int:
+    places, path = places_of(parsed), parsed.file
+    table = open_table(path)
+    require(path, table, NEEDS)
+    instruments = Instruments(places.data_dir, SqliteDurable(places.data_dir / DURABLE_FILE), create=parsed.create)
+    async with open_taker(places.data_dir, places.history) as taker:
+        tell = loading_report.progress_line(path, shown=not parsed.json)
+        load = load_of(path, table, instruments, taker, places.data_dir, create=parsed.create, tell=tell)
+        loaded = Loaded(file=str(path), kind="factors", progress=await load.run(), report=str(load.report))
+    return loading_report.say([loaded], as_json=parsed.json)
+
+
+def load_of(
+    path: Path, table: TextTable, instruments: Instruments, taker: Taker, data_dir: Path, *, create: bool, tell: Tell
+) -> Load:
+    """Return the load of one file."""
+    return Load(
+        data_dir=data_dir,
+        name=digest(path, "factors", create),
+        kind="factors",
+        table=table,
+        check=partial(_check, instruments, {}),
+        taker=taker,
+        tell=tell,
+    )
+
+
+async def _check(instruments: Instruments, seen: dict[tuple[str, date, str], Factor], rows: pl.DataFrame) -> Staged:
+    """`seen`: the factors of earlier chunks and rows by their key."""
+    named, unnamed = await instruments.resolve(rows)
+    good: list[Factor] = []
+    refused: list[tuple[int, str]] = []
+    for row in _judged(named).iter_rows(named=True):
+        if row[REASON] is not None:
+            refused.append((row[ROW], row[REASON]))
+            continue
+        factor = _factor(row)
+        if seen.setdefault(factor.key, factor) != factor:
+            refused.append((row[ROW], sentences.FACTOR_TWICE))
+            continue
+        good.append(factor)
+    write = partial(write_factors, factors=good) if good else None
+    return Staged(write=write, refused=pl.concat([unnamed, refusals(refused)]))
+
+
+def _judged(rows: pl.DataFrame) -> pl.DataFrame:
+    texts = rows.with_columns(pl.col(name).str.strip_chars() for name in NEEDS)
+    days = texts.with_columns(
+        pl.when(pl.col("ex_date").str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))
+        .then(pl.col("ex_date").str.to_date("%Y-%m-%d", strict=False))
+        .alias("_day")
+    )
+    rules = [
+        (pl.col("_day").is_null(), shared.must_be_date("ex_date")),
+        (~pl.col("kind").is_in(KINDS), sentences.must_be_one_of("kind", ", ".join(KINDS))),
+        *((~_above_zero(name), sentences.must_be_above_zero(name)) for name in ("price_factor", "volume_factor")),
+        (pl.col("source").fill_null("") == "", shared.is_required("source")),
+    ]
+    reasons = (pl.when(wrong.fill_null(True)).then(pl.lit(sentence)) for wrong, sentence in rules)
+    return days.with_columns(pl.coalesce(*reasons, pl.lit(None, pl.String)).alias(REASON))
+
+
+def _above_zero(name: str) -> pl.Expr:
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.col(name).str.contains(_NUMBER) & (number > 0) & number.is_finite()
+
+
+def _factor(row: dict[str, object]) -> Factor:
+    day = row["_day"]
+    assert isinstance(day, date)
+    return Factor(
+        instrument_id=str(row["instrument_id"]),
+        ex_date=day,
+        kind=str(row["kind"]),
+        price_factor=Decimal(str(row["price_factor"])),
+        volume_factor=Decimal(str(row["volume_factor"])),
+        source=str(row["source"]),
+    )

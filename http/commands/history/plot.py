@@ -1,0 +1,102 @@
+"""`onebroker history plot`: a picture of an instrument's candles, read from the running service like any client reads them."""
+
+import argparse
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from onebroker.brokers.registry import build_registry
+from onebroker.config.settings import Settings, load_settings
+from onebroker.http.commands.exit_codes import DONE, NOTHING_REACHABLE, WRONG_USE, CommandFailed
+from onebroker.http.commands.history.chart import chart
+from onebroker.http.commands.running import known_brokers, second_hosts
+from onebroker.http.history import query
+from onebroker.http.instruments import naming
+
+ASK_SECONDS = 60.0
+_ASKED = (*naming.PARAMETERS, *query.RANGE_PARAMETERS)
+
+
+def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser("plot", help="draw candles of the running service as an SVG file")
+    for parameter in _ASKED:
+        parser.add_argument(
+            f"--{parameter.name.replace('_', '-')}", dest=f"ask_{parameter.name}", metavar="VALUE", help=parameter.doc
+        )
+    parser.set_defaults(ask_interval="day")
+    parser.add_argument("--output", type=Path, default=Path("chart.svg"), metavar="FILE")
+    parser.add_argument("--url", help="address of the service, in place of that of the settings")
+    parser.add_argument("--config", type=Path, help="settings file (TOML); key and secret of the API come from it")
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    asked = {one.name: text for one in _ASKED if (text := getattr(parsed, f"ask_{one.name}")) is not None}
+    settings = _settings(parsed)
+    scheme = "http" if settings.service.tls_certificate is None else "https"
+    url = parsed.url or f"{scheme}://{settings.service.host}:{settings.service.port}"
+    answer = _call(f"{url}/api/instruments/prices?{urlencode(asked)}", {"access-token": _token(url, settings)})
+    if not answer["candles"]:
+        raise CommandFailed(f"nothing is stored from {answer['from']} to {answer['to']}", WRONG_USE)
+    try:
+        parsed.output.write_text(chart(answer), encoding="utf-8")
+    except OSError as error:
+        raise CommandFailed(f"{parsed.output} cannot be written: {error.strerror}", WRONG_USE) from None
+    sys.stdout.write(f"{len(answer['candles'])} candles: {parsed.output}\n")
+    return DONE
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    registry = build_registry()
+    return load_settings(
+        parsed.config, os.environ, known_brokers=known_brokers(registry), second_hosts=second_hosts(registry)
+    )
+
+
+def _token(url: str, settings: Settings) -> str:
+    """Return the access token: there is one for all clients, so that this ends nobody's session."""
+    key, secret = settings.service.api_key, settings.service.api_secret
+    if key is None or secret is None:
+        raise CommandFailed("the settings hold no api_key and api_secret of the service", WRONG_USE)
+    headers = {"api-key": key.reveal(), "api-secret": secret.reveal()}
+    return str(_call(f"{url}/api/session/connect", headers, method="POST")["access-token"])
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The headers hold the secret: they go where they were meant to go."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+"""Knows no proxy of the environment, which would be handed the secret, for an address of this machine too."""
+
+
+def _call(url: str, headers: dict[str, str], method: str = "GET") -> dict[str, Any]:
+    request = urllib.request.Request(url, headers=headers, method=method)  # the person's own address
+    try:
+        with _OPENER.open(request, timeout=ASK_SECONDS) as response:
+            return _object(response.read())
+    except urllib.error.HTTPError as error:
+        raise CommandFailed(_sentence(error), WRONG_USE if error.code < 500 else NOTHING_REACHABLE) from None
+    except (OSError, ValueError) as error:
+        raise CommandFailed(f"the service does not answer: {error}", NOTHING_REACHABLE) from None
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    return msgspec.json.decode(body, type=dict[str, Any])
+
+
+def _sentence(error: urllib.error.HTTPError) -> str:
+    with error:
+        try:
+            return str(_object(error.read())["error"])
+        except (ValueError, KeyError, OSError):
+            return f"the service answered {error.code}"

@@ -1,0 +1,96 @@
+"""`onebroker history rename OLD NEW --from DAY`: an instrument that was called otherwise before, so that /prices and /ticks of the new
+name read through to what is stored under the old. `--forget` takes it back; `history check` lists what there is."""
+
+import argparse
+import re
+import sys
+from datetime import date
+from pathlib import Path
+
+import trio
+
+from onebroker.actors.store.durable import SqliteDurable
+from onebroker.actors.store.durable_history import Rename
+from onebroker.config.instruments import Identity
+from onebroker.config.refusal import Refusal
+from onebroker.http.commands.exit_codes import DONE, WRONG_USE, CommandFailed
+from onebroker.http.commands.history.instruments import Identities
+from onebroker.http.commands.history.loading_report import add_places, places_of
+from onebroker.http.commands.history.taking import open_taker
+from onebroker.http.commands.running import DURABLE_FILE
+from onebroker.http.instruments import naming
+
+SOURCE = "history rename"
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser("rename", help="read the history of a renamed instrument through under its new name")
+    parser.add_argument("old", metavar="OLD", help="symbol, or instrument_id, of before")
+    parser.add_argument("new", metavar="NEW", help="symbol, or instrument_id, since")
+    parser.add_argument(
+        "--from", dest="from_day", required=True, metavar="DAY", help="first day under the new name, YYYY-MM-DD"
+    )
+    parser.add_argument("--exchange", default="nse", help="of the symbols (nse)")
+    parser.add_argument("--segment", default="equities", help="of the symbols (equities)")
+    parser.add_argument("--forget", action="store_true", help="take it back")
+    add_places(parser)
+    parser.set_defaults(run=run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    return trio.run(_rename, parsed, strict_exception_groups=True)
+
+
+async def _rename(parsed: argparse.Namespace) -> int:
+    places = places_of(parsed)
+    from_day = _day(parsed.from_day)
+    old, new = await _named(parsed, places.data_dir)
+    if old.instrument_id == new.instrument_id:
+        raise CommandFailed("OLD and NEW are the same instrument", WRONG_USE)
+    if (old.exchange, old.shape) != (new.exchange, new.shape):
+        raise CommandFailed("OLD and NEW are not of one exchange and shape: they are two instruments", WRONG_USE)
+    rename = Rename(old_id=old.instrument_id, new_id=new.instrument_id, from_day=from_day, source=SOURCE)
+    async with open_taker(places.data_dir, places.history) as taker:
+        changed = await taker.rename(rename, forget=parsed.forget)
+    said = "forgotten" if parsed.forget else "kept"
+    sys.stdout.write(
+        f"{said}: {_text(old)} is {_text(new)} from {from_day} on\n" if changed else "nothing has changed\n"
+    )
+    return DONE
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise CommandFailed("--from must be a date in YYYY-MM-DD format", WRONG_USE) from None
+
+
+async def _named(parsed: argparse.Namespace, data_dir: Path) -> tuple[Identity, Identity]:
+    """Return the instruments named; both must be listed, have been listed, or have been entered with their history."""
+    identities = Identities(data_dir, SqliteDurable(data_dir / DURABLE_FILE))
+    found = [await _one(text, parsed, identities) for text in (parsed.old, parsed.new)]
+    return found[0], found[1]
+
+
+async def _one(text: str, parsed: argparse.Namespace, identities: Identities) -> Identity:
+    given = (
+        {"instrument_id": text}
+        if _UUID.fullmatch(text)
+        else {"exchange": parsed.exchange, "segment": parsed.segment, "symbol": text}
+    )
+    try:
+        name = naming.read_name(given)
+    except Refusal as refusal:
+        raise CommandFailed(refusal.sentence, WRONG_USE) from None
+    identity = await identities.identity_of(name.instrument_id)
+    if identity is None:
+        raise CommandFailed(
+            f"{name.text} is not known: it was never listed, and no history of it was loaded", WRONG_USE
+        )
+    return identity
+
+
+def _text(identity: Identity) -> str:
+    return identity.natural_key.replace("|", " ")

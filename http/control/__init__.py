@@ -1,0 +1,1 @@
+"""The data directory's control socket: commands to a running service."""

@@ -1,0 +1,128 @@
+"""What the command line hands to the history actor: staged files in a folder of the data directory, taken in one by one.
+
+The running service takes them over its control socket; without one the command keeps the data directory and does it itself.
+Either way the file is whole before it is named, and may be removed after the answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+import msgspec
+import polars as pl
+import trio
+
+from onebroker.actors.history.checking import Finding
+from onebroker.actors.history.folder import checked_file, incoming_folder
+from onebroker.actors.history.interface import HistoryError
+from onebroker.actors.history.messages import CheckStore, HistoryMessage, TakeFactors, TakeFile, TakeRename
+from onebroker.actors.kernel.mailbox import ActorNotRunning, Address, AskTimedOut
+from onebroker.actors.store.durable import DurableError
+from onebroker.actors.store.durable_history import Factor, Rename
+from onebroker.actors.store.merged import Merged
+
+Kind = Literal["candles", "ticks", "factors"]
+COMMAND = "take"
+CHECK = "check_history"
+RENAME = "rename_history"
+TAKE_SECONDS = 120.0
+"""For one staged file."""
+CHECK_SECONDS = 1800.0
+
+
+async def answer_check(data_dir: Path, history: Address[HistoryMessage]) -> dict[str, Any]:
+    """Answer `{"command": "check_history"}`: the findings are written to `done["file"]`, in number they are `done["findings"]`."""
+    try:
+        checked = await history.ask(CheckStore, CHECK_SECONDS)
+        file = await trio.to_thread.run_sync(write_findings, data_dir, checked.findings)
+    except (HistoryError, DurableError, ActorNotRunning, AskTimedOut, OSError) as error:
+        return {"error": str(error)}
+    return {"done": {"findings": len(checked.findings), "file": str(file), "renames": list(checked.renames)}}
+
+
+async def answer_rename(request: Mapping[str, str], history: Address[HistoryMessage]) -> dict[str, Any]:
+    """Answer one `{"command": "rename_history", "rename": JSON, "forget": ""}`; `done["changed"]` tells whether it changed anything."""
+    try:
+        rename = read_rename(request.get("rename", ""))
+        changed = await history.ask(partial(TakeRename, rename, bool(request.get("forget"))), TAKE_SECONDS)
+    except (DurableError, ActorNotRunning, AskTimedOut, ValueError) as error:
+        return {"error": str(error)}
+    return {"done": {"changed": changed}}
+
+
+def write_rename(rename: Rename) -> str:
+    return msgspec.json.encode(attrs.asdict(rename)).decode()
+
+
+def read_rename(text: str) -> Rename:
+    """Return what `write_rename` wrote. Raises msgspec.MsgspecError (a ValueError)."""
+    return msgspec.json.decode(text, type=Rename)
+
+
+def write_findings(data_dir: Path, findings: Sequence[Finding]) -> Path:
+    """Write the findings as CSV; return where."""
+    file = checked_file(data_dir)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    columns = dict.fromkeys((field.name for field in attrs.fields(Finding)), pl.String)
+    rows = [[str(value) for value in attrs.astuple(finding)] for finding in findings]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(file)
+    return file
+
+
+async def answer_take(request: Mapping[str, str], data_dir: Path, history: Address[HistoryMessage]) -> dict[str, Any]:
+    """Answer one `{"command": "take", "kind": KIND, "file": PATH}`: `done` counts rows `added`, `replaced`, `equal`."""
+    file = Path(request.get("file", ""))
+    if not _staged_there(file, data_dir):
+        return {"error": "file must stand in the folder of what is being loaded"}
+    try:
+        merged = await take(request.get("kind", ""), file, history)
+    except (HistoryError, DurableError, ActorNotRunning, AskTimedOut, OSError, ValueError) as error:
+        return {"error": str(error)}
+    return {"done": attrs.asdict(merged)}
+
+
+def _staged_there(file: Path, data_dir: Path) -> bool:
+    try:
+        return incoming_folder(data_dir) in file.resolve().parents
+    except (OSError, ValueError, RuntimeError):  # a NUL in it, a loop of links: no file at all
+        return False
+
+
+async def take(kind: str, file: Path, history: Address[HistoryMessage]) -> Merged:
+    """Have a staged file taken in. Raises what the actor refuses with, and ValueError for an unknown kind."""
+    match kind:
+        case "candles" | "ticks":
+            return await history.ask(lambda reply: TakeFile(kind, file, reply), TAKE_SECONDS)
+        case "factors":
+            factors = read_factors(file)
+            return await history.ask(lambda reply: TakeFactors(factors, reply), TAKE_SECONDS)
+        case _:
+            raise ValueError("kind must be candles, ticks or factors")
+
+
+class _Staged(msgspec.Struct):
+    """A factor as it is staged: the fields of `Factor`."""
+
+    instrument_id: str
+    ex_date: date
+    kind: str
+    price_factor: Decimal
+    volume_factor: Decimal
+    source: str
+
+
+_staged = msgspec.json.Decoder(list[_Staged])
+
+
+def write_factors(file: Path, factors: Sequence[Factor]) -> None:
+    """Stage factors."""
+    file.write_bytes(msgspec.json.encode([attrs.asdict(factor) for factor in factors]))
+
+
+def read_factors(file: Path) -> list[Factor]:
+    """Return staged factors. Raises OSError, msgspec.MsgspecError (a ValueError)."""
+    return [Factor(**msgspec.structs.asdict(one)) for one in _staged.decode(file.read_bytes())]

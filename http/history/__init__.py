@@ -1,0 +1,1 @@
+"""Queries and answers of the history routes."""

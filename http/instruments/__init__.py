@@ -1,0 +1,1 @@
+"""How requests name instruments, and how instruments are answered."""

@@ -1,0 +1,120 @@
+"""Several instruments in one request: the POST form of a route (rules 1.4.6).
+
+    batch = await read_batch(request)                    # 400 of the body
+    day = parse.day(batch.shared, DATE)                  # 400, 404, 503 of the whole response
+    snapshot = await mappings.mapping(doors, day)
+    return await answer(batch, lambda item: one(item, snapshot))
+
+What is wrong with one item stands in that item's entry; everything that concerns all of them is refused before the first is
+read. However long the list is, others run between two items.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from typing import TypeAlias
+
+import attrs
+import msgspec
+import trio
+from quart import Request
+from quart.wrappers import Response
+
+from onebroker.config.messages import instruments as sentences
+from onebroker.config.refusal import Refusal
+from onebroker.http import parse, refusals, render
+from onebroker.http.bodies import long_body_in
+from onebroker.http.bodies.long_body_out import array_answer
+from onebroker.http.instruments.schemas import ITEM
+from onebroker.http.route import Answer, Parameter
+
+INSTRUMENTS = Parameter(
+    name="instruments", place="body", kind="array", required=True, items=ITEM,
+    doc="Each named by `instrument_id`, or by `exchange`, `segment` and the identity fields; the spellings may be mixed.",
+)  # fmt: skip
+BODY_ANSWER = Answer(
+    status=400,
+    doc=f"{sentences.BODY_FORM}; {sentences.INSTRUMENTS_FORM}; {sentences.must_be_scalar('<name>')}; "
+    "what the GET form says of a shared parameter",
+)
+BLOCK_ITEMS = 64
+"""Entries made before the first of them is sent on."""
+
+_REFUSED = tuple(refusals.REFUSALS)
+
+One: TypeAlias = Callable[[Mapping[str, str]], Awaitable[object]]
+"""An item's parameters, as texts like those of a query -> what the GET form answers; raises what the GET form raises."""
+
+
+@attrs.frozen
+class Batch:
+    """A body that could be read."""
+
+    items: list[object]
+    """The list as it was sent; not empty. `answer` empties it on its way."""
+    shared: Mapping[str, str]
+    """The parameters beside the list, as texts like those of a query."""
+
+
+async def read_batch(request: Request) -> Batch:
+    """Return the body of a POST form. Raises Refusal 400."""
+    raw = await parse.json_text(request, sentences.BODY_FORM)
+    try:
+        body = await long_body_in.decode(raw, INSTRUMENTS.name)
+    except (ValueError, RecursionError):  # malformed text, wrong UTF-8, nested without end
+        raise Refusal(400, sentences.BODY_FORM) from None
+    if not isinstance(body, dict) or INSTRUMENTS.name not in body:
+        raise Refusal(400, sentences.BODY_FORM)
+    items = body.pop(INSTRUMENTS.name)
+    if not isinstance(items, list) or not items:
+        raise Refusal(400, sentences.INSTRUMENTS_FORM)
+    return Batch(items, texts(body))
+
+
+def texts(values: Mapping[str, object]) -> dict[str, str]:
+    """Return JSON scalars as the texts a query would carry; null counts as absent. Raises Refusal 400 for anything else."""
+    for name, value in values.items():
+        if isinstance(value, (dict, list)):
+            raise Refusal(400, sentences.must_be_scalar(name))
+    return {name: _text(value) for name, value in values.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+async def answer(batch: Batch, one: One, *, at_once: int = 1) -> Response:
+    """Return `{results: [...]}`: an entry for each item, in their order, streamed.
+
+    `at_once` items are worked on at the same time, when `one` waits for somebody.
+    """
+    return await array_answer(_entries(batch.items, one, at_once), failures=(), opening=b'{"results":[', closing=b"]}")
+
+
+async def _entries(items: list[object], one: One, at_once: int) -> AsyncGenerator[bytes, None]:
+    for start in range(0, len(items), BLOCK_ITEMS):
+        waiting = enumerate(items[start : start + BLOCK_ITEMS], start)
+        # What was read goes as it came, in pieces: letting go of a hundred thousand at once takes longer than an answer.
+        items[start : start + BLOCK_ITEMS] = [None] * len(items[start : start + BLOCK_ITEMS])
+        entries: dict[int, bytes] = {}
+        async with trio.open_nursery() as nursery:
+            for _ in range(at_once):
+                nursery.start_soon(_work, waiting, entries, one)
+        for index in sorted(entries):
+            yield entries[index]
+
+
+async def _work(waiting: Iterator[tuple[int, object]], entries: dict[int, bytes], one: One) -> None:
+    for index, item in waiting:
+        entries[index] = await _entry(index, item, one)
+        await trio.lowlevel.checkpoint()
+
+
+async def _entry(index: int, item: object, one: One) -> bytes:
+    """Return an entry; what the GET form would refuse stands in it."""
+    try:
+        if not isinstance(item, dict):
+            raise Refusal(400, sentences.ENTRY_FORM)
+        data = await one(texts(item))
+    except _REFUSED as error:
+        refusal = refusals.refusal_of(error)
+        return render.encode({"request_index": index, "status": refusal.status, **refusal.body()})
+    return render.encode({"request_index": index, "status": 200, "data": data})

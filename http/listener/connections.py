@@ -1,0 +1,233 @@
+"""How many connections clients may hold, and which gives way: strangers must not use up the files and memory of the engine.
+
+A stranger is a connection on which nothing has proved itself yet, by the access token or the right credentials. In all
+`MOST_CONNECTIONS` are open, `MOST_STRANGERS` of them strangers of one address. Above that the oldest stranger that has no request
+in progress gives way, then the oldest stranger. A connection that has proved itself never gives way: a client could not tell
+whether the order it had just sent was taken. So callers of one machine, or behind one reverse proxy, share the larger bound.
+
+Files come first: while fewer than `RESERVED_FILES` are free, a new connection is closed at once. The engine needs them for
+Redis, brokers and journals.
+"""
+
+import logging
+import os
+import resource
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import attrs
+import trio
+
+from onebroker.http.listener.minute_log import MinuteLog
+from onebroker.http.metrics import Metric
+
+MOST_CONNECTIONS = 512
+MOST_STRANGERS = 64
+RESERVED_FILES = 128
+COUNT_SECONDS = 1.0
+"""How old the count of the process's other files may be: it is read from the kernel."""
+
+STATE_KEY = "peer"
+"""Where a request's ASGI `state` holds its `Peer`."""
+
+_log = logging.getLogger("onebroker.http.server")
+
+
+class Cut(Protocol):
+    """Closes a connection at once."""
+
+    def __call__(self) -> None: ...
+
+
+@attrs.define(eq=False)
+class Peer:
+    """One connection."""
+
+    address: str
+    cut: Cut
+    proved: bool = False
+    """Whether the last token or credentials that came on it were right."""
+    busy: bool = False
+    """Whether a request of it is in progress."""
+
+
+@contextmanager
+def proving(scope: Mapping[str, Any]) -> Iterator[None]:
+    """Remember of the connection of a request (its ASGI `scope`) whether the proof that is looked at inside was right."""
+    peer = (scope.get("state") or {}).get(STATE_KEY)
+    proved = False
+    try:
+        yield
+        proved = True
+    finally:
+        if isinstance(peer, Peer):
+            peer.proved = proved
+
+
+@attrs.frozen(kw_only=True)
+class ConnectionFigures:
+    """What health and metrics show."""
+
+    open: int
+    proved: int
+    most: int
+    refused: int
+    """Closed as soon as they came, since the start of the process."""
+    gave_way: int
+    """Closed for a newer one, since the start of the process."""
+    free_files: int
+    """Files that the process may still open."""
+
+
+def raise_file_limit() -> None:
+    """Let the process open as many files as the system allows it: a login shell's soft limit is often 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):  # macOS: the kernel has a bound below "unlimited"
+        _log.info("the limit of open files stays at %d", soft)
+
+
+def file_limit() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else 1 << 20
+
+
+def open_files() -> int:
+    """Return how many files the process has open."""
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    try:
+        return len(os.listdir(folder)) - 1  # the folder itself
+    except OSError:  # no file is left to look with
+        return file_limit()
+
+
+class Connections:
+    """The connections that are open, for the bounds above and for a shutdown that waits for them."""
+
+    def __init__(
+        self,
+        *,
+        most: int = MOST_CONNECTIONS,
+        most_strangers: int = MOST_STRANGERS,
+        reserved_files: int = RESERVED_FILES,
+        limit: Callable[[], int] = file_limit,
+        count_files: Callable[[], int] = open_files,
+    ) -> None:
+        self._most = most
+        self._most_strangers = most_strangers
+        self._reserved_files = reserved_files
+        self._limit = limit
+        self._count_files = count_files
+        self._other_files = 0
+        self._counted_at: float | None = None
+        self._open: dict[Peer, None] = {}
+        self._none = trio.Event()
+        self._refusals = MinuteLog(_log, now=trio.current_time)
+        self._give_ways = MinuteLog(_log, now=trio.current_time)
+        self.no_room = MinuteLog(_log, now=trio.current_time)
+        """Connections that the system had no file for."""
+
+    @property
+    def logs(self) -> tuple[MinuteLog, ...]:
+        return self._refusals, self._give_ways, self.no_room
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    def figures(self) -> ConnectionFigures:
+        return ConnectionFigures(
+            open=len(self._open),
+            proved=sum(peer.proved for peer in self._open),
+            most=self._most,
+            refused=self._refusals.total,
+            gave_way=self._give_ways.total,
+            free_files=self.free_files(),
+        )
+
+    def free_files(self) -> int:
+        now = trio.current_time()
+        if self._counted_at is None or now - self._counted_at >= COUNT_SECONDS:
+            self._other_files = self._count_files() - len(self._open)
+            self._counted_at = now
+        return self._limit() - self._other_files - len(self._open)
+
+    @contextmanager
+    def holding(self, address: str, cut: Cut) -> Iterator[Peer | None]:
+        """Count a connection while it is open; None: there is no room for it, close it."""
+        peer = Peer(address, cut)
+        if not self._make_room(address):
+            yield None
+            return
+        self._open[peer] = None
+        try:
+            yield peer
+        finally:
+            self._open.pop(peer, None)
+            if not self._open:
+                self._none.set()
+
+    def _make_room(self, address: str) -> bool:
+        if self.free_files() <= self._reserved_files:
+            self._refusals.note("connections are refused: the files that are left are the order engine's", address)
+            return False
+        strangers = [peer for peer in self._open if not peer.proved]
+        of_address = [peer for peer in strangers if peer.address == address]
+        if len(of_address) >= self._most_strangers:
+            self._give_way(of_address)
+        elif len(self._open) >= self._most:
+            if not strangers:
+                self._refusals.note(f"connections are refused: {self._most} of callers with a token are open", address)
+                return False
+            self._give_way(strangers)
+        return True
+
+    def _give_way(self, strangers: list[Peer]) -> None:
+        """Cut the oldest one without a request in progress, or the oldest."""
+        peer = next((peer for peer in strangers if not peer.busy), strangers[0])
+        self._give_ways.note("connections without a token give way to newer ones", peer.address)
+        self._open.pop(peer)
+        peer.cut()
+
+    async def wait_none(self) -> None:
+        while self._open:
+            self._none = trio.Event()
+            await self._none.wait()
+
+    def cut_all(self) -> None:
+        for peer in self._open:
+            peer.cut()
+
+
+def connection_metrics(connections: Connections) -> list[Metric]:
+    figures = connections.figures()
+    return [
+        Metric(
+            name="onebroker_connections",
+            kind="gauge",
+            doc="Open connections of clients; of these, with the token or the right credentials.",
+            samples=(({"of": "open"}, float(figures.open)), ({"of": "proved"}, float(figures.proved))),
+        ),
+        Metric(
+            name="onebroker_connections_refused_total",
+            kind="counter",
+            doc="Connections closed as soon as they came.",
+            samples=(({}, float(figures.refused)),),
+        ),
+        Metric(
+            name="onebroker_connections_gave_way_total",
+            kind="counter",
+            doc="Connections without a token closed for a newer one.",
+            samples=(({}, float(figures.gave_way)),),
+        ),
+        Metric(
+            name="onebroker_free_files",
+            kind="gauge",
+            doc="Files that the process may still open.",
+            samples=(({}, float(figures.free_files)),),
+        ),
+    ]

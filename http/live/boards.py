@@ -1,0 +1,133 @@
+"""What streams read from: the newest document of each kind, and the latest events with a snapshot to begin from. Pure.
+
+A board is written by the feeds only. It wakes whoever watches it, and encodes nothing that nobody takes.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from onebroker.http.live import frames
+
+MOST_EVENTS = 4096
+MOST_EVENT_BYTES = 4 * 1024 * 1024
+"""Events of one board that are kept for clients behind."""
+
+Wake = Callable[[], None]
+Make = Callable[[], bytes]
+
+
+class Watchers:
+    """Who wants to be woken when a board changes."""
+
+    def __init__(self) -> None:
+        self._wakes: set[Wake] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._wakes)
+
+    def add(self, wake: Wake) -> None:
+        self._wakes.add(wake)
+
+    def remove(self, wake: Wake) -> None:
+        self._wakes.discard(wake)
+
+    def wake(self) -> None:
+        for wake in tuple(self._wakes):
+            wake()
+
+
+class EventLog:
+    """The latest events, encoded once; each has a position, and a reader asks for those after its own."""
+
+    def __init__(self, most_events: int = MOST_EVENTS, most_bytes: int = MOST_EVENT_BYTES) -> None:
+        self._most_events = most_events
+        self._most_bytes = most_bytes
+        self._events: deque[bytes] = deque()
+        self._bytes = 0
+        self.end = 0
+        """Position after the newest event."""
+
+    @property
+    def first(self) -> int:
+        """Position before the oldest event that is kept."""
+        return self.end - len(self._events)
+
+    def append(self, event: bytes) -> None:
+        self._events.append(event)
+        self._bytes += len(event)
+        self.end += 1
+        while self._events and (len(self._events) > self._most_events or self._bytes > self._most_bytes):
+            self._bytes -= len(self._events.popleft())
+
+    def after(self, position: int, piece_bytes: int = frames.PIECE_BYTES) -> list[bytes] | None:
+        """Return events after `position`, the oldest first, about `piece_bytes` of them; None when some are not kept."""
+        if position < self.first:
+            return None
+        taken: list[bytes] = []
+        size = 0
+        for number in range(position - self.first, len(self._events)):
+            taken.append(self._events[number])
+            size += len(taken[-1])
+            if size >= piece_bytes:
+                break
+        return taken
+
+
+class EventBoard:
+    """A state told as a snapshot and the events after it. Its snapshot always stands at the end of the log."""
+
+    def __init__(self, name: str, log: EventLog | None = None) -> None:
+        self.name = name
+        self.log = log or EventLog()
+        self.generation = 0
+        """Changes when events do not lead from what was told to what is: everybody needs the snapshot again."""
+        self.watchers = Watchers()
+        self._make: Make | None = None
+        self._snapshot: bytes | None = None
+
+    def snapshot(self) -> bytes | None:
+        """Return the message that shows the state, or why there is none; None before anything is known."""
+        if self._snapshot is None and self._make is not None:
+            self._snapshot = self._make()
+        return self._snapshot
+
+    def replace(self, make: Make) -> None:
+        """Put another state in the place of the one that was, with no events between them."""
+        self._put(make)
+        self.generation += 1
+        self.watchers.wake()
+
+    def publish(self, events: Sequence[bytes], make: Make) -> None:
+        """Append the events that lead from the state that was to the one `make` tells."""
+        self._put(make)
+        for event in events:
+            self.log.append(event)
+        if events:
+            self.watchers.wake()
+
+    def _put(self, make: Make) -> None:
+        self._make, self._snapshot = make, None
+
+
+class DocumentBoard:
+    """The newest version of each document, or why there is none."""
+
+    def __init__(self) -> None:
+        self.watchers = Watchers()
+        self._versions: dict[str, int] = {}
+        self._made: dict[str, bytes | Make] = {}
+
+    def version(self, name: str) -> int:
+        """Return a number that changes with the document; 0 = nothing is known of it yet."""
+        return self._versions.get(name, 0)
+
+    def body(self, name: str) -> bytes:
+        made = self._made[name]
+        if not isinstance(made, bytes):
+            made = self._made[name] = made()
+        return made
+
+    def put(self, name: str, make: Make) -> None:
+        self._versions[name] = self.version(name) + 1
+        self._made[name] = make
+        self.watchers.wake()

@@ -1,0 +1,231 @@
+"""What one client gets of a board: what is due, taken when the client can take a message, and what a lost connection lost.
+
+Every channel knows for what it sent the number (`seq`) of the message that carried it last, so a resume needs no kept
+messages: what a later message carried is due again, as it is now. Memory is bounded by what is subscribed. Pure.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.http.live import frames
+from onebroker.http.live.boards import DocumentBoard, EventBoard, Wake
+from onebroker.http.live.quote_board import Mode, QuoteBoard
+
+MOST_MARKS = 1024
+"""Messages of events whose place in the log is remembered; a resume further back gets a snapshot."""
+MOST_ENCODED = 16
+"""A message ends after so many quotes that nobody had encoded before it: about two milliseconds of work."""
+DOCUMENT_SECONDS = 0.5
+DOCUMENT_BYTES_PER_SECOND = 1024 * 1024
+"""A document is sent to one client no more often than this allows: a long one less often."""
+NEVER = float("inf")
+
+
+class Channel(Protocol):
+    """What is due to one client of one kind of thing."""
+
+    def next_body(self, seq: int, now: float) -> bytes | None:
+        """Return the next message, to be sent as number `seq`, or None when none is due at `now` (monotonic seconds)."""
+
+    def due_at(self, now: float) -> float:
+        """Return when a message is due, `now` for at once; infinity = only after a change."""
+
+    def rewind(self, seq: int) -> None:
+        """Make due again what messages after `seq` carried."""
+
+    def close(self) -> None:
+        """End what is subscribed."""
+
+
+class QuoteChannel:
+    """Newest quote per instrument: one that changes again before it is sent is sent once."""
+
+    def __init__(self, board: QuoteBoard, wake: Wake) -> None:
+        self._board = board
+        self._wake = wake
+        self._modes: dict[str, Mode] = {}
+        self._new: dict[str, None] = {}
+        """Due for the first time since they were subscribed."""
+        self._due: dict[str, None] = {}
+        self._sent: dict[str, int] = {}
+        """instrument_id -> seq of the last message that carried it."""
+
+    @property
+    def modes(self) -> Mapping[str, Mode]:
+        return self._modes
+
+    def subscribe(self, instrument: Instrument, mode: Mode) -> None:
+        """Begin, or begin again in another mode."""
+        instrument_id = instrument.instrument_id
+        self._board.watch(instrument, self._mark)
+        self._modes[instrument_id] = mode
+        self._due.pop(instrument_id, None)
+        self._new[instrument_id] = None
+        self._wake()
+
+    def unsubscribe(self, instrument_ids: Iterable[str]) -> list[str]:
+        """End those that are subscribed, and return them."""
+        ended = [instrument_id for instrument_id in instrument_ids if self._modes.pop(instrument_id, None) is not None]
+        for instrument_id in ended:
+            self._board.unwatch(instrument_id, self._mark)
+            self._new.pop(instrument_id, None)
+            self._due.pop(instrument_id, None)
+            self._sent.pop(instrument_id, None)
+        return ended
+
+    def close(self) -> None:
+        self.unsubscribe(tuple(self._modes))
+
+    def next_body(self, seq: int, now: float) -> bytes | None:
+        snapshot = bool(self._new)
+        due = self._new or self._due
+        if not due:
+            return None
+        elements, size, encoded = [], 0, 0
+        while due and size < frames.PIECE_BYTES and encoded < MOST_ENCODED:
+            instrument_id = next(iter(due))
+            del due[instrument_id]
+            encoded += not self._board.encoded(instrument_id, self._modes[instrument_id])
+            elements.append(self._board.element(instrument_id, self._modes[instrument_id]))
+            size += len(elements[-1])
+            self._sent[instrument_id] = seq
+        return frames.array(b"quotes", b"quotes", elements, snapshot=snapshot)
+
+    def due_at(self, now: float) -> float:
+        return now if self._new or self._due else NEVER
+
+    def rewind(self, seq: int) -> None:
+        for instrument_id, sent in self._sent.items():
+            if sent > seq:
+                self._mark(instrument_id)
+
+    def _mark(self, instrument_id: str) -> None:
+        if instrument_id not in self._new:
+            self._due[instrument_id] = None
+            self._wake()
+
+
+class EventChannel:
+    """A snapshot, then every event. A client that falls behind what the log keeps is told, and gets a snapshot again."""
+
+    def __init__(self, board: EventBoard, wake: Wake) -> None:
+        self._board = board
+        self._wake = wake
+        self.subscribed = False
+        self._generation = -1
+        """Of the board, when its snapshot was sent; -1 = a snapshot is due."""
+        self._marks: deque[tuple[int, int]] = deque(maxlen=MOST_MARKS)
+        """(seq of a message, position in the log after it), the snapshot's first."""
+
+    def subscribe(self) -> None:
+        """Begin, or begin again with a snapshot."""
+        self.subscribed = True
+        self._generation = -1
+        self._board.watchers.add(self._wake)
+        self._wake()
+
+    def close(self) -> None:
+        self.subscribed = False
+        self._board.watchers.remove(self._wake)
+
+    def next_body(self, seq: int, now: float) -> bytes | None:
+        if not self.subscribed:
+            return None
+        if self._generation != self._board.generation:
+            return self._snapshot(seq)
+        position = self._marks[-1][1]
+        if position == self._board.log.end:
+            return None
+        events = self._board.log.after(position)
+        if events is None:
+            self._generation = -1
+            missed = self._board.log.first - position
+            return frames.message("lagged", {"channel": self._board.name, "missed": missed})
+        self._marks.append((seq, position + len(events)))
+        return frames.array(self._board.name.encode(), b"events", events)
+
+    def _snapshot(self, seq: int) -> bytes | None:
+        body = self._board.snapshot()
+        if body is not None:
+            self._generation = self._board.generation
+            self._marks.clear()
+            self._marks.append((seq, self._board.log.end))
+        return body
+
+    def due_at(self, now: float) -> float:
+        if not self.subscribed:
+            return NEVER
+        if self._generation != self._board.generation:
+            return NEVER if self._board.snapshot() is None else now
+        return now if self._marks[-1][1] != self._board.log.end else NEVER
+
+    def rewind(self, seq: int) -> None:
+        while self._marks and self._marks[-1][0] > seq:
+            self._marks.pop()
+        if not self._marks:
+            self._generation = -1
+
+
+@attrs.define
+class _Sent:
+    """What a client has of one document."""
+
+    version: int = 0
+    seq: int = 0
+    not_before: float = 0.0
+
+
+class DocumentChannel:
+    """The newest version of each document; one that changes again before it is sent is sent once."""
+
+    def __init__(self, board: DocumentBoard, wake: Wake) -> None:
+        self._board = board
+        self._wake = wake
+        self._sent: dict[str, _Sent] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._sent)
+
+    def subscribe(self, names: Iterable[str]) -> None:
+        """Begin, or begin again."""
+        for name in names:
+            self._sent[name] = _Sent()
+        self._board.watchers.add(self._wake)
+        self._wake()
+
+    def unsubscribe(self, names: Iterable[str]) -> list[str]:
+        """End those that are subscribed, and return them."""
+        ended = [name for name in names if self._sent.pop(name, None) is not None]
+        if not self._sent:
+            self._board.watchers.remove(self._wake)
+        return ended
+
+    def close(self) -> None:
+        self.unsubscribe(self.names)
+
+    def next_body(self, seq: int, now: float) -> bytes | None:
+        name = next((name for name, sent in self._sent.items() if self._is_due(name, sent, now)), None)
+        if name is None:
+            return None
+        body = self._board.body(name)
+        pause = max(DOCUMENT_SECONDS, len(body) / DOCUMENT_BYTES_PER_SECOND)
+        del self._sent[name]  # the one sent longest ago comes first
+        self._sent[name] = _Sent(self._board.version(name), seq, now + pause)
+        return body
+
+    def _is_due(self, name: str, sent: _Sent, now: float) -> bool:
+        return self._board.version(name) != sent.version and now >= sent.not_before
+
+    def due_at(self, now: float) -> float:
+        waiting = (sent.not_before for name, sent in self._sent.items() if self._board.version(name) != sent.version)
+        return max(now, min(waiting, default=NEVER))
+
+    def rewind(self, seq: int) -> None:
+        for sent in self._sent.values():
+            if sent.seq > seq:
+                sent.version, sent.seq, sent.not_before = 0, 0, 0.0

@@ -1,0 +1,133 @@
+"""One client's stream: numbered messages out of what it subscribed to, also over a change of connection. Pure: no socket,
+no clock (`now` is monotonic seconds), no waiting.
+"""
+
+from collections import deque
+
+import attrs
+
+from onebroker.actors.catalogue.interface import Instrument
+from onebroker.config.messages import stream as sentences
+from onebroker.config.refusal import Refusal
+from onebroker.http.live import frames
+from onebroker.http.live.boards import DocumentBoard, EventBoard, Wake
+from onebroker.http.live.channels import NEVER, Channel, DocumentChannel, EventChannel, QuoteChannel
+from onebroker.http.live.quote_board import Mode, QuoteBoard
+
+MOST_INSTRUMENTS = 1000
+MOST_ANSWER_BYTES = 1024 * 1024
+"""Answers that a client has not taken; more end its connection."""
+
+
+@attrs.frozen(kw_only=True)
+class Boards:
+    """What there is to subscribe to."""
+
+    quotes: QuoteBoard
+    orders: EventBoard
+    parents: EventBoard
+    documents: DocumentBoard
+
+    @property
+    def events(self) -> tuple[EventBoard, ...]:
+        return self.orders, self.parents
+
+
+class ClientStream:
+    def __init__(self, stream_id: str, boards: Boards, most_instruments: int = MOST_INSTRUMENTS) -> None:
+        self.id = stream_id
+        self.seq = 0
+        """Number of the last message that was made."""
+        self.wake: Wake = _nothing
+        """Called when a message may be due: set by the connection."""
+        self._most_instruments = most_instruments
+        self._answers: deque[bytes] = deque()
+        self._answer_bytes = 0
+        self.quotes = QuoteChannel(boards.quotes, self._work)
+        self.events = {board.name: EventChannel(board, self._work) for board in boards.events}
+        self.documents = DocumentChannel(boards.documents, self._work)
+        self._channels: tuple[Channel, ...] = (*self.events.values(), self.documents, self.quotes)
+
+    # What a client asks
+
+    def subscribe_quote(self, instrument: Instrument, mode: Mode) -> None:
+        """Raises Refusal 429."""
+        modes = self.quotes.modes
+        if len(modes) >= self._most_instruments and instrument.instrument_id not in modes:
+            raise Refusal(429, sentences.too_many_instruments(self._most_instruments))
+        self.quotes.subscribe(instrument, mode)
+
+    def answer(self, body: bytes) -> None:
+        """Send `body` before anything else."""
+        self._answers.append(body)
+        self._answer_bytes += len(body)
+        self._work()
+
+    @property
+    def overfull(self) -> bool:
+        """Whether the client sends without reading."""
+        return self._answer_bytes > MOST_ANSWER_BYTES
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything is subscribed."""
+        return bool(self.quotes.modes or self.documents.names or any(one.subscribed for one in self.events.values()))
+
+    # Sending
+
+    def next_message(self, now: float) -> bytes | None:
+        """Return the next message, numbered, or None when nothing is due."""
+        body = self._next_body(now)
+        if body is None:
+            return None
+        self.seq += 1
+        return frames.numbered(self.seq, body)
+
+    def _next_body(self, now: float) -> bytes | None:
+        if self._answers:
+            body = self._answers.popleft()
+            self._answer_bytes -= len(body)
+            return body
+        bodies = (channel.next_body(self.seq + 1, now) for channel in self._channels)
+        return next((body for body in bodies if body is not None), None)
+
+    def due_at(self, now: float) -> float:
+        """Return when something will be due by itself (monotonic seconds); infinity = only when woken."""
+        if self._answers:
+            return now
+        return min((channel.due_at(now) for channel in self._channels), default=NEVER)
+
+    # Connections
+
+    def resume(self, seq: int) -> None:
+        """Go on after message `seq`, the last one that the client has; answers that it missed are told as a whole.
+
+        Raises ValueError when no such message was sent.
+        """
+        if not 0 <= seq <= self.seq:
+            raise ValueError(f"seq {seq} was not sent")
+        for channel in self._channels:
+            channel.rewind(seq)
+        self.seq = seq
+        self._answers.clear()
+        self._answer_bytes = 0
+        self.answer(frames.message("resumed", {"stream": self.id, "subscriptions": self.subscriptions()}))
+
+    def subscriptions(self) -> dict[str, object]:
+        return {
+            "quotes": dict(self.quotes.modes),
+            **{name: channel.subscribed for name, channel in self.events.items()},
+            "documents": list(self.documents.names),
+        }
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        for channel in self._channels:
+            channel.close()
+
+    def _work(self) -> None:
+        self.wake()
+
+
+def _nothing() -> None:
+    """A stream without a connection: what is due waits."""

@@ -1,0 +1,47 @@
+"""Unfinished parents as `GET /api/orders/parents` shows them, kept in line with what the engine's store acknowledged. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from onebroker.actors.engine.orders.records import ParentRecord
+from onebroker.actors.engine.shown.parent import parent_record
+from onebroker.http import render
+
+
+class ParentEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One parent came, changed, or finished."""
+
+    event: Literal["new", "changed", "finished"]
+    previous_state: str | None
+    """Null when it was not shown before."""
+    parent: Mapping[str, Any]
+
+
+class ParentTable:
+    def __init__(self, shown: Mapping[str, Any]) -> None:
+        """Begin from what the route answers: `{parents, unreadable_parents?}`."""
+        self._parents: dict[str, Mapping[str, Any]] = {one["parent_order_id"]: one for one in shown["parents"]}
+        self._rest = {name: value for name, value in shown.items() if name != "parents"}
+
+    def take(self, record: ParentRecord) -> ParentEvent | None:
+        """Take a newer record; None when it is older than what is shown, or the same."""
+        parent_id = record.parent_order_id
+        before = self._parents.get(parent_id)
+        if before is not None and record.updated_at < before["updated_at"]:
+            return None
+        parent = parent_record(record)
+        if before == parent:
+            return None
+        previous = None if before is None else before["state"]
+        if record.state.final:
+            self._parents.pop(parent_id, None)
+            return ParentEvent(event="finished", previous_state=previous, parent=parent)
+        self._parents[parent_id] = parent
+        return ParentEvent(event="new" if before is None else "changed", previous_state=previous, parent=parent)
+
+    def members(self) -> bytes:
+        """Return the route's answer without its braces, oldest parent first."""
+        parents = sorted(self._parents.values(), key=lambda parent: parent["created_at"])
+        return render.encode({"parents": parents, **self._rest})[1:-1]

@@ -1,0 +1,48 @@
+"""Asking the desk: what its end or silence means for the caller (rules 2.4.4-2.4.7)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.desk.messages import DeskMessage
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.config.messages import shared
+from onebroker.config.refusal import Refusal
+from onebroker.config.vocabulary import Outcome
+from onebroker.http.services import OrderServices
+
+BESIDE_BROKER_SECONDS = 11.0
+"""What a cancel may take beside the broker's own time: room 5 s, and the hand-over from desk to parent to session."""
+CHANGE_SECONDS = 14.0
+"""The same of a change or of a parent's cancel: a just-placed order's appearing too, or a turn after another change. An engine that is
+starting is waited for beside that (`change_seconds`)."""
+FLATTEN_SECONDS = 180.0
+"""A flatten takes up to 80 s, 40 of them for an engine that is away, and may wait for one that is under way."""
+
+
+def change_seconds(orders: OrderServices) -> float:
+    """Return what a change or a parent's cancel may take beside the broker's own time."""
+    return CHANGE_SECONDS + orders.settings.engine_wait_seconds
+
+
+async def ask_desk(
+    orders: OrderServices,
+    make: Callable[[Reply[EngineAnswer]], DeskMessage],
+    named: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    beside_seconds: float,
+) -> EngineAnswer:
+    """Ask the desk, `beside_seconds` longer than a broker may take. Once the message got into its mailbox the outcome is unknown,
+    and the 504 says so of what is `named`."""
+    unknown = dict(named) if dry_run else {**named, "outcome": Outcome.UNKNOWN.value}
+    try:
+        return await orders.desk.ask(make, orders.settings.broker_timeout_seconds + beside_seconds)
+    except ActorNotRunning as error:
+        if not error.taken:
+            raise
+        raise Refusal(504, shared.stopped_before_answer(error.name), unknown) from error
+    except AskTimedOut as error:
+        if not error.queued:
+            raise
+        raise Refusal(504, shared.late(str(error)), unknown) from error
