@@ -55,14 +55,11 @@ def numbers(said: str) -> Iterator[str]:
             yield number
 
 
-def lost(pattern: re.Pattern[str], known: set[str], split=numbers) -> list[tuple[str, str]]:
-    return [
-        (path, number)
-        for path, text in texts()
-        for said in pattern.findall(text)
-        for number in split(said)
-        if number not in known
-    ]
+def lost(pattern: re.Pattern[str], known: set[str], at_least: int) -> list[tuple[str, str]]:
+    """Citations of `pattern` that lead nowhere: (path, number). There are some: a pattern that finds few has come apart from the texts."""
+    cited = [(path, number) for path, text in texts() for said in pattern.findall(text) for number in numbers(said)]
+    assert len(cited) >= at_least
+    return [(path, number) for path, number in cited if number not in known]
 
 
 def headings(page: Path) -> set[str]:
@@ -82,17 +79,17 @@ def test_every_rule_has_one_place() -> None:
 
 
 def test_every_cited_rule_stands_in_the_rule_book() -> None:
-    assert lost(RULES, rules()) == []
+    assert lost(RULES, rules(), 300) == []
 
 
 def test_every_cited_section_of_the_design_is_a_heading() -> None:
-    for page in ("order-engine", "architecture"):
-        assert lost(design(page), headings(DESIGN / f"{page}.md")) == []
+    for page, at_least in (("order-engine", 300), ("architecture", 80)):
+        assert lost(design(page), headings(DESIGN / f"{page}.md"), at_least) == []
 
 
 def test_every_cited_lesson_is_told() -> None:
     told = set(re.findall(r"^(?:#+ |\| )?(\d+)[.) |]", (DESIGN / "lessons.md").read_text(), re.MULTILINE))
-    assert lost(design("lessons?"), told) == []
+    assert lost(design("lessons?"), told, 25) == []
 
 
 def test_every_cited_row_and_mark_of_the_engine_stands_in_its_tables() -> None:
