@@ -1,0 +1,26 @@
+# One word for each chore; CONTRIBUTING.md says what each does.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: setup check unit test further docs demo
+
+setup:
+	rm -rf build && $(PYTHON) -m venv .venv && $(BIN)/pip install -q -c constraints.txt -e '.[test]' && $(BIN)/python tests/sdk/install.py
+
+check:
+	$(BIN)/ruff check && $(BIN)/ruff format --check -q && $(BIN)/mypy && PYTHONPATH=.typing $(BIN)/lint-imports
+
+unit:
+	$(BIN)/pytest -n 2 -m unit
+
+test:
+	$(BIN)/pytest -n 2
+
+further:
+	$(BIN)/pytest -n 2 --further
+
+docs:
+	PYTHONPATH=. $(BIN)/python tests/support/order_type_pages.py
+
+demo:
+	$(BIN)/onebroker demo --port 8000
