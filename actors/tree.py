@@ -254,6 +254,9 @@ class _Planting:
             charges=inputs.charges,
             funds=self._documents["funds"],
             loss=self._loss,
+            day_results=DayResults(
+                sessions=self._sessions, catalogue=self._catalogue, quotes=self._quotes, clock=inputs.clock
+            ).of,
             volumes=StoredVolumes(inputs.history),
             durable=inputs.durable,
         )
@@ -455,11 +458,9 @@ class _Planting:
         return intent_id in self._engine_doors.in_hand or self._engine_box.holds(is_it)
 
     def _build_loss_watch(self, limit: Decimal) -> Actor:
-        doors = self._engine_doors
-        results = DayResults(sessions=doors.sessions, catalogue=doors.catalogue, quotes=doors.quotes, clock=doors.clock)
         return LossWatch(
             limit=limit,
-            positions=results.of,
+            positions=self._engine_doors.day_results,
             funds=self._documents["funds"],
             published=self._loss,
             store=self._inputs.store,

@@ -1,5 +1,6 @@
 """What a plan says of its life: why a part waits, was refused or ended (order-engine 1 to 3; rules 2.8)."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from onebroker.config.money import plain
@@ -14,6 +15,16 @@ PRICED_FROM_SPOT = (
 TRIGGERED_NOT_REACHED = "its condition came true, but the market did not reach its limit in time, so nothing was sent"
 NO_POSITION = "there was no open position to close"
 CANCEL_REFUSED = "the cancel of a resting order was refused"
+
+
+def result_untold(brokers: Sequence[str]) -> str:
+    """A condition on the profit or loss of the day counts every broker that answers."""
+    return f"no profit or loss of the day is told at {', '.join(brokers)}, so a condition on it waits"
+
+
+def parts_untold(brokers: Sequence[str]) -> str:
+    """Of these the whole may be known."""
+    return f"how much of the day's profit and loss is realized is not told at {', '.join(brokers)}, so a condition on it waits"
 
 
 def no_quote(side: Side) -> str:

@@ -17,6 +17,7 @@ from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.actors.clock_watch import ClockWatch
 from onebroker.actors.engine.actor import EngineActor
+from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
 from onebroker.actors.engine.context.messages import EngineStatus, Place, PlaceBody
 from onebroker.actors.engine.desk.actor import DeskActor
@@ -217,6 +218,7 @@ class Day:
         self.legs = Legs()
         engine_box, desk_box = open_mailbox("engine", capacity=64), open_mailbox("desk", capacity=64)
         self.status = Published(EngineStatus(running=False, reason=""))
+        results = DayResults(sessions=self.sessions, catalogue=self.catalogue, quotes=self.quotes, clock=self.clock)
         doors = EngineDoors(
             store=self.store,
             clock=self.clock,
@@ -228,6 +230,7 @@ class Day:
             legs=self.legs,
             owner="owner",
             funds=self.funds,
+            day_results=results.of,
             durable=self.durable,
         )
         self.engine_doors = doors

@@ -256,6 +256,11 @@ def _flat(value):
 
 _NUMBERS_ONLY = "Its candidates give real numbers: a reference in one of them is refused (400)."
 _NOTES = {
+    "account_conditional": (
+        "`day_pnl`, `realized_pnl` and `unrealized_pnl` are sums over every broker that answers, of the results that the "
+        "[daily loss limit](../charges.md#the-daily-loss-limit) goes by. While one of these brokers tells no result, or of `realized_pnl` and "
+        "`unrealized_pnl` not that part of it, there is no figure: the order waits, and its `status_message` names the broker."
+    ),
     "basket": _NUMBERS_ONLY,
     "oca": _NUMBERS_ONLY,
     "oto": "A `quantity_reference` in `then` is refused (400): its quantity is what the first has filled.",

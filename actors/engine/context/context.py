@@ -1,12 +1,12 @@
 """What the engine's actors are given: the store, the sessions, the settings. Values and addresses only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.context.closes import Closes
-from onebroker.actors.engine.context.day_loss import DayLoss
+from onebroker.actors.engine.context.day_loss import DayLoss, Figure
 from onebroker.actors.engine.context.failures import OrderFailures
 from onebroker.actors.engine.context.messages import EngineMessage
 from onebroker.actors.engine.context.past_volumes import NoVolumes, PastVolumes
@@ -45,6 +45,10 @@ class NotInService(LoginNeeded):
     """The broker is not in the settings, or switched off there: as one without a login, until a start that has it."""
 
 
+def nothing_told(_: str) -> None:
+    """Stand in for the results of positions where nobody works them out."""
+
+
 @attrs.frozen(kw_only=True)
 class EngineDoors:
     store: Store
@@ -69,6 +73,8 @@ class EngineDoors:
     """The funds document, for `check_funds`."""
     loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
     """The day's loss, for the lockout."""
+    day_results: Callable[[str], Figure | None] = nothing_told
+    """Broker code -> what its positions made or lost today (`actors/engine/books/day_results.py`); None = not known now."""
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)

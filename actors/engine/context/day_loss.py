@@ -112,9 +112,7 @@ class LossFold:
         """
         boundary = latest_boundary(now).timestamp()
         for read in reads:
-            self._take(
-                read.broker, figure_of_funds(read) or (positions(read.broker) if read.usable else None), boundary
-            )
+            self._take(read.broker, figure_of(read, positions), boundary)
         told = self._figures.keys() | self._yesterdays.keys()
         self.untold = frozenset(read.broker for read in reads if read.usable and read.broker not in told)
         if not self._figures and not self._yesterdays:
@@ -151,9 +149,16 @@ class LossFold:
                 self.locked = Locked(loss=loss, limit=self._limit)
 
 
+def figure_of(read: BrokerRead, positions: Callable[[str], Figure | None]) -> Figure | None:
+    """Return a broker's result of the day: what its funds tell, else what its positions come to (`positions`, by its code). The one place
+    that knows which of the two it is."""
+    return figure_of_funds(read) or (positions(read.broker) if read.usable else None)
+
+
 def figure_of_funds(read: BrokerRead) -> Figure | None:
     """Return what a broker's funds tell; None when they leave out either half of it."""
     row = read.slice.rows if read.usable and read.slice is not None else None
     if read.slice is None or not isinstance(row, FundsRow) or row.realized is None or row.unrealized is None:
         return None
-    return Figure(paise(row.realized) + paise(row.unrealized), read.slice.received_at)
+    realized, unrealized = paise(row.realized), paise(row.unrealized)
+    return Figure(realized + unrealized, read.slice.received_at, realized_paise=realized, unrealized_paise=unrealized)

@@ -7,7 +7,7 @@ after a restart is looked for in the broker's book, never sent again (order-engi
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import assert_never
 
 import attrs
@@ -501,6 +501,7 @@ class ParentActor:
     def _note_troubles(self) -> None:
         """Say what is wrong with the parent now, in its record, to `/api/health` and in the log."""
         found = [(one, plan_texts.without_stop(units)) for one, units in sorted(self._unprotected().items())]
+        found += [(self._record.instrument_id, sentence) for sentence in self._untold()]
         away = Counter(leg.broker for leg in self._record.legs if not leg.state.final and not leg.given_up)
         for broker, count in sorted(away.items()):
             if broker not in self._doors.sessions:
@@ -531,6 +532,10 @@ class ParentActor:
     def _unsent_cancels(self) -> frozenset[str]:
         """Return the legs whose cancel is wanted and has not reached the broker."""
         return self._cancelling.to_send
+
+    def _untold(self) -> Collection[str]:
+        """Return what its conditions wait for and brokers do not tell, in sentences; a simple order has none."""
+        return ()
 
     def _leg_changed(self, leg: LegRecord) -> None:
         self._recorder.change(simple_parent(self._record, leg, self._clock.epoch()))

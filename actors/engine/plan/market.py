@@ -180,13 +180,26 @@ class Session:
 
 @attrs.frozen(kw_only=True)
 class AccountFigures:
-    """The funds document as rupees; None = not given."""
+    """The account in rupees; None = not given. Each is the sum over all brokers that answer: those of the day's profit and loss are not
+    given where one of these does not tell its own."""
 
     realized_pnl: Decimal | None
     unrealized_pnl: Decimal | None
     available_balance: Decimal | None
     total_balance: Decimal | None
     margin_utilized: Decimal | None
+    day_pnl: Decimal | None = attrs.field(default=attrs.Factory(lambda self: self.both, takes_self=True))
+    """May be known where its two parts are not."""
+    without_result: tuple[str, ...] = ()
+    """Codes of the brokers that answer and tell no result of the day."""
+    without_parts: tuple[str, ...] = ()
+    """Codes of those of which either part of it is not known."""
+
+    @property
+    def both(self) -> Decimal | None:
+        if self.realized_pnl is None or self.unrealized_pnl is None:
+            return None
+        return self.realized_pnl + self.unrealized_pnl
 
 
 @attrs.frozen

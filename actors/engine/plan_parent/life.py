@@ -8,7 +8,7 @@ What callers ask of a plan stands in `plan_parent`.
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
 import trio
@@ -461,6 +461,9 @@ class PlanLife(PlanSteps, ABC):
         if self._record.state in _ENDED_BY_OTHERS:
             return {one: units for one, units in self._record.filled_after_end.items() if units > 0}
         return {} if self._looked is None else self._looked.unprotected
+
+    def _untold(self) -> Collection[str]:
+        return () if self._looked is None or self._record.state not in SENDS else self._looked.untold
 
     def _note_troubles(self) -> None:
         record = self._record

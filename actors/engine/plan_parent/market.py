@@ -1,29 +1,32 @@
 """The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). Reads what
 others publish, awaits nothing."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from decimal import Decimal
+from typing import TypeAlias
 
 import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.shown_positions import shown_since
 from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.orders.contract_size import contract_size
 from onebroker.actors.engine.orders.freeze import most_per_order
 from onebroker.actors.engine.orders.records import LegRecord
 from onebroker.actors.engine.plan.market import AccountFigures, JointFigure, Seen, Session, Terms
 from onebroker.actors.engine.plan.pricing.black76 import Option
 from onebroker.actors.engine.plan_parent.rows import tokens_of
-from onebroker.actors.portfolio.position_view import position_product, total_paise
+from onebroker.actors.portfolio.position_view import known_sum, position_product, total_paise
+from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
 from onebroker.brokers.records import FundsRow, PositionRow
 from onebroker.config.calendars import MOST_DAYS_SEARCHED
-from onebroker.config.clock import IST, from_epoch
+from onebroker.config.clock import IST, from_epoch, latest_boundary
 from onebroker.config.instruments import Shape, calendar_of
-from onebroker.config.money import exact
+from onebroker.config.money import exact, paise
 
 EXPIRY_TIME = time(15, 30)
 """When an option expires on its expiry day (rules 2.7, volatility)."""
@@ -31,6 +34,9 @@ FIGURES_SECONDS = 30.0
 """A document older than this is not acted on (order-engine 3.1, 3.45)."""
 TRADES_SECONDS = 2.0
 """How long the trades of a fill are waited for (order-engine 2.3)."""
+
+_Results: TypeAlias = Mapping[str, int | None]
+"""Broker code -> paise; None = not known."""
 
 
 class PlanMarket:
@@ -114,13 +120,35 @@ class PlanMarket:
         rows = [read.slice.rows for read in document.reads if read.usable and read.slice is not None]
         funds = [row for row in rows if isinstance(row, FundsRow)]
         available, utilized = _sum(row.available_balance for row in funds), _sum(row.margin_utilized for row in funds)
+        day, realized, unrealized = self._results(document.reads)
         return AccountFigures(
-            realized_pnl=_sum(row.realized for row in funds),
-            unrealized_pnl=_sum(row.unrealized for row in funds),
+            day_pnl=_rupees(day.values()),
+            realized_pnl=_rupees(realized.values()),
+            unrealized_pnl=_rupees(unrealized.values()),
+            without_result=tuple(code for code, figure in day.items() if figure is None),
+            without_parts=tuple(code for code in day if realized[code] is None or unrealized[code] is None),
             available_balance=available,
             total_balance=None if available is None else available + (utilized or 0),
             margin_utilized=utilized,
         )
+
+    def _results(self, reads: Iterable[BrokerRead]) -> tuple[_Results, _Results, _Results]:
+        """Return the day's result, its realized and its unrealized part at each broker that answers, as the limit on the day's loss knows
+        it; a realized part that funds tell alone counts. What was told before 07:00 is yesterday's."""
+        begins = latest_boundary(from_epoch(self._now)).timestamp()
+        day: dict[str, int | None] = {}
+        realized: dict[str, int | None] = {}
+        unrealized: dict[str, int | None] = {}
+        for read in reads:
+            if not read.usable or read.slice is None or not isinstance(read.slice.rows, FundsRow):
+                continue
+            code, told = read.broker, figure_of(read, self._doors.day_results)
+            figure = None if told is None or told.received_at < begins else told
+            own = read.slice.rows.realized if read.slice.received_at >= begins else None
+            day[code] = None if figure is None else figure.paise
+            realized[code] = paise(own) if own is not None else None if figure is None else figure.realized_paise
+            unrealized[code] = None if figure is None else figure.unrealized_paise
+        return day, realized, unrealized
 
     def joint_pnl(
         self,
@@ -205,6 +233,12 @@ class PlanMarket:
     def _instrument_of(self, broker: str, row: PositionRow) -> str | None:
         latest = self._doors.catalogue.value.latest
         return None if latest is None else latest.by_token(broker, row.instrument_token)
+
+
+def _rupees(figures: Collection[int | None]) -> Decimal | None:
+    """Return the sum of paise in rupees; None where one of them is not known, and where there are none."""
+    total = known_sum(list(figures)) if figures else None
+    return None if total is None else Decimal(total).scaleb(-2)
 
 
 def _sum(values: Iterable[float | None]) -> Decimal | None:

@@ -51,6 +51,8 @@ class Outcome:
     """Units filled beyond what was asked for (1.7)."""
     unprotected: Mapping[str, int]
     """Units that are open without a stop, by instrument."""
+    untold: tuple[str, ...]
+    """Sentences on figures of the account that a condition waits for and a broker does not tell."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
@@ -62,6 +64,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         look.held_back.clear()
         look.excess.clear()
         look.calm.clear()
+        look.untold.clear()
         look.wake_at = float("inf")
         work(look, root, Context())
         if look.parts == before:
@@ -87,6 +90,7 @@ def advance(root: Part, inputs: Inputs) -> Outcome:
         excess=look.excess,
         over_filled=excess,
         unprotected=unprotected(look),
+        untold=tuple(sorted(look.untold)),
     )
 
 

@@ -268,9 +268,6 @@ def instant(day_of: float, at: time) -> float:
 def account_value(figures: AccountFigures, field: AccountField) -> Decimal | None:
     """Return a figure of the account by its name in the grammar."""
     match field:
-        case AccountField.DAY_PNL:
-            parts = (figures.realized_pnl, figures.unrealized_pnl)
-            return None if None in parts else sum((part for part in parts if part is not None), Decimal(0))
         case AccountField.MARGIN_CUSHION_PERCENT:
             if figures.available_balance is None or not figures.total_balance:
                 return None
@@ -285,8 +282,18 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
     value = None if figures is None else account_value(figures, condition.field)
     if value is None:
         look.cannot(part, 503, texts.NO_ACCOUNT_FIGURES)
+        if figures is not None:
+            look.untold.update(_untold(figures, condition.field))
         return False
     return past(value, condition.level, _directed(look, part, condition, place, value))
+
+
+def _untold(figures: AccountFigures, field: AccountField) -> Iterator[str]:
+    """Yield which brokers leave a figure of the day's profit and loss without a value."""
+    if field is AccountField.DAY_PNL and figures.without_result:
+        yield texts.result_untold(figures.without_result)
+    if field in (AccountField.REALIZED_PNL, AccountField.UNREALIZED_PNL) and figures.without_parts:
+        yield texts.parts_untold(figures.without_parts)
 
 
 LOOK_SECONDS = 0.5

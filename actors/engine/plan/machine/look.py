@@ -77,6 +77,8 @@ class Look:
         self.excess: dict[str, int] = {}
         """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
         self.reasons: dict[str, Refused] = {}
+        self.untold: set[str] = set()
+        """Sentences on figures of the account that a condition waits for and a broker does not tell."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
         """Instruments whose book was needed and is not there: no quote, or one that tells none."""
