@@ -127,6 +127,18 @@ def test_every_page_that_code_names_exists() -> None:
     assert missing == []
 
 
+def test_every_module_that_a_text_names_exists() -> None:
+    named = re.compile(r"(?<![\w/.-])((?:actors|brokers|config|http|tests|bench)/[\w/]+\.py)\b")
+    elsewhere = re.compile(r"/planted\.py$|^tests/unit/")  # planted by a test; of a broker's SDK
+    missing = {
+        (path, module)
+        for path, text in texts()
+        for module in named.findall(text)
+        if not (ROOT / module).exists() and not elsewhere.search(module)
+    }
+    assert missing == set()
+
+
 def test_nothing_cites_what_is_not_here() -> None:
     found = [(path, why, said[0]) for path, text in texts() for why, said in _forbidden(path, text)]
     assert found == []

@@ -5,7 +5,7 @@ close codes for what a client may not send: 1002 for frames that are none, 1007 
 - After a close of ours the client has `LINGER_SECONDS` to take it; what it still sends is thrown away meanwhile.
 - Compression is never agreed to: a document of megabytes would hold up the whole process while it is packed.
 
-hypercorn is pinned exactly; `install` puts this class in the place of its own, and tests/http/test_websockets.py fails when
+hypercorn is pinned exactly; `install` puts this class in the place of its own, and tests/http/streaming/test_sockets.py fails when
 the names move.
 """
 

@@ -1,4 +1,4 @@
-"""The actor of one open plan: what its callers ask of it, beside the life it has by itself (`plan_life`, `plan_holdings`; order-engine 2.6, 5.2)."""
+"""The actor of one open plan: what its callers ask of it, beside the life it has by itself (`life.py`, `holdings.py`; order-engine 2.6, 5.2)."""
 
 import math
 

@@ -1,5 +1,5 @@
 """Exits of a plan that could not leave: each waits and is handed out anew, for as long as it takes (order-engine row 42). Part of a plan
-parent's actor, beside `plan_placing`.
+parent's actor, beside `placing.py`.
 
 Only what certainly never reached a broker, or was turned away by it before it looked at the order, comes here, so trying again sends nothing
 twice.
