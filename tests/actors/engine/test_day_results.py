@@ -293,6 +293,15 @@ LESS = {"quantity": 6, "sell_quantity": 4, "sell_value": 408.0}
          103.5, 100.0, -1_000),  # out of the holdings: done with
         ([row(overnight_quantity=-5, quantity=-5, buy_quantity=0, buy_value=0.0, sell_quantity=5, sell_value=500.0, product="CNC")],
          103.5, 100.0, 0),  # sold yesterday
+        (
+            [
+                row(overnight_quantity=-5, quantity=0, sell_quantity=5, sell_value=500.0, buy_quantity=5, buy_value=500.0, product="CNC"),
+                row(**TODAY | {"quantity": 5, "sell_quantity": 0, "sell_value": 0.0, "buy_quantity": 5, "buy_value": 500.0}, product="CNC"),
+            ],
+            103.5,
+            100.0,
+            1_750,
+        ),  # sold yesterday, and bought anew
     ],
 )  # fmt: skip
 async def test_a_row_that_does_not_tell_all_of_it_gives_no_figure(rows, last, close, paise, autojump_clock):
