@@ -35,6 +35,8 @@ SHOWS = """shows() {
   done
 }
 """
+READY = """shows health "it['engine']['running'] and it['catalogue']['published_today']" True"""
+"""A person types the session; a machine that does other things may still be starting the service when the script is there."""
 STATUS = """shows "orders/details?order_id=$ORDER" "it['orders'][0]['status']" """
 FILLED = f"""{STATUS} COMPLETE
 shows "orders/trades?order_id=$ORDER" "sum(one['quantity'] for one in it['trades'])" 10
@@ -146,6 +148,8 @@ def _session(port: int, data_dir: Path) -> "subprocess.CompletedProcess[str]":
     ):
         assert written in script
         script = script.replace(written, here)
+    asks = next(line for line in script.splitlines() if line.startswith("get() "))
+    script = script.replace(asks, f"{asks}\n{READY}")
     pauses = iter(PAUSES)
     script = SHOWS + re.sub(r"; sleep \d+$", lambda pause: f"{pause[0]}\n{next(pauses)}", script, flags=re.MULTILINE)
     assert not list(pauses)
