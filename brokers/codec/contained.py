@@ -21,7 +21,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 Row = TypeVar("Row")
 
-_CODECS = Path(__file__).parent
+_BROKERS = Path(__file__).parents[1]
 
 
 class Unforeseen(BadAnswer):
@@ -160,9 +160,9 @@ def place_of(error: Exception) -> str:
     in_codec = False
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = Path(frame.f_code.co_filename)
-        is_codec = file.is_relative_to(_CODECS) and file != Path(__file__)
+        is_codec = file.is_relative_to(_BROKERS) and file != Path(__file__)
         if is_codec or not in_codec:
-            place = f"{file.relative_to(_CODECS) if is_codec else file.name}:{line}"
+            place = f"{file.relative_to(_BROKERS) if is_codec else file.name}:{line}"
         in_codec = in_codec or is_codec
     return place
 
