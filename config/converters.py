@@ -90,14 +90,18 @@ def structure(cls: type[T], data: object, where: str) -> T:
         raise StructureError(_lines(error, where)) from None
 
 
+_CLOSE = 0.65
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean <known name>?` for a name close to a known one, or "" when none is close.
 
-    Case and separators do not count (`dryRun` is dry_run), and an abbreviation is close to its word (`qty`, quantity).
+    Case and separators do not count (`dryRun` is dry_run), and an abbreviation is close to its word (`qty`, quantity). Names that share
+    one of two words (`stop_price`, limit_price) are not close.
     """
     by_letters = {_letters(one): one for one in sorted(known)}
     letters = _letters(name)
-    close = difflib.get_close_matches(letters, by_letters, n=1) or [
+    close = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_CLOSE) or [
         one for one in by_letters if len(letters) > 1 and _abbreviates(letters, one)
     ]
     return f"; did you mean {by_letters[close[0]]}?" if close else ""

@@ -230,6 +230,10 @@ def test_the_nearest_known_word_is_offered_only_when_it_is_near() -> None:
     assert nearest("elephant", ["port", "host"]) == ""
 
 
+def test_a_name_that_shares_one_of_two_words_is_not_near() -> None:
+    assert nearest("stop_price", ["limit_price", "trigger_price"]) == ""
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_becomes_the_decimal_it_was_written_as(value: float) -> None:
     assert structure(Inner, {"amount": abs(value)}, "").amount == Decimal(repr(abs(value)))

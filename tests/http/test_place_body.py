@@ -451,9 +451,17 @@ def test_the_engines_working_values_must_not_be_sent(name):
     assert refusal(changed(synthetic={"trail_points": 5, name: 5})) == sentence
 
 
-@pytest.mark.parametrize("name", ["trail_points", "stop_price", "Closes_Position", ""])
-def test_a_simple_order_takes_no_other_setting(name):
-    assert refusal(changed(synthetic={"type": "simple", name: 5})) == f"a simple order takes no {name}"
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("trail_points", ""),
+        ("stop_price", ""),
+        ("Closes_Position", "; did you mean closes_position?"),
+        ("", ""),
+    ],
+)
+def test_a_simple_order_takes_no_other_setting(name, offered):
+    assert refusal(changed(synthetic={"type": "simple", name: 5})) == f"a simple order takes no {name}{offered}"
 
 
 # --- the order of the checks -------------------------------------------------------------------------------------------

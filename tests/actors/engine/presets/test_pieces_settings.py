@@ -502,7 +502,7 @@ OF_SECOND = [
     ({"transaction_type": "SELL", "order_type": "LIMIT"}, "a LIMIT order needs a price"),
     ({"transaction_type": "SELL", "order_type": "MARKET", "quantity": 1.5}, "quantity must be a whole number of at least 1"),
     ({"transaction_type": "SELL", "order_type": "MARKET", "validity": "IOC"}, "validity IOC cannot be used with a oto order"),
-    ({"transaction_type": "SELL", "order_type": "MARKET", "type": "twap"}, "a oto order takes no type; did you mean order_type?"),
+    ({"transaction_type": "SELL", "order_type": "MARKET", "type": "twap"}, "a oto order takes no type"),
 ]  # fmt: skip
 
 
