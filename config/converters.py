@@ -112,9 +112,9 @@ def _letters(name: str) -> str:
 
 
 def _abbreviates(short: str, word: str) -> bool:
-    """Tell whether `short` is the word's first letter and some of the letters behind it, in their order."""
+    """Tell whether `short` is the word's first letter and a third of its letters or more, in their order."""
     behind = iter(word)
-    return short[:1] == word[:1] and all(letter in behind for letter in short)
+    return short[:1] == word[:1] and 3 * len(short) >= len(word) and all(letter in behind for letter in short)
 
 
 def unknown_key(path: str, name: str, known: Iterable[str]) -> str:

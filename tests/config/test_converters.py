@@ -234,6 +234,11 @@ def test_a_name_that_shares_one_of_two_words_is_not_near() -> None:
     assert nearest("stop_price", ["limit_price", "trigger_price"]) == ""
 
 
+def test_an_abbreviation_has_a_third_of_its_word() -> None:
+    assert nearest("qty", ["quantity", "price"]) == "; did you mean quantity?"
+    assert nearest("type", ["transaction_type", "price"]) == ""
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_becomes_the_decimal_it_was_written_as(value: float) -> None:
     assert structure(Inner, {"amount": abs(value)}, "").amount == Decimal(repr(abs(value)))
