@@ -59,6 +59,20 @@ class _DayFigures:
         self.sampled_to = at
 
 
+class _Crowd:
+    """How many units stand at each price level of a contract in one step."""
+
+    def __init__(self, contract: Contract, last: int, epoch: float) -> None:
+        self._lot = contract.lot_size
+        self._lots = typical_lots(contract, last)
+        self._seed = contract.exchange_token * 0x9E3779B97F4A7C15 + step_of(epoch) * 64 + 32
+
+    def units(self, level: int) -> int:
+        """Return the units so many levels above the last price, or below when negative; 0 is the last price itself."""
+        bits = scramble(self._seed + level & (1 << 64) - 1)
+        return self._lot * max(1, self._lots * (50 + bits % 151) // 100)
+
+
 class MarketBoard:
     """Prices and published markets of every contract. Times are epoch seconds."""
 
@@ -115,14 +129,15 @@ class MarketBoard:
         self, contract: Contract, epoch: float, priority: int
     ) -> tuple[list[MakerLevel], list[MakerLevel]]:
         """Return five levels a side around the last price; none where the circuit band ends."""
-        last = self.last_ticks(contract, epoch)
-        lower, upper = self.circuits(contract, epoch)
+        day = self._day(contract, epoch)
+        last = self._within(day, contract, day.reading.price_time(epoch))
         spacing = max(1, last // _TICKS_PER_SPREAD)
+        crowd = _Crowd(contract, last, epoch)
         buy, sell = (
             [
-                MakerLevel(ticks, self._level_units(contract, last, epoch, sign * n), priority, 1 + n)
+                MakerLevel(ticks, crowd.units(sign * n), priority, 1 + n)
                 for n in range(1, DEPTH_LEVELS + 1)
-                if lower <= (ticks := last + sign * n * spacing) <= upper
+                if day.lower <= (ticks := last + sign * n * spacing) <= day.upper
             ]
             for sign in (-1, 1)
         )
@@ -130,15 +145,11 @@ class MarketBoard:
 
     def flow_units(self, contract: Contract, epoch: float) -> int:
         """Return the units that the market's own flow trades at the last price in one step."""
-        return self._level_units(contract, self.last_ticks(contract, epoch), epoch, 0)
+        return _Crowd(contract, self.last_ticks(contract, epoch), epoch).units(0)
 
     def auction_units(self, contract: Contract, epoch: float) -> int:
         """Return the units a side that the market maker offers in the opening auction."""
         return 10 * self.flow_units(contract, epoch)
-
-    def _level_units(self, contract: Contract, last: int, epoch: float, level: int) -> int:
-        bits = scramble(contract.exchange_token * 0x9E3779B97F4A7C15 + step_of(epoch) * 64 + level + 32 & (1 << 64) - 1)
-        return contract.lot_size * max(1, typical_lots(contract, last) * (50 + bits % 151) // 100)
 
     # published -------------------------------------------------------------------------------------------------------
 

@@ -136,6 +136,8 @@ class Book:
 
     def depth(self, side: Side, levels: int) -> list[tuple[int, int, int]]:
         """Return (ticks, shown units, orders) of the best price levels."""
+        if not self._resting[side]:
+            return [(level.ticks, level.quantity, level.orders) for level in self._maker[side][:levels]]
         rows: dict[int, list[int]] = {}
         for resting in self._resting[side]:
             row = rows.setdefault(resting.ticks, [0, 0])

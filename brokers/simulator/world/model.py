@@ -6,6 +6,7 @@ Everything here is the exchange's truth in units and rupees; a dialect turns it 
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 
 import attrs
 
@@ -35,15 +36,15 @@ class Contract:
     band_percent: Decimal
     """Orders beyond previous close ± this are refused."""
 
-    @property
+    @cached_property
     def bare(self) -> str:
         return bare_segment(self.identity.segment)
 
-    @property
+    @cached_property
     def calendar(self) -> str:
         return calendar_of(self.bare)
 
-    @property
+    @cached_property
     def is_index(self) -> bool:
         return self.bare.endswith("_indices")
 

@@ -5,6 +5,7 @@ import struct
 from datetime import date, datetime, timedelta
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import attrs
 import msgspec
 import pytest
 
@@ -15,7 +16,6 @@ from onebroker.brokers.simulator.dialects.zerodha.naming import name_of
 from onebroker.brokers.simulator.exchange.exchange import Exchange
 from onebroker.brokers.simulator.exchange.faults import Faults
 from onebroker.brokers.simulator.exchange.journal import MemoryJournal
-from onebroker.brokers.simulator.world.model import Contract
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import future, option
@@ -359,9 +359,7 @@ def test_the_instrument_file_names_every_contract_of_kites_exchanges(kite):
     ],
 )  # fmt: skip
 def test_trading_symbols_have_kites_form(kite, identity, symbol):
-    like = kite.crude.contract
-    values = {field: getattr(like, field) for field in Contract.__annotations__}
-    name = name_of(Contract(**{**values, "identity": identity}))
+    name = name_of(attrs.evolve(kite.crude.contract, identity=identity))
     assert name is not None
     assert name.tradingsymbol == symbol
 
