@@ -256,7 +256,7 @@ class _Planting:
             loss=self._loss,
             day_results=DayResults(
                 sessions=self._sessions, catalogue=self._catalogue, quotes=self._quotes, clock=inputs.clock
-            ).of,
+            ),
             volumes=StoredVolumes(inputs.history),
             durable=inputs.durable,
         )
@@ -460,7 +460,7 @@ class _Planting:
     def _build_loss_watch(self, limit: Decimal) -> Actor:
         return LossWatch(
             limit=limit,
-            positions=self._engine_doors.day_results,
+            positions=self._engine_doors.day_results.of,
             funds=self._documents["funds"],
             published=self._loss,
             store=self._inputs.store,

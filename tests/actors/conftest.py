@@ -230,7 +230,7 @@ class Day:
             legs=self.legs,
             owner="owner",
             funds=self.funds,
-            day_results=results.of,
+            day_results=results,
             durable=self.durable,
         )
         self.engine_doors = doors

@@ -26,20 +26,24 @@ from onebroker.actors.engine.books.traded_results import (
     out_of_holdings,
     traded_today,
 )
-from onebroker.actors.engine.context.context import SessionDoor
+from onebroker.actors.engine.context.context import Counts, SessionDoor
 from onebroker.actors.engine.context.day_loss import Figure
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.portfolio.position_view import known_sum, side_paise, total_paise
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.interface import LiveQuotes
 from onebroker.actors.sessions.view import SessionView
-from onebroker.brokers.records import PositionRow
+from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.money import paise
 
 APART_SECONDS = 3.0
 """Positions are of the same moment as the orders when they were asked for so long after the last fill, and the orders so long after them
 without a fill in between: a broker's two lists do not change at once."""
+
+
+def everything(_: OrderRow | PositionRow) -> bool:
+    return True
 
 
 @attrs.frozen(kw_only=True)
@@ -79,32 +83,49 @@ class DayResults:
             unrealized_paise=None if realized is None else total - realized,
         )
 
+    def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
+        """Return the sum over what `counts` of a broker's positions and trades of today, in paise; None when not all of it is known."""
+        door = self.sessions[code]
+        results: list[Result | None] | None
+        if door.broker.positions_tell_results:
+            results = self._of_rows(code, door.view.value, rows, counts)
+        else:
+            results = self._of_orders(code, door, rows, counts)
+        return None if results is None else known_sum([None if one is None else one.paise for one in results])
+
     # --- brokers whose positions tell what was traded today ------------------------------------------------------------
 
-    def _of_rows(self, code: str, view: SessionView, rows: Sequence[PositionRow]) -> list[Result | None]:
+    def _of_rows(
+        self, code: str, view: SessionView, rows: Sequence[PositionRow], counts: Counts = everything
+    ) -> list[Result | None]:
         found: list[Result | None] = []
         orders: Traded | None = None
-        for held, group in _grouped(rows).items():
+        for held, group in _grouped(filter(counts, rows)).items():
             if not group.has_past:
                 found += [_of_today(row, self._missing_price(code, row)) for row in group.nets]
                 continue
             sides = group.sides
             if sides is None and group.adds_up:
-                orders = traded_today(view.orders.values(), self.clock.now()) or {} if orders is None else orders
+                if orders is None:
+                    orders = traded_today(filter(counts, view.orders.values()), self.clock.now()) or {}
                 sides = group.confirmed(orders.get(held, Sides()))
             found.append(None if sides is None else self._day_result(code, held, sides, group.carried, group.nets))
         return found
 
     # --- brokers whose positions tell what is open ---------------------------------------------------------------------
 
-    def _of_orders(self, code: str, door: SessionDoor, rows: Sequence[PositionRow]) -> list[Result | None] | None:
-        """Return what came of each instrument that was carried in or traded today; None when neither is known."""
+    def _of_orders(
+        self, code: str, door: SessionDoor, rows: Sequence[PositionRow], counts: Counts = everything
+    ) -> list[Result | None] | None:
+        """Return what came of each instrument that was carried in or traded today, as far as it counts; None when neither is known."""
         traded = traded_today(door.view.value.orders.values(), self.clock.now())
         if traded is None:
             return None
         carried = self._carried_in(code, door, rows, traded)
         if carried is None:
             return None
+        every: list[OrderRow | PositionRow] = [*rows, *door.view.value.orders.values()]
+        counted = {held_as(row) for row in every if counts(row)}
         return [
             self._day_result(
                 code,
@@ -114,6 +135,7 @@ class DayResults:
                 [row for row in rows if held_as(row) == held],
             )
             for held in traded.keys() | carried.keys()
+            if held in counted
         ]
 
     def _carried_in(

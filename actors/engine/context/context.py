@@ -1,6 +1,7 @@
 """What the engine's actors are given: the store, the sessions, the settings. Values and addresses only."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import attrs
 
@@ -25,11 +26,15 @@ from onebroker.actors.sessions.view import SessionView
 from onebroker.actors.store.durable import Durable
 from onebroker.actors.store.interface import Store
 from onebroker.brokers.broker import Broker
+from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.calendars import Calendar
 from onebroker.config.charges.load import built_in_charges
 from onebroker.config.charges.rows import Charges
 from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, IntradayCutoff
+
+Counts: TypeAlias = Callable[[OrderRow | PositionRow], bool]
+"""Tells whether a row is of what a figure is about."""
 
 
 @attrs.frozen(kw_only=True)
@@ -45,8 +50,25 @@ class NotInService(LoginNeeded):
     """The broker is not in the settings, or switched off there: as one without a login, until a start that has it."""
 
 
-def nothing_told(_: str) -> None:
+class TodaysResults(Protocol):
+    """What brokers' positions made or lost today (`actors/engine/books/day_results.py`)."""
+
+    def of(self, code: str) -> Figure | None:
+        """Return a broker's figure; None = not known now."""
+
+    def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
+        """Return the result of what `counts`, in paise; None = not known now. `rows` are the broker's positions, all that count among
+        them."""
+
+
+class NothingTold:
     """Stand in for the results of positions where nobody works them out."""
+
+    def of(self, code: str) -> None:
+        return None
+
+    def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> None:
+        return None
 
 
 @attrs.frozen(kw_only=True)
@@ -73,8 +95,7 @@ class EngineDoors:
     """The funds document, for `check_funds`."""
     loss: Published[DayLoss] = attrs.field(factory=lambda: Published(DayLoss()))
     """The day's loss, for the lockout."""
-    day_results: Callable[[str], Figure | None] = nothing_told
-    """Broker code -> what its positions made or lost today (`actors/engine/books/day_results.py`); None = not known now."""
+    day_results: TodaysResults = attrs.field(factory=NothingTold)
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
     """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)

@@ -242,9 +242,11 @@ class Market(Protocol):
         *,
         every_instrument: bool,
         product: str | None,
+        today: bool,
         holders: Collection[str] | None,
     ) -> JointFigure | None:
-        """Return the figure of those positions, or None while they cannot be trusted: rows older than 30 s, or one of `holders`
+        """Return the figure of those positions since they were opened, or since the day began (`today`: what was carried in counts from the
+        previous close); None while they cannot be trusted: rows older than 30 s, or one of `holders`
         (None = not known yet: every broker that showed such a row last) without readable ones (3.45)."""
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:

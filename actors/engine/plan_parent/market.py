@@ -10,7 +10,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.books.shown_positions import shown_since
-from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.context import Counts, EngineDoors, SessionDoor
 from onebroker.actors.engine.context.day_loss import figure_of
 from onebroker.actors.engine.orders.contract_size import contract_size
 from onebroker.actors.engine.orders.freeze import most_per_order
@@ -22,7 +22,7 @@ from onebroker.actors.portfolio.position_view import known_sum, position_product
 from onebroker.actors.portfolio.status import BrokerRead
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.followers import Follower
-from onebroker.brokers.records import FundsRow, PositionRow
+from onebroker.brokers.records import FundsRow, OrderRow, PositionRow
 from onebroker.config.calendars import MOST_DAYS_SEARCHED
 from onebroker.config.clock import IST, from_epoch, latest_boundary
 from onebroker.config.instruments import Shape, calendar_of
@@ -142,7 +142,7 @@ class PlanMarket:
         for read in reads:
             if not read.usable or read.slice is None or not isinstance(read.slice.rows, FundsRow):
                 continue
-            code, told = read.broker, figure_of(read, self._doors.day_results)
+            code, told = read.broker, figure_of(read, self._doors.day_results.of)
             figure = None if told is None or told.received_at < begins else told
             own = read.slice.rows.realized if read.slice.received_at >= begins else None
             day[code] = None if figure is None else figure.paise
@@ -156,30 +156,44 @@ class PlanMarket:
         *,
         every_instrument: bool,
         product: str | None,
+        today: bool,
         holders: Collection[str] | None,
     ) -> JointFigure | None:
-        total, brokers = 0, set[str]()
+        own = None if every_instrument else instrument_ids
+        figures: dict[str, int | None] = {}
         for code, door in self._doors.sessions.items():
-            own = None if every_instrument else instrument_ids
+            counts = self._counting(code, own, product)
             shown = self._figure_rows(code, door, own, product)
-            rows = [
-                row
-                for row in (door.view.value.positions if shown is None else shown)
-                if row.view == "net"
-                and product in (None, position_product(row.product))
-                and (own is None or self._instrument_of(code, row) in own)
-            ]
             if shown is None:
-                if rows if holders is None else code in holders:
+                held = any(row.view == "net" and counts(row) for row in door.view.value.positions)
+                if held if holders is None else code in holders:
                     return None
-                continue
-            for row in rows:
-                brokers.add(code)
-                figure = total_paise(row, self._missing_price(code, row))
-                if figure is None:
-                    return None
-                total += figure
-        return JointFigure(Decimal(total).scaleb(-2), frozenset(brokers))
+            elif today:
+                figures |= self._result_of_today(code, door, shown, counts)
+            else:
+                net = [row for row in shown if row.view == "net" and counts(row)]
+                if net:
+                    figures[code] = known_sum([total_paise(row, self._missing_price(code, row)) for row in net])
+        total = known_sum(list(figures.values()))
+        return None if total is None else JointFigure(Decimal(total).scaleb(-2), frozenset(figures))
+
+    def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
+        """Return what tells whether a broker's row is of these instruments (None = of any) and this product (None = of any)."""
+
+        def counts(row: OrderRow | PositionRow) -> bool:
+            own = instrument_ids is None or self._instrument_of(code, row) in instrument_ids
+            return own and product in (None, position_product(row.product))
+
+        return counts
+
+    def _result_of_today(
+        self, code: str, door: SessionDoor, shown: Sequence[PositionRow], counts: Counts
+    ) -> Mapping[str, int | None]:
+        """Return the broker with the day's result of what counts, nothing when it neither holds nor traded any of it."""
+        traded = [row for row in door.view.value.orders.values() if row.filled_quantity]
+        if not any(map(counts, shown)) and not any(map(counts, traded)):
+            return {}
+        return {code: self._doors.day_results.among(code, shown, counts)}
 
     def _missing_price(self, code: str, row: PositionRow) -> float | None:
         """Return the live price of a row to which its broker gives no last price."""
@@ -230,7 +244,7 @@ class PlanMarket:
         latest = self._doors.catalogue.value.latest
         return None if latest is None else latest.instrument(instrument_id)
 
-    def _instrument_of(self, broker: str, row: PositionRow) -> str | None:
+    def _instrument_of(self, broker: str, row: OrderRow | PositionRow) -> str | None:
         latest = self._doors.catalogue.value.latest
         return None if latest is None else latest.by_token(broker, row.instrument_token)
 

@@ -56,7 +56,7 @@ def figures(reads, results, clock):
     doors = EngineDoors(
         store=None, clock=clock, settings=build_settings({}, known_brokers={}).engine, sessions=sessions,
         catalogue=Published(None), calendar=None, quotes=None, legs=Legs(), owner="owner", funds=Published(document),
-        day_results=results.get,
+        day_results=SimpleNamespace(of=results.get),
     )  # fmt: skip
     return PlanMarket(doors, ()).account()
 
@@ -103,7 +103,7 @@ async def test_a_condition_sees_a_loss_at_a_broker_whose_funds_tell_none(day, au
         trading, lot = Trading(day, instrument=future), future.lot_size
         opened = await trading.send(transaction_type="SELL", quantity=lot, product="NRML", broker=code)
         assert opened.status == 200, opened
-        results = day.engine_doors.day_results
+        results = day.engine_doors.day_results.of
         await day.until(lambda: any(row.quantity == -lot for row in day.sessions[code].view.value.positions), 180)
         await day.until(lambda: results(code) is not None, 180)
         limit = float(round(results(code).paise / 100 - float(trading.start) * lot * 2 / 100))

@@ -2,11 +2,14 @@
 
 from decimal import Decimal
 
+import attrs
 import pytest
 import trio
 
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.loss_watch import LossWatch
+from onebroker.brokers.simulator.world.model import SimPosition
+from onebroker.config.vocabulary import Product
 from tests.support.trading import Trading
 
 
@@ -35,6 +38,41 @@ async def test_a_loss_limit_looks_at_the_loss_and_not_at_what_the_position_is_wo
         await trading.move(3)
         await trading.until(guard, "completed", seconds=300)
         assert trading.messages()[1:] == [("place", "BUY", lot, "LIMIT")]
+
+
+def carry_in(day, code, instrument, lots, above):
+    """Let a broker's account begin its day with lots of a future, bought so many percent above the previous close, which is returned."""
+    account, contract = day.exchange.account(code), day.exchange.contract(instrument.instrument_id)
+    close = account.market(contract.instrument_id).previous_close
+    carried = SimPosition(
+        instrument_id=contract.instrument_id, product=Product.NRML, overnight_quantity=lots * contract.lot_size,
+        overnight_price=close + round(close * above / 100 / contract.tick_size) * contract.tick_size, day_buy_quantity=0, day_sell_quantity=0,
+        day_buy_value=Decimal(0), day_sell_value=Decimal(0),
+    )  # fmt: skip
+    account.begin_day(attrs.evolve(account.state, positions=[carried]))
+    return close
+
+
+@pytest.mark.parametrize("code", ["zerodha", "icicidirect", "groww", "fyers"])
+async def test_what_was_carried_in_counts_from_the_previous_close_when_a_guard_is_since_the_day(
+    day, autojump_clock, code
+):
+    day.__init__(brokers=("upstox", code))
+    async with day.market(), day.service(quotes=True):
+        future = min(day.listed("nse_equity_index_futures"), key=lambda one: one.identity.fields()["expiry_date"])
+        trading, lot = Trading(day, instrument=future), future.lot_size
+        close = carry_in(day, code, future, 1, above=5)
+        await trading.move(100 * (close / trading.start - 1))
+        await day.until(lambda: any(row.quantity == lot for row in day.sessions[code].view.value.positions), 180)
+        most = float(close * lot * 2 / 100)
+        settings = {"type": "strategy_stop", "instrument_ids": [future.instrument_id], "max_loss": most, "since": "day"}
+        guard = await trading.send(quantity=None, product="NRML", synthetic=settings)
+        assert guard.status == 202, guard
+        await trio.sleep(120)
+        assert trading.messages() == [], "all of the loss is of days before"
+        await trading.move(100 * (close * 97 / 100 / trading.start - 1))
+        await trading.until(guard, "completed", seconds=300)
+        assert trading.messages() == [("place", "SELL", lot, "LIMIT")]
 
 
 @pytest.mark.parametrize("code", ["icicidirect", "groww", "fivepaisa"])

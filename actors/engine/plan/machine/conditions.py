@@ -307,6 +307,7 @@ def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
         condition.instrument_ids,
         every_instrument=condition.every_instrument,
         product=condition.product,
+        today=condition.since is Since.DAY,
         holders=None if before is None else before.holders,
     )
     look.wake(look.now + LOOK_SECONDS)

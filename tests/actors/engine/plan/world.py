@@ -58,7 +58,7 @@ class World:
     def account(self):
         return self.figures
 
-    def joint_pnl(self, instrument_ids, *, every_instrument, product, holders):
+    def joint_pnl(self, instrument_ids, *, every_instrument, product, today, holders):
         self.asked_holders = holders
         return None if self.joint is None else JointFigure(D(str(self.joint)), frozenset(self.holders))
 
