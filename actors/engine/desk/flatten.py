@@ -200,8 +200,9 @@ class Flattening:
         return [done[name] for name in sorted(done)], not_read
 
     async def _cancel_new(self, done: dict[OrderName, Cancelled]) -> None:
-        """Cancel the open orders whose cancel was not tried yet, all at once. A cancel under way is not cut short by a wait."""
-        new = [(code, row) for code, row in self._open_orders() if (code, row.order_id) not in done]
+        """Cancel the open orders whose cancel has not left yet, all at once. A cancel under way is not cut short by a wait."""
+        left = {name for name, one in done.items() if one.sent}
+        new = [(code, row) for code, row in self._open_orders() if (code, row.order_id) not in left]
         if not new:
             return
 

@@ -46,7 +46,9 @@ LATE = "late"
 """`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent and is cancelled (row 13c)."""
 AFTER_HALT = "after_halt"
 """Of one that its broker did not show yet when a flatten halted its parent (row 35): it is cancelled when it appears."""
-UNASKED = frozenset({LATE, AFTER_HALT})
+FLATTENED = "flattened"
+"""Of one that stood at its broker when a flatten halted its parent: it is cancelled where the flatten's own cancel has not ended it."""
+UNASKED = frozenset({LATE, AFTER_HALT, FLATTENED})
 """Reasons of cancels that are sent, and tried again, without anybody asking."""
 
 

@@ -15,7 +15,7 @@ from onebroker.actors.engine.context.messages import CancelLeg
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
-from onebroker.actors.engine.orders.transitions import AFTER_HALT, UNASKED, leg_seen
+from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED, leg_seen
 from onebroker.actors.engine.placing.again import change_seconds
 from onebroker.actors.engine.placing.sending import ask_room, send_once
 from onebroker.actors.engine.placing.write_ahead import Recorder
@@ -39,7 +39,7 @@ NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 """Why a cancel did not leave."""
 SENDS_NOTHING = frozenset({ParentState.CANCELLED, ParentState.HALTED})
 """Parents for which nothing is placed or moved (rules 2.3.2; order-engine row 35). Under a cancelled one nothing is cancelled
-either; a halted one still cancels what the flatten could not see."""
+either; a halted one still cancels what the flatten could not see, and what its cancels did not end."""
 
 
 class Cancelling:
@@ -77,6 +77,8 @@ class Cancelling:
         """Leg id -> monotonic seconds at which its cancel ended as unknown; a book begun later decides."""
         self._late_due: dict[str, float] = {}
         """Leg id -> monotonic seconds from which the cancel of that late order may be sent (again)."""
+        self._flatten_until = float("-inf")
+        """Monotonic seconds to which a flatten cancels by itself."""
         self._late_tries: Counter[str] = Counter()
         self._turned_away: Counter[str] = Counter()
         """Leg id -> how many cancels without a caller its broker turned away."""
@@ -94,8 +96,16 @@ class Cancelling:
 
     @property
     def to_send(self) -> frozenset[str]:
-        """Return the legs whose cancel is to be sent yet; none under a parent for which nothing is sent."""
-        return frozenset() if self._recorder.record.state in SENDS_NOTHING else frozenset(self._to_send)
+        """Return the legs whose cancel is to be sent yet. Under a cancelled parent there are none."""
+        record = self._recorder.record
+        if record.state is ParentState.HALTED:
+            return frozenset() if self._clock.monotonic() < self._flatten_until else self._left_by_flatten()
+        return frozenset() if record.state in SENDS_NOTHING else frozenset(self._to_send)
+
+    def _left_by_flatten(self) -> frozenset[str]:
+        """Return what stood at a broker when a flatten halted the parent, and still does."""
+        left = (leg for leg in self._recorder.record.legs if not leg.state.final and not leg.cancel_accepted)
+        return frozenset(leg.leg_id for leg in left if leg.cancel_reason == FLATTENED)
 
     def send_later(self, leg_id: str) -> None:
         """A cancel that ends the parent certainly did not reach the broker: it goes as soon as it can."""
@@ -106,9 +116,14 @@ class Cancelling:
         return self._turns[leg_id]
 
     def leave_to_flatten(self, leg_ids: Collection[str]) -> None:
-        """The flatten that halted this parent cancels by itself what appears while it still looks."""
-        due = self._clock.monotonic() + FLATTEN_LOOKS_SECONDS
-        self._late_due.update(dict.fromkeys(leg_ids, due))
+        """The flatten that halted this parent cancels by itself what stands, and what appears while it still looks."""
+        self._flatten_until = self._clock.monotonic() + FLATTEN_LOOKS_SECONDS
+        self._late_due.update(dict.fromkeys(leg_ids, self._flatten_until))
+
+    async def until_flatten_is_over(self) -> None:
+        """Wait while a flatten still looks for what it has left."""
+        if self._left_by_flatten():
+            await trio.sleep(max(0.0, self._flatten_until - self._clock.monotonic()))
 
     def missed_by_flatten(self, leg: LegRecord) -> bool:
         """Whether a leg that a flatten could not see appears when that no longer looks."""

@@ -281,6 +281,8 @@ class ParentActor:
                     self._note_troubles()
                 case Halt():
                     await self._stopping.halt(message)
+                    await self._cancelling.until_flatten_is_over()
+                    self._note_troubles()
         finally:
             self._under_way -= 1
 

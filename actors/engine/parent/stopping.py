@@ -16,7 +16,7 @@ from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_rows import row_of
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
-from onebroker.actors.engine.orders.transitions import AFTER_HALT
+from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED
 from onebroker.actors.engine.parent.cancelling import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown import is_unshown
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
@@ -150,21 +150,18 @@ class Stopping:
         def halted(record: ParentRecord) -> ParentRecord:
             if record.state.final:
                 return record
-            for leg in self._unshown(record):
-                record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or AFTER_HALT))
+            for leg in _left_to_flatten(record):
+                reason = AFTER_HALT if is_unshown(leg, self._doors) else FLATTENED
+                record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or reason))
             return attrs.evolve(record, state=ParentState.HALTED, updated_at=self._clock.epoch())
 
         was_open = not self._recorder.record.state.final
         if was_open:
-            self._cancelling.leave_to_flatten([leg.leg_id for leg in self._unshown(self._recorder.record)])
+            self._cancelling.leave_to_flatten([leg.leg_id for leg in _left_to_flatten(self._recorder.record)])
             await self._recorder.write_ahead(halted)
             self._traffic.tell()
         await self._traffic.until(lambda: not self._placing(), self._doors.settings.broker_timeout_seconds)
         return was_open
-
-    def _unshown(self, record: ParentRecord) -> list[LegRecord]:
-        """Return the legs that the flatten cannot see: they are cancelled when they appear."""
-        return [leg for leg in record.legs if is_unshown(leg, self._doors)]
 
     def _placing(self) -> bool:
         return any(leg.state is LegState.SENDING for leg in self._recorder.record.legs)
@@ -173,6 +170,11 @@ class Stopping:
 def _rests(leg: LegRecord) -> bool:
     """Whether a leg's cancel is to be sent: it may be at the broker, and none was accepted yet."""
     return not leg.state.final and not leg.cancel_accepted
+
+
+def _left_to_flatten(record: ParentRecord) -> list[LegRecord]:
+    """Return the legs that the flatten cancels, or that are cancelled when they appear."""
+    return [leg for leg in record.legs if _rests(leg) and not leg.given_up]
 
 
 def _cancel_of(leg: LegRecord, outcome: Outcome, message: str | None) -> LegCancel:

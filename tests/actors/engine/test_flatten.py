@@ -9,11 +9,14 @@ from engine_orders import placed_elsewhere, resting, take_room_later, ticks, tru
 
 from onebroker.actors.engine.desk.closes import sliced
 from onebroker.actors.engine.parent import cancelling
+from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.sessions.messages import RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.actors.engine.test_plan_orders import traded
+from tests.actors.engine.test_unknown_orders import bracket
 
 ANSWER = [
     "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",
@@ -168,6 +171,54 @@ async def test_a_cancel_that_is_refused_leaves_the_order_and_says_so(day, autoju
         again = await day.flatten()
         assert (again.status, again.body["flat"], again.body["halted"]) == (200, True, {"halted_parents": 0})
         assert open_orders(day) == []
+
+
+async def test_a_cancel_that_did_not_leave_goes_while_the_flatten_still_looks(day, autojump_clock):
+    async with day.market(), day.service():
+        await emptied(day)
+        await resting(day, broker="zerodha")
+        day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=3)
+        answer = await day.flatten()
+        (cancelled,) = answer.body["cancelled"]
+        assert (cancelled["sent"], cancelled["outcome"]) == (True, "accepted")
+        assert open_orders(day) == []
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_cancel_that_did_not_leave_goes_as_soon_as_it_can_after_the_flatten(day, autojump_clock, restarted):
+    async with day.market():
+        async with day.service():
+            await emptied(day)
+            await resting(day, broker="zerodha")
+            day.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=60)
+            answer = await day.flatten()
+            (cancelled,) = answer.body["cancelled"]
+            assert (cancelled["sent"], answer.body["flat"]) == (False, False)
+            assert open_orders(day) != []
+            if not restarted:
+                await trio.sleep(10)
+                sentences = [one.sentence for one in day.engine_doors.troubles.rows]
+                assert sentences == ["orders still to be cancelled at zerodha: 1"]
+                await day.until(lambda: open_orders(day) == [], 90)
+                await day.until(lambda: not day.engine_doors.troubles.rows, 30)
+        if restarted:
+            async with day.service(log_in=False):
+                await day.until(lambda: open_orders(day) == [], 120)
+        assert len(day.messages("cancel")) == 1
+
+
+async def test_a_plans_order_that_the_flatten_could_not_cancel_goes_as_soon_as_it_can(market, autojump_clock):
+    async with traded(market) as trading:
+        answer = await trading.place(attrs.evolve(bracket(trading), price=Fixed(trading.at(-1))))
+        await trio.sleep(5)
+        market.simulator.fault("zerodha", FaultKind.REFUSE_CONNECTIONS, seconds=60)
+        for halted in (1, 0):
+            flattened = await market.flatten()
+            assert (flattened.status, flattened.body["halted"]) == (207, {"halted_parents": halted})
+        await market.until(lambda: len(market.messages("cancel")) == 1, 90)
+        assert open_orders(market) == []
+        assert (await trading.parent(answer))["state"] == "halted"
+        await market.until(lambda: not market.engine_doors.troubles.rows, 60)
 
 
 async def test_a_broker_that_cannot_be_read_is_named_and_the_others_are_flattened(day, autojump_clock):
