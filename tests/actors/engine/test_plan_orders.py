@@ -48,7 +48,10 @@ class Trading(Priced):
 
         return swap(root)
 
-    async def place(self, root, *, intent_id="p-1", **more):
+    async def place(self, root, *, intent_id="p-1", broker=None, **more):
+        """Place a plan; `broker` is its root order's, as the intake writes a body's into the parts."""
+        if broker is not None:
+            root = attrs.evolve(root, broker=broker)
         body = self.day.body(self.share, product="MIS", price=self.at(0), plan=self.on_share(root), **more)
         return await self.day.place(body, intent_id=intent_id)
 
