@@ -11,6 +11,7 @@ from plan_days import UNTIL_HEALED_SECONDS, Script, beating_market, quiet, trade
 from plan_judge import histories, judge, unprotected
 
 from onebroker.actors.engine.orders.records import LegState, ParentState
+from tests.actors.engine.test_orders_turned_away import MANY, Door, turning_away
 from tests.support.further import split
 
 BRACKET = {
@@ -36,12 +37,15 @@ DAYS = {
     "bracket": (BRACKET, [(3, "fill", 25), (6, "fill", 35), (12, "move", 3.5)]),
     "twap": (TWAP, []),
     "trigger": (TRIGGER, [(6, "move", -2)]),
+    "turned away": (BRACKET, [(2, "turn away", 2), (3, "fill", 25), (9, "fill", 35), (15, "move", 3.5)]),
 }
 """Plan -> what happens at which second after it was placed."""
+TURNED_AWAY = {"turned away": 2}
+"""Plan -> how many orders the broker turns away (too many calls): they go again."""
 LASTS_SECONDS = 45
-COMMITS = {"bracket": 22, "twap": 19, "trigger": 15}
-"""More than any run has made (19, 17, 13): how updates and answers interleave is left to chance."""
-SENDS = {"bracket": 5, "twap": 4, "trigger": 3}
+COMMITS = {"bracket": 22, "twap": 19, "trigger": 15, "turned away": 31}
+"""More than any run has made (20, 17, 13, 28): how updates and answers interleave is left to chance."""
+SENDS = {"bracket": 5, "twap": 4, "trigger": 3, "turned away": 7}
 STEPS = [
     (name, f"{word} {number} {when}")
     for word, most in (("commit", COMMITS), ("send", SENDS))
@@ -52,14 +56,18 @@ STEPS = [
 
 
 def in_the_first(position):
-    """Every death around a message, and every third around a write, of every plan, before and after; the further command plays all."""
-    _, death = STEPS[position]
+    """Every death around a message, and every third around a write, before and after, of the plans whose messages are all taken; the
+    further command plays all."""
+    plan, death = STEPS[position]
     word, number, when = death.split()
-    return word == "send" or int(number) % 3 == (0 if when == "before" else 1)
+    return word == "send" or (plan not in TURNED_AWAY and int(number) % 3 == (0 if when == "before" else 1))
 
 
 class Market(Script):
     """What happens at the exchange, whoever lives."""
+
+    door: Door
+    """What the broker does with orders."""
 
     async def happen(self, events):
         began = trio.current_time()
@@ -67,6 +75,9 @@ class Market(Script):
             await trio.sleep_until(began + second)
             if what == "move":
                 await self.move(value, False)
+                continue
+            if what == "turn away":
+                self.door.left = value
                 continue
             entry = next((one for one in self.day.exchange.all_orders() if self._is_entry(one)), None)
             if entry is not None and entry.status.value == "open":
@@ -84,7 +95,7 @@ async def pass_day(day, plan, death):
     market, answered = Market(day), []
     async with trio.open_nursery() as nursery:
         nursery.start_soon(beating_market, market)
-        with mortal(day, death) as life:
+        with turning_away(day, MANY, "POST", times=0) as market.door, mortal(day, death) as life:
             life.death = None
             async with trio.open_nursery() as outer:
 
@@ -124,7 +135,7 @@ async def test_no_step_is_left_out(plan, day_kind, autojump_clock):
     died, _ = await pass_day(day, plan, "never")
     ((*_, record),) = histories(day).values()
     assert (died, record.state, net(day, record)) == (False, *ENDS[plan])
-    assert len(day.ledger()["messages"]) == SENDS[plan]
+    assert len(day.ledger()["messages"]) == SENDS[plan] - TURNED_AWAY.get(plan, 0)
     assert (
         sum(any(getattr(op, "key", "").startswith("orders:") for op in ops) for ops in day.store.commits)
         <= COMMITS[plan]
@@ -142,6 +153,7 @@ ENDS = {
     "bracket": (ParentState.COMPLETED, 0),
     "twap": (ParentState.COMPLETED, 40),
     "trigger": (ParentState.COMPLETED, -50),
+    "turned away": (ParentState.COMPLETED, 0),
 }
 """Plan -> state and net units it ends with when nobody is killed."""
 
