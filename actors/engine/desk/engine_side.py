@@ -103,7 +103,7 @@ async def _as_intent(
     except Refusal as refusal:
         answer = refused(refusal)
     if not message.dry_run:
-        room.keep(intent, answer)
+        await room.keep(intent, answer)
     return answer
 
 

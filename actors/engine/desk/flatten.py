@@ -163,7 +163,7 @@ class Flattening:
             except StoreError as error:
                 return {"error": shared.redis_unreadable(str(error))}
             answer = {"halted_parents": halted}
-            room.keep(intent, EngineAnswer(status=200, body=answer))
+            room.keep_soon(intent, EngineAnswer(status=200, body=answer))
             return answer
         return {"error": order_texts.ENGINE_NOT_RUNNING}
 

@@ -72,7 +72,7 @@ class Modifies:
         except Refusal as refusal:
             answer = refused(Refusal(refusal.status, refusal.sentence, {**held.named(), **refusal.extra}))
         if not message.dry_run:
-            room.keep(intent, answer)
+            await room.keep(intent, answer)
         return answer
 
     async def _through_parent(self, message: ModifyOrder, held: Held, parent_id: str, intent: Intent) -> LegChanged:

@@ -1,6 +1,7 @@
 """What every request at the desk is given, and what all of them need: finding the holder of an order, sending a message that is
 nobody else's, and asking the engine."""
 
+import contextlib
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -20,7 +21,7 @@ from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.acknowledged import WhenAccepted
 from onebroker.actors.sessions.messages import ReturnRoom, Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import WireRequest
 from onebroker.brokers.transport.priorities import Priority
@@ -30,6 +31,8 @@ from onebroker.config.refusal import Refusal
 ROOM_SECONDS = 5.0
 """How long a cancel, a change or a flatten waits for room (order-engine 4.5)."""
 MARGIN_SECONDS = 1.0
+KEEP_SECONDS = 1.0
+"""How long an answer waits for the store that keeps it."""
 
 R = TypeVar("R")
 
@@ -154,10 +157,20 @@ class DeskRoom:
     def intent(self, kind: IntentKind, body: Mapping[str, Any]) -> Intent:
         return Intent(intent_id=str(uuid.uuid4()), kind=kind, body=body)
 
-    def keep(self, intent: Intent, answer: EngineAnswer) -> None:
-        """Keep the answer of an intent for a caller who has stopped waiting (order-engine 5.3)."""
-        keep_seconds = self.doors.settings.answer_keep_seconds
-        self.doors.store.post(*answered(intent, answers.encode(answer), keep_seconds))
+    async def keep(self, intent: Intent, answer: EngineAnswer) -> None:
+        """Keep the answer of an intent for a caller who has stopped waiting (order-engine 5.3), before anybody hears it. A store that is
+        away or slow gets it later."""
+        with contextlib.suppress(StoreError), trio.move_on_after(KEEP_SECONDS):
+            await self.doors.store.write(*self._kept(intent, answer))
+            return
+        self.keep_soon(intent, answer)
+
+    def keep_soon(self, intent: Intent, answer: EngineAnswer) -> None:
+        """The same without waiting."""
+        self.doors.store.post(*self._kept(intent, answer))
+
+    def _kept(self, intent: Intent, answer: EngineAnswer) -> tuple[Op, ...]:
+        return answered(intent, answers.encode(answer), self.doors.settings.answer_keep_seconds)
 
     # --- the store --------------------------------------------------------------------------------------------------
 

@@ -50,6 +50,26 @@ async def test_the_leg_of_an_engine_order_is_changed_through_its_parent_and_the_
         assert (await stored_parent(day.store, parent_id))["legs"][0]["quantity"] == 7
 
 
+@pytest.mark.parametrize("away", [False, True])
+async def test_the_answer_is_kept_before_it_is_given_where_the_store_can(day, autojump_clock, monkeypatch, away):
+    async with day.market(), day.service():
+        share, _, _, order_id = await resting(day)
+        posted = []
+        monkeypatch.setattr(day.store, "post", lambda *ops: posted.extend(ops))
+        if away:
+            monkeypatch.setattr(day.store, "write", lost)
+        answer = await day.modify(order_id, price=ticks(day, share, -2))
+        assert answer.status == 200
+        name = {"now": day.clock.epoch(), "keep_seconds": 300}
+        kept = await kept_answer(day.store, answer.body["intent_id"], **name)
+        assert away or kept.status == 200
+        assert (keys.answer(answer.body["intent_id"]) in {getattr(op, "key", None) for op in posted}) is away
+
+
+async def lost(*_):
+    raise StoreError("connection refused")
+
+
 @pytest.mark.parametrize("engine_runs", [True, False])
 async def test_an_order_placed_elsewhere_is_changed_by_the_desk_with_or_without_an_engine(
     day, engine_runs, autojump_clock
