@@ -39,6 +39,10 @@ class EngineLock:
         """Monotonic seconds until which a send may leave."""
         return self._refreshed + TRUSTED_SECONDS
 
+    def leave_before(self) -> float:
+        """The same, for a message that waits before it is sent."""
+        return self.trusted_until
+
     def lose(self) -> None:
         """A fenced write found another value: end the engine."""
         self._lost.set()

@@ -15,13 +15,13 @@ from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
 from onebroker.actors.engine.context.messages import EngineAnswer, EngineMessage, EngineStatus
 from onebroker.actors.engine.orders.intents import Intent, IntentKind, answered
 from onebroker.actors.engine.parent import answers
-from onebroker.actors.engine.placing.sending import ask_room, send_once
+from onebroker.actors.engine.placing.once import Message, RoomBy, send_ahead, whenever
 from onebroker.actors.kernel.mailbox import Address, Reply
 from onebroker.actors.kernel.published import Published
 from onebroker.actors.sessions.acknowledged import WhenAccepted
-from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Op, Set, StoreError
+from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import WireRequest
 from onebroker.brokers.transport.priorities import Priority
@@ -106,21 +106,12 @@ class DeskRoom:
     async def send(self, broker: str, request: WireRequest, priority: Priority, when_accepted: WhenAccepted) -> Sent:
         """Send one order message that no parent has to know of. Raises LoginNeeded, RoomFull, CapReached, StoreError: then
         nothing was sent."""
-        door, clock = self.doors.session(broker), self.doors.clock
-        permit = await ask_room(door, priority, self.room_deadline(), clock)
-        try:
-            await self.doors.store.write(Set(keys.rate(broker), permit.counts))
-        except StoreError:
-            await door.address.tell(ReturnRoom(permit=permit))
-            raise
-        return await send_once(
-            door,
-            request,
-            permit,
-            leave_before=float("inf"),
-            timeout_seconds=self.doors.settings.broker_timeout_seconds,
-            clock=clock,
-            when_accepted=when_accepted,
+        return await send_ahead(
+            self.doors,
+            Message(broker=broker, request=request, when_accepted=when_accepted),
+            RoomBy(priority=priority, deadline=self.room_deadline()),
+            write=self.doors.store.write,
+            leave_before=whenever,
         )
 
     def door(self, broker: str) -> SessionDoor:

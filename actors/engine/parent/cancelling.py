@@ -17,13 +17,12 @@ from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED, leg_seen
 from onebroker.actors.engine.placing.again import change_seconds
-from onebroker.actors.engine.placing.sending import ask_room, send_once
+from onebroker.actors.engine.placing.once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.acknowledged import cancelling as cancelling_order
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
-from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Op, Set, StoreError
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent
+from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.transport.priorities import Priority
@@ -212,7 +211,6 @@ class Cancelling:
         if access is None:
             raise LoginNeeded(broker)
         request = door.broker.orders.cancel_request(access, row, self._clock.now())
-        permit = await ask_room(door, Priority.CANCEL, deadline, self._clock)
         leg_id = leg.leg_id if leg is not None else ""
 
         def cancelling(record: ParentRecord) -> ParentRecord:
@@ -222,21 +220,18 @@ class Cancelling:
             kept = now.cancel_reason if now.cancel_reason in UNASKED else reason
             return record.with_leg(attrs.evolve(now, state=LegState.CANCELLING, cancel_reason=kept))
 
-        with self._traffic.message(leg_id):
-            try:
-                await self._recorder.write_ahead(cancelling, Set(keys.rate(broker), permit.counts), *ops)
-            except StoreError:
-                await door.address.tell(ReturnRoom(permit=permit))
-                raise
+        async def write(counts: Op) -> None:
+            under_way.enter_context(self._traffic.message(leg_id))
+            await self._recorder.write_ahead(cancelling, counts, *ops)
             self._unknown_since.pop(leg_id, None)
-            sent = await send_once(
-                door,
-                request,
-                permit,
-                leave_before=self._lock.trusted_until,
-                timeout_seconds=self._doors.settings.broker_timeout_seconds,
-                clock=self._clock,
-                when_accepted=cancelling_order(row),
+
+        with contextlib.ExitStack() as under_way:
+            sent = await send_ahead(
+                self._doors,
+                Message(broker=broker, request=request, when_accepted=cancelling_order(row)),
+                RoomBy(priority=Priority.CANCEL, deadline=deadline),
+                write=write,
+                leave_before=self._lock.leave_before,
             )
             if not sent.goes_again:
                 self._to_send.discard(leg_id)  # what may have reached the broker is not sent again unasked

@@ -15,13 +15,12 @@ from onebroker.actors.engine.orders.records import LegChange, LegRecord, LegStat
 from onebroker.actors.engine.orders.transitions import leg_as_shown, leg_modified
 from onebroker.actors.engine.parent.cancelling import SENDS_NOTHING
 from onebroker.actors.engine.parent.growth import check_growth
-from onebroker.actors.engine.placing.sending import ask_room, send_once
+from onebroker.actors.engine.placing.once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.write_ahead import Recorder
 from onebroker.actors.kernel.mailbox import ActorNotRunning
 from onebroker.actors.sessions.acknowledged import changing
-from onebroker.actors.sessions.messages import CapReached, LoginNeeded, ReturnRoom, RoomFull, Sent
-from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Op, Set, StoreError
+from onebroker.actors.sessions.messages import CapReached, LoginNeeded, RoomFull, Sent
+from onebroker.actors.store.interface import Op, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.brokers.transport.priorities import Priority
@@ -175,39 +174,35 @@ class Changing:
 
         Raises Refusal: then nothing was sent.
         """
-        door = self._doors.session(leg.broker)
         request = self._request(target, changes)
-        with self._traffic.message(leg.leg_id):
-            try:
-                permit = await ask_room(door, priority, deadline, self._clock)
-            except (LoginNeeded, RoomFull, CapReached) as error:
-                raise refusal_of(error, leg.broker) from error
 
+        def wanted(record: ParentRecord) -> ParentRecord:
+            now = record.leg(leg.leg_id)
+            if now is None or now.state.final:
+                return record
+            return record.with_leg(attrs.evolve(now, wanted=changes, modifies=now.modifies + 1))
+
+        async def write(counts: Op) -> None:
             ended = self._recorder.record.leg(leg.leg_id)
             if ended is not None and ended.state.final:  # while its change waited for room
-                await door.address.tell(ReturnRoom(permit=permit))
                 raise Refusal(409, order_texts.already(ended.state.value.upper()))
+            await self._recorder.write_ahead(wanted, counts, *ops)
 
-            def wanted(record: ParentRecord) -> ParentRecord:
-                now = record.leg(leg.leg_id)
-                if now is None or now.state.final:
-                    return record
-                return record.with_leg(attrs.evolve(now, wanted=changes, modifies=now.modifies + 1))
-
+        with self._traffic.message(leg.leg_id):
             try:
-                await self._recorder.write_ahead(wanted, Set(keys.rate(leg.broker), permit.counts), *ops)
-            except StoreError as error:
-                await door.address.tell(ReturnRoom(permit=permit))
+                sent = await send_ahead(
+                    self._doors,
+                    Message(
+                        broker=leg.broker,
+                        request=request,
+                        when_accepted=changing(target.row, changed_row(target.row, changes)),
+                    ),
+                    RoomBy(priority=priority, deadline=deadline),
+                    write=write,
+                    leave_before=self._lock.leave_before,
+                )
+            except (LoginNeeded, RoomFull, CapReached, StoreError) as error:
                 raise refusal_of(error, leg.broker) from error
-            sent = await send_once(
-                door,
-                request,
-                permit,
-                leave_before=self._lock.trusted_until,
-                timeout_seconds=self._doors.settings.broker_timeout_seconds,
-                clock=self._clock,
-                when_accepted=changing(target.row, changed_row(target.row, changes)),
-            )
             self._note(leg.leg_id, target.row, changes, sent)
         await self._recorder.write()  # the result is recorded before the caller hears it
         return sent

@@ -5,6 +5,7 @@ What was not written is not sent: a leg is written as `sending` before its reque
 after a restart is looked for in the broker's book, never sent again (order-engine 2.4, 2.5).
 """
 
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -52,8 +53,8 @@ from onebroker.actors.engine.parent.recovering import as_shown, with_found_legs,
 from onebroker.actors.engine.parent.stopping import Stopping
 from onebroker.actors.engine.parent.times_ahead import ClockPut, leg_put_right
 from onebroker.actors.engine.placing.margins import choose_asking
+from onebroker.actors.engine.placing.once import send_ahead
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS, Planned, Seat, take_room
-from onebroker.actors.engine.placing.sending import send_once
 from onebroker.actors.engine.placing.write_ahead import (
     KEPT_SECONDS,
     RETRY_SECONDS,
@@ -64,9 +65,9 @@ from onebroker.actors.engine.placing.write_ahead import (
 )
 from onebroker.actors.kernel.mailbox import Mailbox
 from onebroker.actors.kernel.supervisor import flush_shielded
-from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.brokers.records import OrderRow
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import plan_life as plan_texts
@@ -312,7 +313,7 @@ class ParentActor:
         """Choose a broker, take room, write ahead, send once, record, answer."""
         try:
             planned = await self._plan(place, await choose_asking(placed_order(place.order), self._doors))
-            if planned is not None and await self._write_ahead(place, planned):
+            if planned is not None:
                 await self._send(place, planned)
         finally:
             self._under_way -= 1
@@ -340,56 +341,50 @@ class ParentActor:
         rows = tuple({"broker": skip.broker, "reason": skip.reason} for skip in skipped)
         self._recorder.change(attrs.evolve(self._record, skipped=rows))
 
-    async def _write_ahead(self, place: Place, planned: Planned) -> bool:
-        """Write the leg as `sending` with the rate counts; without that nothing is sent (order-engine 2.4 b)."""
+    async def _send(self, place: Place, planned: Planned) -> None:
+        """Send once; answer as unknown when the caller's wait ends first, and record what is learnt afterwards."""
+        leg_id, broker = planned.leg.leg_id, planned.leg.broker
+        prepared_seconds = 0.0
+        async with trio.open_nursery() as nursery:
+            with contextlib.ExitStack() as under_way:
+
+                async def write(counts: Op) -> None:
+                    nonlocal prepared_seconds
+                    await self._write_ahead(planned.leg, counts)
+                    prepared_seconds = self._clock.monotonic() - place.routed
+                    under_way.enter_context(self._traffic.message(leg_id))
+                    nursery.start_soon(self._answer_when_due, place, leg_id, prepared_seconds)
+
+                try:
+                    sent = await send_ahead(
+                        self._doors, planned.message, planned.permit, write=write, leave_before=self._lock.leave_before
+                    )
+                except (StoreError, Ended) as error:
+                    self._refuse(place, answers.failed_before_sending(self._record, str(error)))
+                    return
+                self._doors.failures.note(broker, sent, self._clock.monotonic())
+                self._leg_sent(leg_id, sent)
+                try:
+                    await self._recorder.write()  # the result is recorded before the caller hears it
+                finally:
+                    self._answer(place, answers.placed(self._record, leg_id, prepared_seconds, sent))
+                nursery.cancel_scope.cancel()
+
+    async def _write_ahead(self, leg: LegRecord, counts: Op) -> None:
+        """Write the leg as `sending` with the rate counts; without that nothing is sent (order-engine 2.4 b). Raises StoreError, Ended."""
         now = self._clock.epoch()
-        leg = attrs.evolve(planned.leg, sent_at=now, updated_at=now)
+        leg = attrs.evolve(leg, sent_at=now, updated_at=now)
 
         def working(record: ParentRecord) -> ParentRecord:
             return attrs.evolve(record.with_leg(leg), state=ParentState.WORKING, updated_at=now)
 
-        try:
-            await self._recorder.write_ahead(
-                working,
-                Set(keys.leg_token(leg.token), encode_entry(entry_of(self._record, leg)), KEPT_SECONDS),
-                Set(keys.rate(leg.broker), planned.permit.counts),
-                only_if=lambda record: record.state is ParentState.RECEIVED,
-            )
-        except (StoreError, Ended) as error:
-            await self._doors.sessions[leg.broker].address.tell(ReturnRoom(permit=planned.permit))
-            self._refuse(place, answers.failed_before_sending(self._record, str(error)))
-            return False
+        await self._recorder.write_ahead(
+            working,
+            Set(keys.leg_token(leg.token), encode_entry(entry_of(self._record, leg)), KEPT_SECONDS),
+            counts,
+            only_if=lambda record: record.state is ParentState.RECEIVED,
+        )
         self._doors.legs.note(self._record, leg)
-        return True
-
-    async def _send(self, place: Place, planned: Planned) -> None:
-        """Send once; answer as unknown when the caller's wait ends first, and record what is learnt afterwards."""
-        prepared_seconds = self._clock.monotonic() - place.routed
-        leg_id, broker = planned.leg.leg_id, planned.leg.broker
-        with self._traffic.message(leg_id):
-            await self._send_one(place, planned, leg_id, broker, prepared_seconds)
-
-    async def _send_one(
-        self, place: Place, planned: Planned, leg_id: str, broker: str, prepared_seconds: float
-    ) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._answer_when_due, place, leg_id, prepared_seconds)
-            sent = await send_once(
-                self._doors.sessions[broker],
-                planned.request,
-                planned.permit,
-                leave_before=self._lock.trusted_until,
-                timeout_seconds=self._doors.settings.broker_timeout_seconds,
-                clock=self._clock,
-                when_accepted=planned.when_accepted,
-            )
-            self._doors.failures.note(broker, sent, self._clock.monotonic())
-            self._leg_sent(leg_id, sent)
-            try:
-                await self._recorder.write()  # the result is recorded before the caller hears it
-            finally:
-                self._answer(place, answers.placed(self._record, leg_id, prepared_seconds, sent))
-            nursery.cancel_scope.cancel()
 
     async def _answer_when_due(self, place: Place, leg_id: str, prepared_seconds: float) -> None:
         await trio.sleep_until(place.deadline - ANSWER_BEFORE_DEADLINE_SECONDS)

@@ -19,7 +19,7 @@ from onebroker.actors.engine.orders.records import LegRecord
 from onebroker.actors.engine.orders.session_expiry import has_lapsed
 from onebroker.actors.engine.orders.tokens import looks_like_token
 from onebroker.actors.engine.orders.transitions import leg_given_up, leg_never_shown, leg_no_longer_shown
-from onebroker.actors.engine.placing.sending import MARGIN_SECONDS
+from onebroker.actors.engine.placing.room import MARGIN_SECONDS
 from onebroker.actors.engine.placing.write_ahead import Recorder, session_day
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskByToken, LoginNeeded

@@ -9,12 +9,13 @@ from onebroker.actors.engine.choice.ranking import is_holder
 from onebroker.actors.engine.context.context import EngineDoors
 from onebroker.actors.engine.orders.records import LegRecord, ParentRecord
 from onebroker.actors.engine.orders.tokens import leg_token
-from onebroker.actors.engine.placing.sending import ask_room, first_room
-from onebroker.actors.sessions.acknowledged import WhenAccepted, placing
+from onebroker.actors.engine.placing.once import Message
+from onebroker.actors.engine.placing.room import ask_room, first_room
+from onebroker.actors.sessions.acknowledged import placing
 from onebroker.actors.sessions.messages import CapReached, LoginNeeded, Permit, RoomFull
 from onebroker.brokers.broker import OrderTicket
 from onebroker.brokers.records import OrderRow
-from onebroker.brokers.requests import NotSendable, WireRequest
+from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 from onebroker.config.messages import orders as texts
@@ -26,11 +27,10 @@ ROOM_BEFORE_DEADLINE_SECONDS = 1.0
 
 @attrs.frozen(kw_only=True)
 class Built:
-    """A leg with the exact request that places it."""
+    """A leg with the exact message that places it."""
 
     leg: LegRecord
-    request: WireRequest
-    when_accepted: WhenAccepted
+    message: Message
 
 
 @attrs.frozen(kw_only=True)
@@ -38,9 +38,8 @@ class Planned:
     """A leg ready to be sent: its request, its place in the budget."""
 
     leg: LegRecord
-    request: WireRequest
+    message: Message
     permit: Permit
-    when_accepted: WhenAccepted
 
 
 @attrs.frozen(kw_only=True)
@@ -88,7 +87,7 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         return Skipped(broker.code, str(error))
     # Brokers have words of their own for after-market orders, which their books tell.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
-    return Built(leg=leg, request=request, when_accepted=placed)
+    return Built(leg=leg, message=Message(broker=broker.code, request=request, when_accepted=placed))
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:
@@ -183,7 +182,7 @@ async def _first_of(
 
 
 def _seated(built: Built, permit: Permit) -> Planned:
-    return Planned(leg=built.leg, request=built.request, permit=permit, when_accepted=built.when_accepted)
+    return Planned(leg=built.leg, message=built.message, permit=permit)
 
 
 def _without_room(code: str, error: Exception, *, closes: bool) -> Skipped:

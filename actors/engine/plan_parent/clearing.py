@@ -20,16 +20,14 @@ from onebroker.actors.engine.context.messages import CancelLeg, EndExits, NotOur
 from onebroker.actors.engine.orders.intents import Intent, IntentKind
 from onebroker.actors.engine.orders.part_state import Holding
 from onebroker.actors.engine.parent.cancelling import NOT_SENT
-from onebroker.actors.engine.placing.sending import ask_room, send_once
+from onebroker.actors.engine.placing.once import Message, RoomBy, send_ahead
 from onebroker.actors.engine.placing.unshown import unshown
 from onebroker.actors.engine.plan.machine.clearing import Closing
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.portfolio.order_owners import LegOwner
 from onebroker.actors.portfolio.position_view import position_product
 from onebroker.actors.sessions.acknowledged import cancelling
-from onebroker.actors.sessions.messages import LoginNeeded, ReturnRoom, Sent, result
-from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.sessions.messages import LoginNeeded, Sent, result
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.vocabulary import Outcome, is_finished
@@ -209,20 +207,12 @@ class Clearing:
         if access is None:
             raise LoginNeeded(code)
         request = door.broker.orders.cancel_request(access, row, self._clock.now())
-        permit = await ask_room(door, Priority.CANCEL, deadline, self._clock)
-        try:
-            await self._doors.store.write(Set(keys.rate(code), permit.counts))
-        except StoreError:
-            await door.address.tell(ReturnRoom(permit=permit))
-            raise
-        return await send_once(
-            door,
-            request,
-            permit,
-            leave_before=self._lock.trusted_until,
-            timeout_seconds=self._doors.settings.broker_timeout_seconds,
-            clock=self._clock,
-            when_accepted=cancelling(row),
+        return await send_ahead(
+            self._doors,
+            Message(broker=code, request=request, when_accepted=cancelling(row)),
+            RoomBy(priority=Priority.CANCEL, deadline=deadline),
+            write=self._doors.store.write,
+            leave_before=self._lock.leave_before,
         )
 
     # --- what waits -------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
 parent's actor, beside `cancelling` and `changing`."""
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 
 import attrs
@@ -26,14 +27,14 @@ from onebroker.actors.engine.orders.records import (
 from onebroker.actors.engine.orders.references import QuantityReference
 from onebroker.actors.engine.orders.transitions import leg_sent
 from onebroker.actors.engine.placing.margins import choose_asking
+from onebroker.actors.engine.placing.once import send_ahead
 from onebroker.actors.engine.placing.seats import Planned, Seat, take_room
-from onebroker.actors.engine.placing.sending import send_once
 from onebroker.actors.engine.placing.write_ahead import KEPT_SECONDS, Ended, Recorder, session_day
 from onebroker.actors.engine.plan.machine.legs import NewLeg
 from onebroker.actors.engine.plan_parent.legs import order_of
-from onebroker.actors.sessions.messages import ReturnRoom, Sent
+from onebroker.actors.sessions.messages import Sent
 from onebroker.actors.store import keys
-from onebroker.actors.store.interface import Set, StoreError
+from onebroker.actors.store.interface import Op, Set, StoreError
 from onebroker.config.messages import orders as texts
 from onebroker.config.messages import references as reference_texts
 from onebroker.config.messages import unknown_orders as unknown_texts
@@ -112,17 +113,14 @@ class Placing:
 
         The order stands in `under_way` until its leg is in the record or it was refused.
         """
-        began = self._clock.monotonic()
+        standing = _Standing(self.under_way, new, self._clock.monotonic())
         try:
             planned = await self._plan(new, deadline)
             if isinstance(planned, NotPlaced):
                 return planned
-            refused = await self._write_ahead(new, planned, began)
-            if refused is not None:
-                return refused
+            return await self._send(planned, new, standing, goes_again=new.is_exit and deadline is None)
         finally:
-            self.under_way.remove(new)  # from here on its leg stands for it
-        return await self._send(planned, new, goes_again=new.is_exit and deadline is None)
+            standing.end()
 
     async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
         latest = self._doors.catalogue.value.latest
@@ -226,61 +224,29 @@ class Placing:
     def _until(self, deadline: float | None) -> float:
         return self._clock.monotonic() + LATER_ROOM_SECONDS if deadline is None else deadline
 
-    async def _return_room(self, planned: Planned) -> None:
-        await self._doors.sessions[planned.leg.broker].address.tell(ReturnRoom(permit=planned.permit))
-
-    async def _write_ahead(self, new: NewLeg, planned: Planned, began: float) -> NotPlaced | Dropped | None:
-        """Write the leg as `sending` with the rate counts; without that nothing is sent."""
-        now = self._clock.epoch()
-        leg = attrs.evolve(
-            planned.leg,
-            instrument_id=new.instrument_id,
-            piece=new.piece,
-            instance=new.instance,
-            sent_at=now,
-            updated_at=now,
-        )
-
-        def sending(record: ParentRecord) -> ParentRecord:
-            kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
-            record = attrs.evolve(record, legs=kept, state=ParentState.WORKING, updated_at=now)
-            return record.with_leg(leg)
-
-        def wanted() -> bool:
-            return self._is_wanted(new, self._clock.monotonic() - began)
-
-        try:
-            await self._recorder.write_ahead(
-                sending,
-                Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
-                Set(keys.rate(leg.broker), planned.permit.counts),
-                # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
-                only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and wanted(),
-            )
-        except (StoreError, Ended) as error:
-            await self._return_room(planned)
-            if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
-                return Dropped()
-            answer = _refused(texts.failed_before_sending(str(error)))
-            taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
-            return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
-        self._doors.legs.note(self._recorder.record, leg)
-        return None
-
-    async def _send(self, planned: Planned, new: NewLeg, *, goes_again: bool) -> Placed | NotPlaced:
+    async def _send(
+        self, planned: Planned, new: NewLeg, standing: "_Standing", *, goes_again: bool
+    ) -> Placed | NotPlaced | Dropped:
         """Send once. With `goes_again` one that no connection could be opened for, or that the broker turned away before it looked at the
         order, is not placed, and waits."""
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
-        with self._traffic.message(leg_id):
-            sent = await send_once(
-                self._doors.sessions[broker],
-                planned.request,
-                planned.permit,
-                leave_before=self._lock.trusted_until,
-                timeout_seconds=self._doors.settings.broker_timeout_seconds,
-                clock=self._clock,
-                when_accepted=planned.when_accepted,
-            )
+
+        def wanted() -> bool:
+            return self._is_wanted(new, self._clock.monotonic() - standing.began)
+
+        with contextlib.ExitStack() as under_way:
+
+            async def write(counts: Op) -> None:
+                await self._write_ahead(new, planned.leg, counts, wanted)
+                standing.end()  # from here on its leg stands for it
+                under_way.enter_context(self._traffic.message(leg_id))
+
+            try:
+                sent = await send_ahead(
+                    self._doors, planned.message, planned.permit, write=write, leave_before=self._lock.leave_before
+                )
+            except (StoreError, Ended) as error:
+                return self._not_written(planned.leg, error, wanted)
             self._doors.failures.note(broker, sent, self._clock.monotonic())
             leg = self._recorder.record.leg(leg_id)
             assert leg is not None
@@ -294,6 +260,58 @@ class Placing:
             away = (broker, sent) if sent.answer.turned_away else None
             return NotPlaced(_refused(sent.answer.status_message or ""), passes=True, turned_away=away)
         return Placed(leg_id, sent)
+
+    async def _write_ahead(self, new: NewLeg, planned: LegRecord, counts: Op, wanted: Callable[[], bool]) -> None:
+        """Write the leg as `sending` with the rate counts; without that nothing is sent. Raises StoreError, and Ended when the plan has
+        ended or wants less meanwhile."""
+        now = self._clock.epoch()
+        leg = attrs.evolve(
+            planned,
+            instrument_id=new.instrument_id,
+            piece=new.piece,
+            instance=new.instance,
+            sent_at=now,
+            updated_at=now,
+        )
+
+        def sending(record: ParentRecord) -> ParentRecord:
+            kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
+            record = attrs.evolve(record, legs=kept, state=ParentState.WORKING, updated_at=now)
+            return record.with_leg(leg)
+
+        await self._recorder.write_ahead(
+            sending,
+            Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
+            counts,
+            # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
+            only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and wanted(),
+        )
+        self._doors.legs.note(self._recorder.record, leg)
+
+    def _not_written(
+        self, leg: LegRecord, error: StoreError | Ended, wanted: Callable[[], bool]
+    ) -> NotPlaced | Dropped:
+        if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
+            return Dropped()
+        answer = _refused(texts.failed_before_sending(str(error)))
+        taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
+        return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
+
+
+class _Standing:
+    """An order that stands for itself while it has no leg yet."""
+
+    def __init__(self, under_way: list[NewLeg], new: NewLeg, began: float) -> None:
+        self._under_way = under_way
+        self._new: NewLeg | None = new
+        self.began = began
+        """Monotonic seconds."""
+
+    def end(self) -> None:
+        """It has a leg, or was refused; nothing the second time."""
+        if self._new is not None:
+            self._under_way.remove(self._new)
+            self._new = None
 
 
 def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:

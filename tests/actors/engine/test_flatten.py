@@ -8,7 +8,7 @@ import trio
 from engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
 from onebroker.actors.engine.desk.closes import sliced
-from onebroker.actors.engine.parent import cancelling
+from onebroker.actors.engine.placing import once
 from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.sessions.messages import RoomFull
@@ -364,7 +364,7 @@ async def test_the_cancel_of_an_order_that_a_flatten_could_not_see_is_not_given_
             raise RoomFull
 
         with monkeypatch.context() as patch:
-            patch.setattr(cancelling, "ask_room", full)
+            patch.setattr(once, "ask_room", full)
             await trio.sleep(90)
         assert len(open_orders(day)) == 1
         await trio.sleep(30)

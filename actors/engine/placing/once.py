@@ -1,0 +1,129 @@
+"""The one road of an order message to a broker: room in its budget, written ahead, sent once.
+
+    room      a place in the broker's order budget, so that nothing is written that could not leave
+    write     what the message will have done is in the store, with the budget's counts; only then
+    send      the session gets the message, once: what becomes of it afterwards is read from the broker's book, never sent again
+
+A process that dies before the write has sent nothing. One that dies behind it finds in the store what may have been sent, and looks for it
+in the broker's book (order-engine 2.4, 2.5). A write that fails gives the room back.
+
+Nothing else in the service makes a `SendOrder`.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import attrs
+import trio
+
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.placing.room import MARGIN_SECONDS, ask_room
+from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
+from onebroker.actors.sessions.acknowledged import WhenAccepted
+from onebroker.actors.sessions.messages import LoginNeeded, Permit, ReturnRoom, SendOrder, Sent, result
+from onebroker.actors.store import keys
+from onebroker.actors.store.interface import Op, Set
+from onebroker.brokers.requests import WireRequest
+from onebroker.brokers.transport.priorities import Priority
+from onebroker.config.clock import Clock
+from onebroker.config.messages import orders as texts
+from onebroker.config.vocabulary import Outcome
+
+
+@attrs.frozen(kw_only=True)
+class Message:
+    """One order message to one broker."""
+
+    broker: str
+    request: WireRequest
+    when_accepted: WhenAccepted
+    """How the order stands once the broker has accepted it."""
+
+
+@attrs.frozen(kw_only=True)
+class RoomBy:
+    """Room that is still to be had, until `deadline` (monotonic seconds)."""
+
+    priority: Priority
+    deadline: float
+
+
+async def send_ahead(
+    doors: EngineDoors,
+    message: Message,
+    room: Permit | RoomBy,
+    *,
+    write: Callable[[Op], Awaitable[None]],
+    leave_before: Callable[[], float],
+) -> Sent:
+    """Write ahead, then send once; return what became of the message. Records nothing: the caller does, and says who may hear it.
+
+    `write` gets the budget's counts to write with its own; what it raises is raised here, nothing was sent then, and the room goes back.
+    `leave_before` says, in monotonic seconds, after when the message must not leave any more. Raises LoginNeeded, RoomFull, CapReached
+    when there is no room.
+    """
+    door = doors.session(message.broker)
+    permit = room if isinstance(room, Permit) else await ask_room(door, room.priority, room.deadline, doors.clock)
+    try:
+        await write(Set(keys.rate(message.broker), permit.counts))
+    except Exception:
+        await door.address.tell(ReturnRoom(permit=permit))
+        raise
+    return await _send_once(
+        door,
+        message.request,
+        permit,
+        leave_before=leave_before(),
+        timeout_seconds=doors.settings.broker_timeout_seconds,
+        clock=doors.clock,
+        when_accepted=message.when_accepted,
+    )
+
+
+def whenever() -> float:
+    """Return the bound of a message that no lock guards: a cancel or change at the desk, which lives without the engine."""
+    return float("inf")
+
+
+async def _send_once(
+    door: SessionDoor,
+    request: WireRequest,
+    permit: Permit,
+    *,
+    leave_before: float,
+    timeout_seconds: float,
+    clock: Clock,
+    when_accepted: WhenAccepted,
+) -> Sent:
+    """Hand a request to the session and wait for its result, even while being stopped (bounded by the timeout).
+
+    `leave_before` in monotonic seconds; `when_accepted` is how the order then stands. Never raises for what a session, a broker or a network does.
+    """
+
+    def ask(reply: Reply[Sent]) -> SendOrder:
+        return SendOrder(
+            request=request,
+            permit=permit,
+            leave_before=leave_before,
+            timeout_seconds=timeout_seconds,
+            when_accepted=when_accepted,
+            reply=reply,
+        )
+
+    began = clock.monotonic()
+    sent = result(Outcome.UNKNOWN, "the answer did not come back", reached=True)
+    with trio.CancelScope(shield=True):  # bounded by the ask's own deadline
+        try:
+            sent = await door.address.ask(ask, timeout_seconds + MARGIN_SECONDS)
+        except LoginNeeded:
+            sent = result(Outcome.REJECTED, texts.no_login(door.broker.code), reached=False)
+        except ActorNotRunning as error:
+            sent = _unanswered(error, began, clock, untouched=not error.taken)
+        except AskTimedOut as error:
+            sent = _unanswered(error, began, clock, untouched=False)
+    return sent
+
+
+def _unanswered(error: Exception, began: float, clock: Clock, *, untouched: bool) -> Sent:
+    """Return the result of a message the session gave no answer for; `untouched` = it never took it up."""
+    outcome = Outcome.REJECTED if untouched else Outcome.UNKNOWN
+    return result(outcome, str(error), broker_seconds=clock.monotonic() - began, reached=not untouched)
