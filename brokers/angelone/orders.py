@@ -21,10 +21,10 @@ from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
-    check_prices,
     not_refused,
     refused,
 )
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -34,7 +34,7 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.config.money import exact, plain
+from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 NORMAL = "NORMAL"
@@ -48,21 +48,16 @@ _NOTHING = "0"
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST placeOrder; all fields as texts. Raises `NotSendable`."""
     check_settled(ticket.listing)
-    try:
-        order_type = OrderType(ticket.order_type)
-        product, duration = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"angelone has no word for {error}") from error
-    check_prices(order_type, ticket.price, ticket.trigger_price)
+    order_type = checked_type("angelone", ticket)
     body = {
         "variety": AFTER_MARKET if ticket.after_market else _variety(order_type),
         "tradingsymbol": ticket.listing.tradingsymbol,
         "symboltoken": symbol_token(ticket.listing.broker_token),
-        "transactiontype": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transactiontype": wire_word("angelone", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "exchange": ticket.listing.exchange,
         "ordertype": ORDER_TYPE_TO_WIRE[order_type],
-        "producttype": product,
-        "duration": duration,
+        "producttype": wire_word("angelone", PRODUCT_TO_WIRE, Product, ticket.product),
+        "duration": wire_word("angelone", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "price": _price(ticket.price),
         "triggerprice": _price(ticket.trigger_price),
         "squareoff": _NOTHING,
@@ -84,29 +79,19 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     row = change.row
     if change.quantity is not None:
         check_settled(change.listing)
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-        product, duration = (
-            PRODUCT_TO_WIRE[Product(row.product)],
-            VALIDITY_TO_WIRE[Validity(change.validity or row.validity)],
-        )
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"angelone has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
-    check_prices(order_type, price, trigger_price)
+    stands = as_changed("angelone", change)
     body = {
         "variety": _variety_of(row),
         "orderid": row.order_id,
-        "ordertype": ORDER_TYPE_TO_WIRE[order_type],
-        "producttype": product,
-        "duration": duration,
-        "price": _price(price if order_type.takes_price else None),
-        "quantity": str(_changed(change.quantity, row.quantity, change)),
+        "ordertype": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "producttype": wire_word("angelone", PRODUCT_TO_WIRE, Product, row.product),
+        "duration": wire_word("angelone", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "price": _price(stands.price),
+        "quantity": str(quantity_as_changed(change.quantity, row.quantity, change)),
         "tradingsymbol": change.listing.tradingsymbol,
         "symboltoken": symbol_token(change.listing.broker_token),
         "exchange": change.listing.exchange,
-        "triggerprice": _price(trigger_price if order_type.takes_trigger else None),
+        "triggerprice": _price(stands.trigger_price),
     }
     return about_standing(row, wire.request(access, CallKind.ORDER, "POST", wire.MODIFY, body))
 
@@ -171,13 +156,6 @@ def _variety_of(row: OrderRow) -> str:
     if row.variety:
         return row.variety
     return STOPLOSS if row.order_type in (OrderType.SL, OrderType.SL_M) else NORMAL
-
-
-def _changed(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _price(value: Decimal | None) -> str:

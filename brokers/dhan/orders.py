@@ -16,10 +16,10 @@ from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
-    check_prices,
     not_refused,
     refused,
 )
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.dhan import values, wire
 from onebroker.brokers.dhan.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.records import OrderRow
@@ -32,8 +32,7 @@ from onebroker.brokers.requests import (
     WireRequest,
     WireResponse,
 )
-from onebroker.config.money import exact
-from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
 
 AT_THE_OPEN = "OPEN"
 """When an after-market order leaves; half an hour and an hour later are offered too."""
@@ -44,20 +43,15 @@ _TAG = re.compile(r"[A-Za-z0-9 _-]*")
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /orders. Raises `NotSendable`."""
-    try:
-        order_type = OrderType(ticket.order_type)
-        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"dhan has no word for {error}") from error
+    order_type = checked_type("dhan", ticket)
     token = ticket.listing.broker_token
-    check_prices(order_type, ticket.price, ticket.trigger_price)
     fields: dict[str, object] = {
         "correlationId": _tag(ticket.token),
-        "transactionType": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transactionType": wire_word("dhan", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "exchangeSegment": values.segment(token),
-        "productType": product,
+        "productType": wire_word("dhan", PRODUCT_TO_WIRE, Product, ticket.product),
         "orderType": ORDER_TYPE_TO_WIRE[order_type],
-        "validity": validity,
+        "validity": wire_word("dhan", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "securityId": values.security_id(token),
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "disclosedQuantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
@@ -78,23 +72,16 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     Raises `NotSendable`.
     """
     row = change.row
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-        validity = VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"dhan has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
-    check_prices(order_type, price, trigger_price)
+    stands = as_changed("dhan", change)
     fields: dict[str, object] = {
         "orderId": row.order_id,
-        "orderType": ORDER_TYPE_TO_WIRE[order_type],
+        "orderType": ORDER_TYPE_TO_WIRE[stands.order_type],
         "legName": "",
-        "quantity": _standing(change.quantity, row.quantity, change),
-        "price": price if order_type.takes_price else _ZERO,
-        "disclosedQuantity": _standing(change.disclosed_quantity, row.disclosed_quantity, change),
-        "triggerPrice": trigger_price if order_type.takes_trigger else _ZERO,
-        "validity": validity,
+        "quantity": quantity_as_changed(change.quantity, row.quantity, change),
+        "price": stands.price,
+        "disclosedQuantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "triggerPrice": stands.trigger_price,
+        "validity": wire_word("dhan", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
     }
     return about_standing(row, wire.request(access, CallKind.ORDER, "PUT", _order_path(row), fields))
 
@@ -152,13 +139,6 @@ def _named(response: WireResponse) -> tuple[str | None, str | None, str]:
 def _reason(response: WireResponse) -> str:
     body = _body(response)
     return text(body.get("omsErrorDescription")) or text(body.get("remarks")) or "the order was rejected"
-
-
-def _standing(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _order_path(row: OrderRow) -> str:

@@ -12,6 +12,7 @@ import attrs
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import number, text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.order_terms import checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.fivepaisa import values, wire
 from onebroker.brokers.fivepaisa.books import exchange_number
 from onebroker.brokers.records import OrderRow
@@ -28,12 +29,7 @@ _ORDER_NUMBERS = ("BrokerOrderID", "BrokerOrderId")
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build V1/PlaceOrderRequest. Raises `NotSendable`."""
-    try:
-        order_type = OrderType(ticket.order_type)
-        intraday = values.INTRADAY[Product(ticket.product)]
-        validity = values.VALIDITY_TO_WIRE[Validity(ticket.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"fivepaisa has no word for {error}") from error
+    order_type = checked_type("fivepaisa", ticket)
     if order_type not in values.ORDER_TYPES_SENT or not ticket.price:
         raise NotSendable("fivepaisa refuses orders without a limit price")
     exchange, kind, code = values.parts(ticket.listing.broker_token)
@@ -42,7 +38,9 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         CallKind.ORDER,
         wire.PLACE,
         {
-            "OrderType": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],  # the side is called so
+            "OrderType": wire_word(
+                "fivepaisa", values.SIDE_TO_WIRE, Side, ticket.transaction_type
+            ),  # the side is called so
             "Exchange": exchange,
             "ExchangeType": kind,
             "ScripCode": script_code(code),
@@ -50,8 +48,8 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
             "StopLossPrice": _trigger(order_type, ticket.trigger_price),
             "Qty": broker_quantity(ticket.quantity, ticket.listing),
             "DisQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
-            "IsIntraday": intraday,
-            "iOrderValidity": validity,
+            "IsIntraday": wire_word("fivepaisa", values.INTRADAY, Product, ticket.product),
+            "iOrderValidity": wire_word("fivepaisa", values.VALIDITY_TO_WIRE, Validity, ticket.validity),
             "AHPlaced": "Y" if ticket.after_market else "N",
             "RemoteOrderID": ticket.token,
             wire.ALGO_FIELD: int(access.algo_id or NO_ALGO),
@@ -75,12 +73,12 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     fields: dict[str, object] = {
         "ExchOrderID": _exchange_number(row),
         "Price": price,
-        "Qty": _standing(change.quantity, row.quantity, change),
+        "Qty": quantity_as_changed(change.quantity, row.quantity, change),
     }
     if trigger:
         fields["StopLossPrice"] = trigger
     if change.disclosed_quantity is not None or row.disclosed_quantity:
-        fields["DisQty"] = _standing(change.disclosed_quantity, row.disclosed_quantity, change)
+        fields["DisQty"] = quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change)
     return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 
@@ -147,13 +145,6 @@ def _exchange_number(row: OrderRow) -> str:
             f"fivepaisa changes an order by the exchange's number, which is not known yet for order {row.order_id}"
         )
     return row.exchange_order_id
-
-
-def _standing(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _trigger(order_type: OrderType, trigger: Decimal | None) -> Decimal:

@@ -15,16 +15,15 @@ from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
-    check_prices,
     not_refused,
     refused,
 )
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.fyers import wire
 from onebroker.brokers.fyers.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.money import exact
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import Product, Side, Validity
 
 _ZERO = Decimal(0)
 _JSON = msgspec.json.Encoder(decimal_format="number")
@@ -32,21 +31,16 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /orders/sync; after hours the same with `offlineOrder`. Raises `NotSendable`."""
-    try:
-        order_type = OrderType(ticket.order_type)
-        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"fyers has no word for {error}") from error
-    check_prices(order_type, ticket.price, ticket.trigger_price)
+    order_type = checked_type("fyers", ticket)
     fields: dict[str, object] = {
         "symbol": ticket.listing.tradingsymbol,
         "qty": broker_quantity(ticket.quantity, ticket.listing),
         "type": ORDER_TYPE_TO_WIRE[order_type],
-        "side": SIDE_TO_WIRE[Side(ticket.transaction_type)],
-        "productType": product,
+        "side": wire_word("fyers", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "productType": wire_word("fyers", PRODUCT_TO_WIRE, Product, ticket.product),
         "limitPrice": ticket.price or _ZERO,
         "stopPrice": ticket.trigger_price or _ZERO,
-        "validity": validity,
+        "validity": wire_word("fyers", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "disclosedQty": broker_quantity(ticket.disclosed_quantity, ticket.listing),
         "offlineOrder": ticket.after_market,
         "stopLoss": 0,
@@ -66,20 +60,14 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     row = change.row
     if change.validity not in (None, row.validity):
         raise NotSendable("fyers does not change an order's validity")
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-    except ValueError as error:
-        raise NotSendable(f"fyers has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
-    check_prices(order_type, price, trigger_price)
+    stands = as_changed("fyers", change)
     fields: dict[str, object] = {
         "id": row.order_id,
-        "type": ORDER_TYPE_TO_WIRE[order_type],
-        "limitPrice": price if order_type.takes_price else _ZERO,
-        "stopPrice": trigger_price if order_type.takes_trigger else _ZERO,
-        "qty": _changed(change.quantity, row.quantity, change),
-        "disclosedQty": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "type": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "limitPrice": stands.price,
+        "stopPrice": stands.trigger_price,
+        "qty": quantity_as_changed(change.quantity, row.quantity, change),
+        "disclosedQty": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
     }
     return about_standing(row, _message(access, "PATCH", fields))
 
@@ -120,13 +108,6 @@ def _order_id(response: WireResponse) -> str | None:
 
 def _message(access: Access, method: str, fields: dict[str, object]) -> WireRequest:
     return wire.request(access, CallKind.ORDER, method, wire.ORDER_MESSAGES, body=_JSON.encode(fields))
-
-
-def _changed(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in lots."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _tag(token: str) -> str:

@@ -17,16 +17,15 @@ from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
-    check_prices,
     not_refused,
     refused,
 )
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
 from onebroker.brokers.groww import values, wire
 from onebroker.brokers.groww.values import ORDER_TYPE_TO_WIRE, PRODUCT_TO_WIRE, SIDE_TO_WIRE, VALIDITY_TO_WIRE, Name
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.money import exact
-from onebroker.config.vocabulary import OrderStatus, OrderType, Product, Side, Validity
+from onebroker.config.vocabulary import OrderStatus, Product, Side, Validity
 
 UNSURE_CODES = frozenset({wire.INTERNAL, wire.CANNOT_SERVE, wire.DUPLICATE_REFERENCE})
 """Refusals that do not say that nothing went in: its own failures, and a reference id it already has, which is ours."""
@@ -42,14 +41,11 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     """Build POST /order/create. Raises `NotSendable`, also for an after-market order and a disclosed quantity."""
     if ticket.after_market or ticket.disclosed_quantity:
         raise NotSendable("groww takes neither after-market orders nor disclosed quantities")
+    order_type = checked_type("groww", ticket)
     try:
-        order_type = OrderType(ticket.order_type)
-        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
-        side = SIDE_TO_WIRE[Side(ticket.transaction_type)]
         name = Name.of_token(ticket.listing.broker_token)
     except (ValueError, KeyError, BadAnswer) as error:
-        raise NotSendable(f"groww has no word for {error}") from error
-    check_prices(order_type, ticket.price, ticket.trigger_price)
+        raise NotSendable(f"{ticket.listing.broker_token} names no instrument of groww") from error
     if name.is_index:
         raise NotSendable(f"{name.symbol} is an index")  # in a call it would be the share of that name
     fields: dict[str, object] = {
@@ -57,12 +53,12 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
         "price": ticket.price or _ZERO,
         "trigger_price": ticket.trigger_price,
-        "validity": validity,
+        "validity": wire_word("groww", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "exchange": name.exchange,
         "segment": name.wire_segment,
-        "product": product,
+        "product": wire_word("groww", PRODUCT_TO_WIRE, Product, ticket.product),
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "transaction_type": side,
+        "transaction_type": wire_word("groww", SIDE_TO_WIRE, Side, ticket.transaction_type),
     }
     if ticket.token:
         fields["order_reference_id"] = _reference(ticket.token)
@@ -77,20 +73,14 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     row = change.row
     if change.validity not in (None, row.validity) or change.disclosed_quantity:
         raise NotSendable("groww changes neither the validity nor the disclosed quantity")
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-    except ValueError as error:
-        raise NotSendable(f"groww has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
-    check_prices(order_type, price, trigger_price)
+    stands = as_changed("groww", change)
     units = row.quantity if change.quantity is None else change.quantity
     fields: dict[str, object] = {
         "quantity": broker_quantity(units, change.listing),
-        "price": price if order_type.takes_price else None,
-        "trigger_price": trigger_price if order_type.takes_trigger else None,
+        "price": stands.price or None,
+        "trigger_price": stands.trigger_price or None,
         "groww_order_id": row.order_id,
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "order_type": ORDER_TYPE_TO_WIRE[stands.order_type],
         "segment": _segment(row),
     }
     return about_standing(row, _message(access, wire.MODIFY, fields))

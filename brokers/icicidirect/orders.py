@@ -13,10 +13,10 @@ from onebroker.brokers.codec.order_messages import (
     about_new,
     about_standing,
     broker_quantity,
-    check_prices,
     not_refused,
     refused,
 )
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
 from onebroker.brokers.icicidirect import naming, wire
 from onebroker.brokers.icicidirect.values import (
     DELIVERY_PRODUCTS,
@@ -26,7 +26,7 @@ from onebroker.brokers.icicidirect.values import (
 )
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.money import exact, plain
+from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 
@@ -35,18 +35,17 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     name = name_of(ticket)
     if ticket.after_market:
         raise NotSendable("icicidirect has no after-market order")
-    order_type = _order_type(ticket.order_type)
-    check_prices(order_type, ticket.price, ticket.trigger_price)
+    order_type = checked_type("icicidirect", ticket)
     body = {
         "stock_code": name.stock_code,
         "exchange_code": name.exchange,
         "product": name.product,
-        "action": SIDE_TO_WIRE[Side(ticket.transaction_type)],
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
+        "action": wire_word("icicidirect", SIDE_TO_WIRE, Side, ticket.transaction_type),
+        "order_type": wire_word("icicidirect", ORDER_TYPE_TO_WIRE, OrderType, order_type),
         "stoploss": _rupees(ticket.trigger_price if order_type.takes_trigger else None),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
         "price": _rupees(ticket.price),
-        "validity": _validity(ticket.validity),
+        "validity": wire_word("icicidirect", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "disclosed_quantity": str(broker_quantity(ticket.disclosed_quantity, ticket.listing)),
         **name.fields(),
         "user_remark": ticket.token,
@@ -73,10 +72,8 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     """Build PUT order with the new values only, signed at `now`. Raises `NotSendable`."""
     body = {"order_id": change.row.order_id, "exchange_code": change.row.exchange}
     if change.order_type is not None:
-        order_type = _order_type(change.order_type)
-        price, trigger_price = exact(change.row.price), exact(change.row.trigger_price)
-        check_prices(order_type, change.price or price, change.trigger_price or trigger_price)
-        body["order_type"] = ORDER_TYPE_TO_WIRE[order_type]
+        stands = as_changed("icicidirect", change)
+        body["order_type"] = wire_word("icicidirect", ORDER_TYPE_TO_WIRE, OrderType, stands.order_type)
     if change.trigger_price is not None:
         body["stoploss"] = _rupees(change.trigger_price)
     if change.quantity is not None:
@@ -84,7 +81,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.price is not None:
         body["price"] = _rupees(change.price)
     if change.validity is not None:
-        body["validity"] = _validity(change.validity)
+        body["validity"] = wire_word("icicidirect", VALIDITY_TO_WIRE, Validity, change.validity)
     if change.disclosed_quantity is not None:
         body["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
     return about_standing(change.row, wire.request(access, CallKind.ORDER, "PUT", wire.ORDER, body, now=now))
@@ -117,20 +114,6 @@ def _named(response: WireResponse) -> tuple[str | None, str | None]:
     if not isinstance(success, dict) or isinstance(success.get("order_id"), (dict, list)):
         return None, None
     return text(success.get("order_id")), text(success.get("user_remark"))
-
-
-def _order_type(word: str) -> OrderType:
-    order_type = OrderType(word)
-    if order_type not in ORDER_TYPE_TO_WIRE:
-        raise NotSendable(f"icicidirect takes no {word} order")
-    return order_type
-
-
-def _validity(word: str) -> str:
-    validity = Validity(word)
-    if validity not in VALIDITY_TO_WIRE:
-        raise NotSendable(f"icicidirect takes no order with validity {word}")
-    return VALIDITY_TO_WIRE[validity]
 
 
 def _rupees(value: Decimal | None) -> str:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.kotakneo import values, wire
 from onebroker.brokers.kotakneo.values import (
     ORDER_TYPE_TO_WIRE,
@@ -18,8 +19,8 @@ from onebroker.brokers.kotakneo.values import (
 )
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
-from onebroker.config.money import exact, plain
-from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from onebroker.config.money import plain
+from onebroker.config.vocabulary import Product, Side, Validity
 
 NO_PROTECTION = "0"
 """`mp`, which is always this."""
@@ -32,11 +33,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
     listing = ticket.listing
     if listing.exchange not in values.ORDER_SEGMENTS:
         raise NotSendable(f"kotakneo takes no orders in {listing.exchange}")
-    try:
-        order_type = OrderType(ticket.order_type)
-        product = PRODUCT_TO_WIRE[Product(ticket.product)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"kotakneo has no word for {error}") from error
+    order_type = checked_type("kotakneo", ticket)
     if len(ticket.token) > wire.TAG_LENGTH:
         raise NotSendable(f"a tag has at most {wire.TAG_LENGTH} characters")
     fields = {
@@ -44,7 +41,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "dq": _quantity(ticket.disclosed_quantity, listing),
         "es": listing.exchange,
         "mp": NO_PROTECTION,
-        "pc": product,
+        "pc": wire_word("kotakneo", PRODUCT_TO_WIRE, Product, ticket.product),
         "pf": "N",
         "pr": _price(ticket.price, needed=order_type.takes_price),
         "pt": ORDER_TYPE_TO_WIRE[order_type],
@@ -52,7 +49,7 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
         "rt": _validity(ticket.validity, listing),
         "tp": _price(ticket.trigger_price, needed=order_type.takes_trigger),
         "ts": listing.tradingsymbol,
-        "tt": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "tt": wire_word("kotakneo", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "os": wire.SOURCE,
     }
     if ticket.token:
@@ -63,27 +60,21 @@ def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireReq
 def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRequest:
     """Build the modify call: the whole order as it shall stand, so what stays comes from the row. Raises `NotSendable`."""
     row, listing = change.row, change.listing
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-        side, product = SIDE_TO_WIRE[Side(row.transaction_type)], PRODUCT_TO_WIRE[Product(row.product)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"kotakneo has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    stands = as_changed("kotakneo", change)
     fields = {
         "am": _flag(after_market=row.variety == values.AFTER_MARKET),
-        "dq": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "dq": str(quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change)),
         "es": listing.exchange,
         "mp": NO_PROTECTION,
         "no": row.order_id,
         "os": wire.SOURCE,
-        "pc": product,
-        "pr": _price(price, needed=order_type.takes_price),
-        "pt": ORDER_TYPE_TO_WIRE[order_type],
-        "qt": _changed(change.quantity, row.quantity, change),
-        "tp": _price(trigger_price, needed=order_type.takes_trigger),
+        "pc": wire_word("kotakneo", PRODUCT_TO_WIRE, Product, row.product),
+        "pr": _price(stands.price, needed=stands.order_type.takes_price),
+        "pt": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "qt": str(quantity_as_changed(change.quantity, row.quantity, change)),
+        "tp": _price(stands.trigger_price, needed=stands.order_type.takes_trigger),
         "ts": listing.tradingsymbol,
-        "tt": side,
+        "tt": wire_word("kotakneo", SIDE_TO_WIRE, Side, row.transaction_type),
         "vd": _validity(change.validity or row.validity, listing),
     }
     return about_standing(row, wire.session_request(access, CallKind.ORDER, wire.MODIFY, fields))
@@ -135,12 +126,8 @@ def _flag(*, after_market: bool) -> str:
 
 def _validity(word: str, listing: Listing) -> str:
     """Raise `NotSendable` for a validity that is not offered (in commodities all but DAY)."""
-    try:
-        validity = Validity(word)
-        spelled = VALIDITY_TO_WIRE[validity]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"kotakneo has no word for {error}") from error
-    if validity is not Validity.DAY and listing.exchange in values.DAY_ONLY_SEGMENTS:
+    spelled = wire_word("kotakneo", VALIDITY_TO_WIRE, Validity, word)
+    if word != Validity.DAY and listing.exchange in values.DAY_ONLY_SEGMENTS:
         raise NotSendable(f"kotakneo takes no {word} orders in {listing.exchange}")
     return spelled
 
@@ -159,10 +146,3 @@ def _price(price: Decimal | None, *, needed: bool) -> str:
 
 def _quantity(units: int, listing: Listing) -> str:
     return str(broker_quantity(units, listing))
-
-
-def _changed(new: int | None, standing: int, change: OrderChange) -> str:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
-    if new is None and change.row.contract_units is None:
-        return str(standing)
-    return _quantity(standing if new is None else new, change.listing)

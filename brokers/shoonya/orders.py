@@ -9,11 +9,12 @@ from decimal import Decimal
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
-from onebroker.brokers.codec.order_messages import about_new, about_standing, check_prices, not_refused, refused
+from onebroker.brokers.codec.order_messages import about_new, about_standing, not_refused, refused
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import BadAnswer, CallKind, NotSendable, WireRequest, WireResponse
 from onebroker.brokers.shoonya import values, wire
-from onebroker.config.money import exact, plain
+from onebroker.config.money import plain
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 _AFTER_MARKET = "Yes"
@@ -22,19 +23,18 @@ _ZERO = Decimal(0)
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build PlaceOrder. Raises `NotSendable`."""
-    order_type = OrderType(ticket.order_type)
-    check_prices(order_type, ticket.price, ticket.trigger_price)
+    order_type = checked_type("shoonya", ticket)
     fields = {
         "actid": wire.account_id(access),
         "exch": ticket.listing.exchange,
         "tsym": wire.symbol(ticket.listing.tradingsymbol),
         "qty": str(wire_quantity(ticket.quantity, ticket.listing)),
         "dscqty": str(wire_quantity(ticket.disclosed_quantity, ticket.listing)),
-        "prd": values.PRODUCT_TO_WIRE[Product(ticket.product)],
-        "trantype": values.SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "prd": wire_word("shoonya", values.PRODUCT_TO_WIRE, Product, ticket.product),
+        "trantype": wire_word("shoonya", values.SIDE_TO_WIRE, Side, ticket.transaction_type),
         "prctyp": _order_type(order_type),
         "prc": plain(ticket.price or _ZERO),
-        "ret": values.VALIDITY_TO_WIRE[Validity(ticket.validity)],
+        "ret": wire_word("shoonya", values.VALIDITY_TO_WIRE, Validity, ticket.validity),
         "ordersource": wire.SOURCE,
     }
     if order_type.takes_trigger:
@@ -54,28 +54,21 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     The quantity is the whole new one, not what is left of it. Raises `NotSendable`.
     """
     row = change.row
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-        validity = values.VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"shoonya has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
-    check_prices(order_type, price, trigger_price)
+    stands = as_changed("shoonya", change)
     fields = {
         "actid": wire.account_id(access),
         "norenordno": row.order_id,
         "exch": row.exchange,
         "tsym": wire.symbol(row.tradingsymbol),
-        "prctyp": _order_type(order_type),
-        "prc": plain(price),
-        "qty": str(_changed(change.quantity, row.quantity, change)),
-        "dscqty": str(_changed(change.disclosed_quantity, row.disclosed_quantity, change)),
-        "ret": validity,
+        "prctyp": _order_type(stands.order_type),
+        "prc": plain(stands.price),
+        "qty": str(quantity_as_changed(change.quantity, row.quantity, change, wire_quantity)),
+        "dscqty": str(quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change, wire_quantity)),
+        "ret": wire_word("shoonya", values.VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
         "ordersource": wire.SOURCE,
     }
-    if order_type.takes_trigger:  # a trigger beside LMT is refused
-        fields["trgprc"] = plain(trigger_price)
+    if stands.order_type.takes_trigger:  # a trigger beside LMT is refused
+        fields["trgprc"] = plain(stands.trigger_price)
     return about_standing(row, wire.request(access, CallKind.ORDER, wire.MODIFY, fields))
 
 
@@ -125,13 +118,6 @@ def wire_quantity(units: int, listing: Listing) -> int:
     if quantity != int(quantity):
         raise NotSendable(f"{units} is not a whole number of lots of {plain(factor)}")
     return int(quantity)
-
-
-def _changed(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in the broker's own."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return wire_quantity(standing if new is None else new, change.listing)
 
 
 def _tag(token: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.fields import text
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, quantity_as_changed, wire_word
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -29,7 +30,6 @@ from onebroker.brokers.upstox.values import (
     SIDE_TO_WIRE,
     VALIDITY_TO_WIRE,
 )
-from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 
 AUTOMATIC_PROTECTION = -1
@@ -42,21 +42,17 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /v3/order/place. Raises `NotSendable`."""
-    try:
-        order_type = OrderType(ticket.order_type)
-        product, validity = PRODUCT_TO_WIRE[Product(ticket.product)], VALIDITY_TO_WIRE[Validity(ticket.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"upstox has no word for {error}") from error
+    order_type = checked_type("upstox", ticket)
     fields: dict[str, object] = {
         "quantity": broker_quantity(ticket.quantity, ticket.listing),
-        "product": product,
-        "validity": validity,
+        "product": wire_word("upstox", PRODUCT_TO_WIRE, Product, ticket.product),
+        "validity": wire_word("upstox", VALIDITY_TO_WIRE, Validity, ticket.validity),
         "price": ticket.price or _ZERO,
         "tag": _tag(ticket.token),
         "slice": False,
         "instrument_token": ticket.listing.broker_token,
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transaction_type": wire_word("upstox", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "disclosed_quantity": broker_quantity(ticket.disclosed_quantity, ticket.listing),
         "trigger_price": ticket.trigger_price or _ZERO,
         "is_amo": ticket.after_market,
@@ -72,23 +68,17 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     Raises `NotSendable`.
     """
     row = change.row
-    try:
-        order_type = OrderType(change.order_type or row.order_type)
-        validity = VALIDITY_TO_WIRE[Validity(change.validity or row.validity)]
-    except (ValueError, KeyError) as error:
-        raise NotSendable(f"upstox has no word for {error}") from error
-    price = exact(row.price) if change.price is None else change.price
-    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    stands = as_changed("upstox", change)
     fields: dict[str, object] = {
         "order_id": row.order_id,
-        "quantity": _changed(change.quantity, row.quantity, change),
-        "validity": validity,
-        "price": price if order_type.takes_price else _ZERO,
-        "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "disclosed_quantity": _changed(change.disclosed_quantity, row.disclosed_quantity, change),
-        "trigger_price": trigger_price if order_type.takes_trigger else _ZERO,
+        "quantity": quantity_as_changed(change.quantity, row.quantity, change),
+        "validity": wire_word("upstox", VALIDITY_TO_WIRE, Validity, change.validity or row.validity),
+        "price": stands.price,
+        "order_type": ORDER_TYPE_TO_WIRE[stands.order_type],
+        "disclosed_quantity": quantity_as_changed(change.disclosed_quantity, row.disclosed_quantity, change),
+        "trigger_price": stands.trigger_price,
     }
-    if order_type in PROTECTED:
+    if stands.order_type in PROTECTED:
         fields["market_protection"] = AUTOMATIC_PROTECTION
     return about_standing(row, _message(access, "PUT", wire.MODIFY, fields))
 
@@ -145,13 +135,6 @@ def _message(access: Access, method: str, path: str, fields: dict[str, object] |
     if access.algo_id is None:
         return request
     return attrs.evolve(request, headers={**request.headers, wire.ALGO_HEADER: access.algo_id})
-
-
-def _changed(new: int | None, standing: int, change: OrderChange) -> int:
-    """Return a quantity of the order as it shall stand; a row of unknown contract size is still in contracts."""
-    if new is None and change.row.contract_units is None:
-        return standing
-    return broker_quantity(standing if new is None else new, change.listing)
 
 
 def _tag(token: str) -> str:

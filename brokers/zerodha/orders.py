@@ -7,6 +7,7 @@ from datetime import datetime
 
 from onebroker.brokers.broker import Access, OrderAnswer, OrderChange, OrderTicket
 from onebroker.brokers.codec.order_messages import about_new, about_standing, broker_quantity, not_refused, refused
+from onebroker.brokers.codec.order_terms import as_changed, checked_type, wire_word
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import (
     BadAnswer,
@@ -36,15 +37,15 @@ PROTECTED = frozenset({OrderType.MARKET, OrderType.SL_M})
 
 def place_request(access: Access, ticket: OrderTicket, now: datetime) -> WireRequest:
     """Build POST /orders/{variety}. Raises `NotSendable`."""
-    order_type = OrderType(ticket.order_type)
+    order_type = checked_type("zerodha", ticket)
     form = {
         "exchange": ticket.listing.exchange,
         "tradingsymbol": ticket.listing.tradingsymbol,
-        "transaction_type": SIDE_TO_WIRE[Side(ticket.transaction_type)],
+        "transaction_type": wire_word("zerodha", SIDE_TO_WIRE, Side, ticket.transaction_type),
         "quantity": str(broker_quantity(ticket.quantity, ticket.listing)),
-        "product": PRODUCT_TO_WIRE[Product(ticket.product)],
+        "product": wire_word("zerodha", PRODUCT_TO_WIRE, Product, ticket.product),
         "order_type": ORDER_TYPE_TO_WIRE[order_type],
-        "validity": VALIDITY_TO_WIRE[Validity(ticket.validity)],
+        "validity": wire_word("zerodha", VALIDITY_TO_WIRE, Validity, ticket.validity),
     }
     if ticket.price is not None:
         form["price"] = plain(ticket.price)
@@ -66,7 +67,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     """Build PUT /orders/{variety}/{order_id} with the new values only. Raises `NotSendable`."""
     form: dict[str, str] = {}
     if change.order_type is not None:
-        form["order_type"] = ORDER_TYPE_TO_WIRE[OrderType(change.order_type)]
+        form["order_type"] = ORDER_TYPE_TO_WIRE[as_changed("zerodha", change).order_type]
     if change.quantity is not None:
         form["quantity"] = str(broker_quantity(change.quantity, change.listing))
     if change.price is not None:
@@ -76,7 +77,7 @@ def modify_request(access: Access, change: OrderChange, now: datetime) -> WireRe
     if change.disclosed_quantity is not None:
         form["disclosed_quantity"] = str(broker_quantity(change.disclosed_quantity, change.listing))
     if change.validity is not None:
-        form["validity"] = VALIDITY_TO_WIRE[Validity(change.validity)]
+        form["validity"] = wire_word("zerodha", VALIDITY_TO_WIRE, Validity, change.validity)
     if (change.order_type or change.row.order_type) in PROTECTED:
         form["market_protection"] = AUTOMATIC_PROTECTION
     if _is_second_leg(change.row):

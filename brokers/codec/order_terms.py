@@ -1,0 +1,77 @@
+"""The terms of an order, checked before a codec puts them into its broker's words: types, words, prices, quantities as they shall stand.
+
+Whatever cannot be said raises `NotSendable`: in the place of a word or a price that is missing another order would go out.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import TypeVar
+
+import attrs
+
+from onebroker.brokers.broker import OrderChange, OrderTicket
+from onebroker.brokers.codec.order_messages import broker_quantity, check_prices
+from onebroker.brokers.records import Listing
+from onebroker.brokers.requests import NotSendable
+from onebroker.config.money import exact
+from onebroker.config.vocabulary import OrderType
+
+_ZERO = Decimal(0)
+Ours = TypeVar("Ours", bound=StrEnum)
+Theirs = TypeVar("Theirs")
+
+
+def wire_word(broker: str, table: Mapping[Ours, Theirs], kind: type[Ours], word: str) -> Theirs:
+    """Return the broker's word for one of ours."""
+    try:
+        return table[kind(word)]
+    except (ValueError, KeyError):
+        raise NotSendable(f"{broker} has no word for {word}") from None
+
+
+def checked_type(broker: str, ticket: OrderTicket) -> OrderType:
+    """Return the type of a new order that has the prices which the type takes."""
+    order_type = _type(broker, ticket.order_type)
+    check_prices(order_type, ticket.price, ticket.trigger_price)
+    return order_type
+
+
+@attrs.frozen(kw_only=True)
+class Standing:
+    """The type and the prices, in rupees, of an order as it shall stand after a change."""
+
+    order_type: OrderType
+    price: Decimal
+    """Zero where the type takes none; so is the trigger price."""
+    trigger_price: Decimal
+
+
+def as_changed(broker: str, change: OrderChange) -> Standing:
+    """Return how an order shall stand: what the change does not name stays as the row tells it."""
+    row, order_type = change.row, _type(broker, change.order_type or change.row.order_type)
+    price = exact(row.price) if change.price is None else change.price
+    trigger_price = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
+    check_prices(order_type, price, trigger_price)
+    return Standing(
+        order_type=order_type,
+        price=price if order_type.takes_price else _ZERO,
+        trigger_price=trigger_price if order_type.takes_trigger else _ZERO,
+    )
+
+
+def quantity_as_changed(
+    new: int | None, standing: int, change: OrderChange, count: Callable[[int, Listing], int] = broker_quantity
+) -> int:
+    """Return a quantity of the order as it shall stand, as `count` makes it of units. A row of unknown contract size tells the broker's
+    own count, which stays."""
+    if new is None and change.row.contract_units is None:
+        return standing
+    return count(standing if new is None else new, change.listing)
+
+
+def _type(broker: str, word: str) -> OrderType:
+    try:
+        return OrderType(word)
+    except ValueError:
+        raise NotSendable(f"{broker} has no word for {word}") from None
