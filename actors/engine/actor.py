@@ -50,6 +50,7 @@ from onebroker.actors.engine.lost_orders import (
 )
 from onebroker.actors.engine.orders.intents import INTENTS_KEPT, STARTED_KEPT_SECONDS, IntentKind, taken_up
 from onebroker.actors.engine.orders.records import ParentRecord, ParentState, decode_parent, encode_parent
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.parent import ParentActor
 from onebroker.actors.engine.placing.write_ahead import RETRY_SECONDS, final_ops, load_parent, session_day
@@ -420,9 +421,7 @@ class EngineActor:
 
     def _close_perhaps_written(self, nursery: trio.Nursery, record: ParentRecord, error: str) -> None:
         """End a parent that the store may hold although its write failed: its caller was told that nothing is placed."""
-        refused = attrs.evolve(
-            record, state=ParentState.REJECTED, status_message=texts.not_written(error), answered=True
-        )
+        refused = moved_parent(record, ParentEvent.NOTHING_SENT, status_message=texts.not_written(error), answered=True)
         self._start_parent(nursery, record, (refused, None))
 
     async def _journal(self, place: Place, record: ParentRecord, nursery: trio.Nursery) -> bool:
@@ -519,8 +518,8 @@ class EngineActor:
         else:
             unwatched = (sentence,) if any(leg.filled_quantity for leg in record.legs) else ()
             troubles = (*record.troubles, *unwatched)
-            left = attrs.evolve(
-                record, state=ParentState.FAILED, status_message=sentence, troubles=troubles, updated_at=now
+            left = moved_parent(
+                record, ParentEvent.GIVEN_UP, status_message=sentence, troubles=troubles, updated_at=now
             )
             ops = final_ops(left)
         try:

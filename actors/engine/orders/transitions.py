@@ -1,11 +1,12 @@
-"""The state machine of a leg and of a simple parent: what a broker's row or answer makes of them. Pure, by table.
+"""What a broker's row or answer makes of a leg, and a leg of a simple parent. Pure; the states by the tables of `states.py`.
 
-Rows of the table are numbered as in order-engine 2.2.
+Rows are numbered as in order-engine 2.2.
 """
 
 import attrs
 
 from onebroker.actors.engine.orders.records import LegChange, LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import LegEvent, ParentEvent, leg_state, moved_leg, moved_parent
 from onebroker.brokers.broker import OrderAnswer
 from onebroker.brokers.records import OrderRow
 from onebroker.config.clock import from_epoch, local_text
@@ -13,33 +14,35 @@ from onebroker.config.messages import unknown_orders as texts
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderStatus, OrderType, Outcome, Validity, is_finished
 
-LEG_AFTER_SEND: dict[Outcome, LegState] = {
-    Outcome.ACCEPTED: LegState.OPEN,  # row 7
-    Outcome.REJECTED: LegState.REJECTED,  # rows 8, 11
-    Outcome.UNKNOWN: LegState.UNKNOWN,  # row 10
+LEG_EVENT_BY_OUTCOME: dict[Outcome, LegEvent] = {
+    Outcome.ACCEPTED: LegEvent.ACCEPTED,
+    Outcome.REJECTED: LegEvent.REFUSED,
+    Outcome.UNKNOWN: LegEvent.NO_CLEAR_ANSWER,
 }
 
-LEG_BY_STATUS: dict[str, LegState] = {
-    OrderStatus.PENDING: LegState.PENDING,
-    OrderStatus.OPEN: LegState.OPEN,
-    OrderStatus.COMPLETE: LegState.COMPLETE,  # row 15
-    OrderStatus.CANCELLED: LegState.CANCELLED,  # rows 15b, 16, 31
-    OrderStatus.REJECTED: LegState.REJECTED,  # row 17
-    OrderStatus.EXPIRED: LegState.EXPIRED,  # row 18
+LEG_EVENT_BY_STATUS: dict[str, LegEvent] = {
+    OrderStatus.PENDING: LegEvent.SHOWN_PENDING,
+    OrderStatus.OPEN: LegEvent.SHOWN_OPEN,
+    OrderStatus.COMPLETE: LegEvent.SHOWN_COMPLETE,
+    OrderStatus.CANCELLED: LegEvent.SHOWN_CANCELLED,
+    OrderStatus.REJECTED: LegEvent.SHOWN_REJECTED,
+    OrderStatus.EXPIRED: LegEvent.SHOWN_EXPIRED,
 }
 """A status that maps to nothing counts as open (order-engine 2.3)."""
 
-SIMPLE_PARENT_BY_LEG: dict[LegState, ParentState] = {
-    LegState.SENDING: ParentState.WORKING,
-    LegState.UNKNOWN: ParentState.WORKING,
-    LegState.PENDING: ParentState.WORKING,
-    LegState.OPEN: ParentState.WORKING,
-    LegState.CANCELLING: ParentState.WORKING,
-    LegState.COMPLETE: ParentState.COMPLETED,
-    LegState.CANCELLED: ParentState.CANCELLED,
-    LegState.REJECTED: ParentState.REJECTED,
-    LegState.EXPIRED: ParentState.EXPIRED,
-    LegState.NOT_SENT: ParentState.REJECTED,
+_TO_BE_CONFIRMED = frozenset({LegEvent.SHOWN_CANCELLED, LegEvent.SHOWN_REJECTED, LegEvent.SHOWN_EXPIRED})
+
+SIMPLE_PARENT_EVENT_BY_LEG: dict[LegState, ParentEvent] = {
+    LegState.SENDING: ParentEvent.SENT,
+    LegState.UNKNOWN: ParentEvent.SENT,
+    LegState.PENDING: ParentEvent.SENT,
+    LegState.OPEN: ParentEvent.SENT,
+    LegState.CANCELLING: ParentEvent.SENT,
+    LegState.COMPLETE: ParentEvent.COMPLETED,
+    LegState.CANCELLED: ParentEvent.CANCELLED,
+    LegState.REJECTED: ParentEvent.REJECTED,
+    LegState.EXPIRED: ParentEvent.EXPIRED,
+    LegState.NOT_SENT: ParentEvent.REJECTED,
 }
 
 LATE = "late"
@@ -59,9 +62,9 @@ def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
     """
     if not leg.state.unsettled:
         return attrs.evolve(leg, broker_response=answer.broker_response)
-    return attrs.evolve(
+    return moved_leg(
         leg,
-        state=LEG_AFTER_SEND[answer.outcome],
+        LEG_EVENT_BY_OUTCOME[answer.outcome],
         order_id=answer.order_id or leg.order_id,
         status_message=answer.status_message,
         broker_response=answer.broker_response,
@@ -83,13 +86,14 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adop
     stream's CANCELLED can run ahead of the last fill (order-engine 2.3). A leg that had been given up as not sent is one to
     be cancelled, unless it is `adopted`. The very object `leg` is returned when nothing changes.
     """
-    state = _state_seen(leg.state, LEG_BY_STATUS.get(row.status, LegState.OPEN), confirmed)
+    event = _event_seen(row, confirmed=confirmed)
+    state = leg_state(leg.state, event)
     settled = leg.state.unsettled or leg.state is LegState.NOT_SENT
     late = leg.given_up or (leg.state is LegState.NOT_SENT and state is not LegState.NOT_SENT)
     grown = row.filled_quantity > leg.filled_quantity
-    seen = attrs.evolve(
+    seen = moved_leg(
         leg,
-        state=state,
+        event,
         order_id=row.order_id,
         status_message=row.status_message or (None if settled and state is not leg.state else leg.status_message),
         filled_quantity=row.filled_quantity if grown else leg.filled_quantity,
@@ -102,14 +106,9 @@ def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adop
     return leg if seen == leg else attrs.evolve(seen, updated_at=now)
 
 
-def _state_seen(before: LegState, shown: LegState, confirmed: bool) -> LegState:
-    if before.final and before is not LegState.NOT_SENT:
-        return before
-    if shown.final and shown is not LegState.COMPLETE and not confirmed:
-        return LegState.OPEN if before.unsettled else before
-    if before is LegState.CANCELLING and not shown.final:
-        return before
-    return shown
+def _event_seen(row: OrderRow, *, confirmed: bool) -> LegEvent:
+    event = LEG_EVENT_BY_STATUS.get(row.status, LegEvent.SHOWN_OPEN)
+    return LegEvent.END_TOLD if event in _TO_BE_CONFIRMED and not confirmed else event
 
 
 def _quantity(leg: LegRecord, row: OrderRow) -> int:
@@ -128,19 +127,19 @@ def _average(leg: LegRecord, row: OrderRow) -> float | None:
 
 def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
     """Return an unsettled leg after 60 s of fresh books without it (row 13)."""
-    return attrs.evolve(leg, state=LegState.NOT_SENT, status_message=texts.NEVER_SHOWN, updated_at=now)
+    return moved_leg(leg, LegEvent.NEVER_SHOWN, status_message=texts.NEVER_SHOWN, updated_at=now)
 
 
 def leg_given_up(leg: LegRecord, now: float) -> LegRecord:
     """Return an unsettled leg after 60 s of fresh books that show more orders which could be it than there are (row 13b)."""
-    return attrs.evolve(leg, state=LegState.UNKNOWN, given_up=True, status_message=texts.MORE_THAN_ONE, updated_at=now)
+    return moved_leg(leg, LegEvent.MORE_THAN_ONE, given_up=True, status_message=texts.MORE_THAN_ONE, updated_at=now)
 
 
 def leg_no_longer_shown(leg: LegRecord, now: float) -> LegRecord:
     """Return a leg whose day is over and that today's book does not show (row 18, K15): expired at its last known fill."""
     sentence = texts.not_known_after(local_text(from_epoch(leg.updated_at)))
-    return attrs.evolve(
-        leg, state=LegState.EXPIRED, given_up=False, fills_unknown=True, status_message=sentence, updated_at=now
+    return moved_leg(
+        leg, LegEvent.DAY_OVER, given_up=False, fills_unknown=True, status_message=sentence, updated_at=now
     )
 
 
@@ -178,20 +177,25 @@ def leg_as_shown(leg: LegRecord, row: OrderRow, now: float) -> LegRecord:
 def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRecord:
     """Return a simple parent with its one leg as given; a final parent keeps its state (row 43) unless it was rejected
     because its order was taken as never sent (row 13c)."""
-    state = SIMPLE_PARENT_BY_LEG[leg.state]
-    if leg.state is LegState.CANCELLED and leg.validity == Validity.IOC and leg.cancel_reason is None:
-        state = ParentState.EXPIRED  # row 15b
-    if leg.given_up:
-        state = ParentState.FAILED  # row 13b
-    if record.state is ParentState.CANCELLING:
-        state = ParentState.CANCELLED if leg.state.final else ParentState.CANCELLING
-    elif record.state.final and record.state is not ParentState.REJECTED:
-        state = record.state
+    event = _event_of(leg)
+    if record.state is ParentState.REJECTED and event is not ParentEvent.REJECTED:
+        record = moved_parent(record, ParentEvent.TURNED_UP)
+    if record.state is ParentState.CANCELLING and leg.state.final:
+        event = ParentEvent.NOTHING_RESTS
     message = leg.status_message if leg.state.final or leg.given_up else record.status_message
-    return attrs.evolve(
+    return moved_parent(
         record.with_leg(leg),
-        state=state,
+        event,
         status_message=texts.turned_up(leg.broker) if leg.cancel_reason == LATE else message,
         over_filled_quantity=max(0, leg.filled_quantity - leg.quantity),
         updated_at=now,
     )
+
+
+def _event_of(leg: LegRecord) -> ParentEvent:
+    """Return what a leg's state is to its simple parent."""
+    if leg.given_up:
+        return ParentEvent.FAILED  # row 13b
+    if leg.state is LegState.CANCELLED and leg.validity == Validity.IOC and leg.cancel_reason is None:
+        return ParentEvent.EXPIRED  # row 15b
+    return SIMPLE_PARENT_EVENT_BY_LEG[leg.state]

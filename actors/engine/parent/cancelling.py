@@ -15,6 +15,7 @@ from onebroker.actors.engine.context.messages import CancelLeg
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import LegEvent, moved_leg
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED, UNASKED, leg_seen
 from onebroker.actors.engine.placing.again import change_seconds
 from onebroker.actors.engine.placing.once import Message, RoomBy, send_ahead
@@ -218,7 +219,7 @@ class Cancelling:
             if now is None or now.state.final:
                 return record
             kept = now.cancel_reason if now.cancel_reason in UNASKED else reason
-            return record.with_leg(attrs.evolve(now, state=LegState.CANCELLING, cancel_reason=kept))
+            return record.with_leg(moved_leg(now, LegEvent.CANCEL_WRITTEN, cancel_reason=kept))
 
         async def write(counts: Op) -> None:
             under_way.enter_context(self._traffic.message(leg_id))
@@ -253,5 +254,5 @@ class Cancelling:
     def _reopen(self, leg: LegRecord, row: OrderRow) -> None:
         self._unknown_since.pop(leg.leg_id, None)
         reason = leg.cancel_reason if leg.cancel_reason in UNASKED else None
-        reopened = attrs.evolve(leg, state=LegState.OPEN, cancel_reason=reason)
+        reopened = moved_leg(leg, LegEvent.CANCEL_WITHOUT_EFFECT, cancel_reason=reason)
         self._leg_changed(leg_seen(reopened, row, self._clock.epoch(), confirmed=False))

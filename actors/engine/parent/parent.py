@@ -44,6 +44,7 @@ from onebroker.actors.engine.orders.records import (
     entry_of,
 )
 from onebroker.actors.engine.orders.session_expiry import as_ended
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_seen, leg_sent, simple_parent, turns_up
 from onebroker.actors.engine.parent import answers
 from onebroker.actors.engine.parent.cancelling import Cancelling
@@ -376,7 +377,7 @@ class ParentActor:
         leg = attrs.evolve(leg, sent_at=now, updated_at=now)
 
         def working(record: ParentRecord) -> ParentRecord:
-            return attrs.evolve(record.with_leg(leg), state=ParentState.WORKING, updated_at=now)
+            return moved_parent(record.with_leg(leg), ParentEvent.SENT, updated_at=now)
 
         await self._recorder.write_ahead(
             working,
@@ -558,9 +559,9 @@ class ParentActor:
             self._answer(place, answers.with_ids(answer, self._record))
             return
         self._recorder.change(
-            attrs.evolve(
+            moved_parent(
                 self._record,
-                state=ParentState.REJECTED,
+                ParentEvent.NOTHING_SENT,
                 status_message=str(answer.body.get("error", "")),
                 updated_at=self._clock.epoch(),
             )

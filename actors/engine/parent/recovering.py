@@ -14,6 +14,7 @@ import attrs
 from onebroker.actors.engine.orders.lost_legs import FoundOrder, NextLeg
 from onebroker.actors.engine.orders.part_state import PartRecord
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.tokens import leg_token
 from onebroker.actors.engine.orders.transitions import AFTER_HALT
 from onebroker.actors.engine.plan.executions import Daily, Ladder
@@ -186,8 +187,7 @@ def _instance(part: OrderPart, leg: LegRecord) -> str | None:
 def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> ParentRecord:
     if record.state is ParentState.HALTED:
         leg = attrs.evolve(leg, cancel_reason=AFTER_HALT)
-    state = record.state if record.state.final or record.state is ParentState.CANCELLING else ParentState.WORKING
-    record = attrs.evolve(record, state=state, updated_at=leg.updated_at)
+    record = moved_parent(record, ParentEvent.SENT, updated_at=leg.updated_at)
     if root is None:
         return record.with_leg(leg)
     part = _part_of(root, leg.part)

@@ -15,7 +15,8 @@ from onebroker.actors.engine.context.messages import CancelParent, Halt, LegCanc
 from onebroker.actors.engine.orders.in_flight import Traffic
 from onebroker.actors.engine.orders.intents import taken_up
 from onebroker.actors.engine.orders.leg_rows import row_of
-from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import AFTER_HALT, FLATTENED
 from onebroker.actors.engine.parent.cancelling import CALLER, NOT_SENT, Cancelling
 from onebroker.actors.engine.placing.unshown import is_unshown
@@ -68,7 +69,8 @@ class Stopping:
                     nursery.start_soon(self._cancel_leg, leg, message.deadline, done.append)
         accepted = all(one.outcome is Outcome.ACCEPTED for one in done)
         if accepted and not self._recorder.record.state.final:
-            self._change_state(ParentState.CANCELLED)
+            ended = moved_parent(self._recorder.record, ParentEvent.NOTHING_RESTS, updated_at=self._clock.epoch())
+            self._recorder.change(ended)
         await self._recorder.write()  # what became of it is recorded before the caller hears it
         return self._stopped(legs=tuple(sorted(done, key=lambda one: one.leg_id)))
 
@@ -76,8 +78,9 @@ class Stopping:
         def ending(record: ParentRecord) -> ParentRecord:
             if record.state.final:
                 return record
-            state = ParentState.CANCELLING if any(not leg.state.final for leg in record.legs) else ParentState.CANCELLED
-            return attrs.evolve(record, state=state, updated_at=self._clock.epoch())
+            rests = any(not leg.state.final for leg in record.legs)
+            event = ParentEvent.CANCEL_ASKED if rests else ParentEvent.NOTHING_RESTS
+            return moved_parent(record, event, updated_at=self._clock.epoch())
 
         try:
             await self._recorder.write_ahead(ending, *taken_up(message.intent, message.parent_id))
@@ -132,9 +135,6 @@ class Stopping:
         record = self._recorder.record
         return Stopped(synthetic_type=record.synthetic_type, state=record.state.value, legs=legs, resting=resting)
 
-    def _change_state(self, state: ParentState) -> None:
-        self._recorder.change(attrs.evolve(self._recorder.record, state=state, updated_at=self._clock.epoch()))
-
     # --- for a flatten ----------------------------------------------------------------------------------------------
 
     async def halt(self, message: Halt) -> None:
@@ -153,7 +153,7 @@ class Stopping:
             for leg in _left_to_flatten(record):
                 reason = AFTER_HALT if is_unshown(leg, self._doors) else FLATTENED
                 record = record.with_leg(attrs.evolve(leg, cancel_reason=leg.cancel_reason or reason))
-            return attrs.evolve(record, state=ParentState.HALTED, updated_at=self._clock.epoch())
+            return moved_parent(record, ParentEvent.HALTED, updated_at=self._clock.epoch())
 
         was_open = not self._recorder.record.state.final
         if was_open:

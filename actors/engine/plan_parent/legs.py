@@ -7,6 +7,7 @@ from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.engine.orders.leg_refusals import Refusals
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.records import LegRecord, LegState, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import ParentEvent
 from onebroker.actors.engine.plan.machine.legs import Leg, NewLeg
 from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType, Side, Validity
@@ -68,21 +69,19 @@ def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str |
     )
 
 
-PARENT_BY_ROOT: dict[PartState, ParentState] = {
-    PartState.COMPLETED: ParentState.COMPLETED,
-    PartState.CANCELLED: ParentState.CANCELLED,
-    PartState.REJECTED: ParentState.REJECTED,
-    PartState.EXPIRED: ParentState.EXPIRED,
-    PartState.FAILED: ParentState.FAILED,
+PARENT_EVENT_BY_ROOT: dict[PartState, ParentEvent] = {
+    PartState.COMPLETED: ParentEvent.COMPLETED,
+    PartState.CANCELLED: ParentEvent.CANCELLED,
+    PartState.REJECTED: ParentEvent.REJECTED,
+    PartState.EXPIRED: ParentEvent.EXPIRED,
+    PartState.FAILED: ParentEvent.FAILED,
 }
 
 
-def parent_state(record: ParentRecord, root: PartState) -> ParentState:
-    """Return the parent's state by its root's (order-engine 2.1); one that a caller or a flatten ended keeps that."""
-    if record.state is ParentState.CANCELLING:
-        return ParentState.CANCELLING if any(not leg.state.final for leg in record.legs) else ParentState.CANCELLED
-    if record.state.final:
-        return record.state
-    if root in PARENT_BY_ROOT:
-        return PARENT_BY_ROOT[root]
-    return ParentState.WORKING if record.legs else ParentState.ARMED
+def event_of(record: ParentRecord, root: PartState) -> ParentEvent:
+    """Return what its root's state is to the parent (order-engine 2.1); one that its caller ends waits for its orders alone."""
+    if record.state is ParentState.CANCELLING and all(leg.state.final for leg in record.legs):
+        return ParentEvent.NOTHING_RESTS
+    if root in PARENT_EVENT_BY_ROOT:
+        return PARENT_EVENT_BY_ROOT[root]
+    return ParentEvent.SENT if record.legs else ParentEvent.WAITS

@@ -19,6 +19,7 @@ from onebroker.actors.engine.context.messages import BooksFresh, EngineAnswer, P
 from onebroker.actors.engine.orders.adjusted_contracts import followed
 from onebroker.actors.engine.orders.part_state import Ending, Memory, PartRecord, PartState
 from onebroker.actors.engine.orders.records import LegRecord, ParentRecord, ParentState
+from onebroker.actors.engine.orders.states import ParentEvent, moved_parent, parent_state
 from onebroker.actors.engine.orders.transitions import LATE
 from onebroker.actors.engine.parent.times_ahead import ClockPut, parts_put_right, refusals_put_right
 from onebroker.actors.engine.placing.seats import ROOM_BEFORE_DEADLINE_SECONDS
@@ -31,7 +32,7 @@ from onebroker.actors.engine.plan.machine.positions import not_fresh, refused_ro
 from onebroker.actors.engine.plan.market import Market
 from onebroker.actors.engine.plan.parts import FromPosition, OrderPart, Part, own_orders_of, walk
 from onebroker.actors.engine.plan.stored import decode_plan
-from onebroker.actors.engine.plan_parent.legs import leg_of, parent_state
+from onebroker.actors.engine.plan_parent.legs import event_of, leg_of
 from onebroker.actors.engine.plan_parent.market import PlanMarket
 from onebroker.actors.engine.plan_parent.placing import SENDS, NotPlaced, Placed, Placing
 from onebroker.actors.engine.plan_parent.steps import PlanSteps
@@ -250,14 +251,15 @@ class PlanLife(PlanSteps, ABC):
         self._note_seen(inputs.market)
         actions = [one for one in looked.actions if not isinstance(one, ReadRows) or one.part not in self._reading]
         record = self._record
-        state = parent_state(record, looked.state)
+        event = event_of(record, looked.state)
+        state = parent_state(record.state, event)
         loud = bool(actions) or state is not record.state or looked.over_filled != record.over_filled_quantity
         loud = loud or _louder(looked.parts, self._parts)
         self._parts = looked.parts
         self._waiting.keep_wanted(self._parts)
         self._forget_unwanted_cancels(inputs.legs, actions)
         if loud or (looked.parts != record.parts and self._clock.monotonic() >= self._kept_at + KEEP_SECONDS):
-            self._keep(state, looked)
+            self._keep(event, looked)
         self._note_troubles()
         for action in actions:
             self._start(action, nursery)
@@ -278,15 +280,15 @@ class PlanLife(PlanSteps, ABC):
         self._news.set()
         await self._traffic.until(lambda: self._looks > looks or self._record.state not in SENDS, LOOK_SECONDS)
 
-    def _keep(self, state: ParentState, looked: Looked) -> None:
+    def _keep(self, event: ParentEvent, looked: Looked) -> None:
         record = self._record
         message = looked.parts[self._root.path].status_message or record.status_message
         self._kept_at = self._clock.monotonic()
         self._recorder.change(
-            attrs.evolve(
+            moved_parent(
                 record,
+                event,
                 parts=looked.parts,
-                state=state,
                 status_message=message,
                 over_filled_quantity=looked.over_filled,
                 updated_at=self._clock.epoch(),
@@ -426,10 +428,11 @@ class PlanLife(PlanSteps, ABC):
         self._note_late_fill(leg)
         record = self._record.with_leg(leg)
         looked = None if self._looked is None else self._looked.state
-        state = parent_state(record, PartState.WORKING if looked is None else looked)
-        if state.final and not record.state.final and record.state is not ParentState.CANCELLING:
-            state = record.state  # the next look decides
-        self._recorder.change(attrs.evolve(record, state=state, updated_at=self._clock.epoch()))
+        event = event_of(record, PartState.WORKING if looked is None else looked)
+        if parent_state(record.state, event).final and record.state in SENDS:
+            self._recorder.change(attrs.evolve(record, updated_at=self._clock.epoch()))  # the next look decides
+        else:
+            self._recorder.change(moved_parent(record, event, updated_at=self._clock.epoch()))
         if self._record.state not in SENDS:
             self._note_over_filled()
             self._note_troubles()
@@ -447,7 +450,7 @@ class PlanLife(PlanSteps, ABC):
         for base, exits in exits_by_base(self._root):
             entries = {order.path for order in own_orders_of(base)}
             if leg.part in entries and leg.cancel_reason == LATE and record.state in _ENDED_BY_ITSELF:
-                self._recorder.change(attrs.evolve(record, state=ParentState.WORKING))
+                self._recorder.change(moved_parent(record, ParentEvent.TURNED_UP))
                 return
             sign = (leg.part in entries) - any(leg.part == order.path for order in exits)
             if sign and leg.instance != CLOSING:

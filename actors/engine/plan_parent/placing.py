@@ -20,11 +20,11 @@ from onebroker.actors.engine.orders.records import (
     LegRecord,
     LegState,
     ParentRecord,
-    ParentState,
     encode_entry,
     entry_of,
 )
 from onebroker.actors.engine.orders.references import QuantityReference
+from onebroker.actors.engine.orders.states import ACTS, ParentEvent, moved_parent
 from onebroker.actors.engine.orders.transitions import leg_sent
 from onebroker.actors.engine.placing.margins import choose_asking
 from onebroker.actors.engine.placing.once import send_ahead
@@ -45,7 +45,7 @@ POSITION_SECONDS = 3.0
 """How long a position is read anew before an order that takes it apart."""
 LATER_ROOM_SECONDS = 10.0
 """How long later legs wait for room (row 42); an exit is then priced anew and waits again, as long as it takes."""
-SENDS = frozenset({ParentState.RECEIVED, ParentState.ARMED, ParentState.WORKING})
+SENDS = frozenset(ACTS)
 """Parents of which legs are sent."""
 
 
@@ -276,7 +276,7 @@ class Placing:
 
         def sending(record: ParentRecord) -> ParentRecord:
             kept = tuple(one for one in record.legs if not _is_replaced(one, leg))
-            record = attrs.evolve(record, legs=kept, state=ParentState.WORKING, updated_at=now)
+            record = moved_parent(record, ParentEvent.SENT, legs=kept, updated_at=now)
             return record.with_leg(leg)
 
         await self._recorder.write_ahead(
