@@ -199,3 +199,21 @@ def identity_from_fields(values: Mapping[str, object]) -> Identity:
 
 def _optional(value: object) -> str | None:
     return None if value is None or value == "" else str(value)
+
+
+@attrs.frozen
+class InstrumentName:
+    """One instrument as it was named."""
+
+    instrument_id: str
+    text: str
+    """The id, or the fields, for the 404."""
+    identity: Identity | None = None
+    """None when it was named by its id."""
+
+
+def fields_text(identity: Identity) -> str:
+    """Return exchange, segment and the identity fields as they are looked up, such as `nse nse_equities INFY`."""
+    values = (getattr(identity, name) for name in IDENTITY_FIELDS[identity.shape])
+    words = [strike_text(value) if isinstance(value, float) else str(value) for value in values]
+    return " ".join([identity.exchange, identity.segment, *words])

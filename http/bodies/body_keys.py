@@ -1,7 +1,7 @@
 """The keys that a body or query of an order route may have: those of its row in the route table, and no other. Pure.
 
 A misspelt `dry_run` would be a live order, and a misspelt quantity another one, so an unknown key is refused and the nearest
-known one is named. A null counts as absent (but not for `dry_run`: `order_fields.dry_run`).
+known one is named. A null counts as absent (but not for `dry_run`: `intake/fields.py`).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -10,19 +10,18 @@ import uuid
 from collections.abc import Mapping
 from datetime import date
 
-import attrs
-
 from onebroker.actors.catalogue.interface import Instrument, Snapshot
 from onebroker.config.instruments import (
     EXCHANGES,
     IDENTITY_FIELDS,
     SEGMENT_SHAPES,
     Identity,
+    InstrumentName,
     Shape,
     bare_segment,
+    fields_text,
     prefixed_segment,
     segments_of,
-    strike_text,
 )
 from onebroker.config.messages import instruments as sentences
 from onebroker.config.messages import shared
@@ -47,17 +46,6 @@ ALL = "all"
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-
-
-@attrs.frozen
-class InstrumentName:
-    """One instrument as it was named."""
-
-    instrument_id: str
-    text: str
-    """The id, or the fields, for the 404."""
-    identity: Identity | None = None
-    """None when it was named by its id."""
 
 
 def read_name(values: Mapping[str, str]) -> InstrumentName:
@@ -168,10 +156,3 @@ def _option_type(values: Mapping[str, str]) -> str:
     if kind not in ("CE", "PE"):
         raise Refusal(400, sentences.OPTION_TYPE_FORM)
     return kind
-
-
-def fields_text(identity: Identity) -> str:
-    """Return exchange, segment and the identity fields as they are looked up, such as `nse nse_equities INFY`."""
-    values = (getattr(identity, name) for name in IDENTITY_FIELDS[identity.shape])
-    words = [strike_text(value) if isinstance(value, float) else str(value) for value in values]
-    return " ".join([identity.exchange, identity.segment, *words])

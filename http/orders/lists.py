@@ -17,7 +17,7 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import refusals, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.route import Route
 
 ORDERS, PARENTS = "orders", "parents"
@@ -56,9 +56,9 @@ def read_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route) ->
     if not isinstance(items, list) or not items:
         raise Refusal(400, said.no_list)
     body_keys.check_beside(body, route, said.beside)
-    if any(isinstance(item, dict) and fields.DRY_RUN.name in item for item in items):
+    if any(isinstance(item, dict) and DRY_RUN.name in item for item in items):
         raise Refusal(400, said.dry_run)
-    return AskedList(items, fields.dry_run(body, args))
+    return AskedList(items, read_dry_run(body, args))
 
 
 async def answer_list(items: Sequence[Any], one: One) -> Response:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from onebroker.actors.engine.intake.body import MOST_UNITS
 from onebroker.actors.engine.orders.records import LegChange
 from onebroker.actors.engine.references.parsing import is_finite_number
 from onebroker.config.messages import order_changes as texts
@@ -13,7 +14,6 @@ from onebroker.config.messages import shared
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import SENDABLE_VALIDITIES, OrderType
 from onebroker.http.orders.naming import Named, ParentNamed
-from onebroker.http.orders.place_body import MOST_UNITS
 
 OF_ENGINE = frozenset({"price", "trigger_price", "quantity"})
 """All that can be changed on an engine order (rules 2.4.4)."""

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from onebroker.actors.engine.intake import fields
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http.orders import fields
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PART = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")

@@ -8,10 +8,10 @@ import attrs
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.route import Route
 
-ORDERS, DRY_RUN = "orders", fields.DRY_RUN.name
+ORDERS = "orders"
 
 
 @attrs.frozen
@@ -30,6 +30,6 @@ def check_list(body: Mapping[str, Any], args: Mapping[str, str], route: Route, *
     if len(items) > maximum:
         raise Refusal(400, texts.list_too_long(maximum, len(items)))
     body_keys.check_beside(body, route, texts.inside_each_order)
-    if any(isinstance(item, dict) and DRY_RUN in item for item in items):
+    if any(isinstance(item, dict) and DRY_RUN.name in item for item in items):
         raise Refusal(400, texts.DRY_RUN_OF_LIST)
-    return PlaceList(items, fields.dry_run(body, args))
+    return PlaceList(items, read_dry_run(body, args))

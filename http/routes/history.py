@@ -13,7 +13,7 @@ from onebroker.actors.history.interface import HistoryError
 from onebroker.actors.history.messages import CandleAnswer, GetCandles
 from onebroker.actors.history.ticks import tick_rows
 from onebroker.actors.store.durable import DurableError
-from onebroker.config.instruments import Identity
+from onebroker.config.instruments import Identity, InstrumentName
 from onebroker.config.messages import history as sentences
 from onebroker.config.messages import instruments as instrument_sentences
 from onebroker.config.messages import shared
@@ -24,7 +24,6 @@ from onebroker.http.history import query as history_query
 from onebroker.http.history import schemas
 from onebroker.http.history.query import CandleRange, TickPeriod, read_period, read_range
 from onebroker.http.instruments import batch, naming
-from onebroker.http.instruments.naming import InstrumentName
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.routes.instruments import NAMING_ANSWERS
 from onebroker.http.services import HistoryServices, Services

@@ -14,8 +14,8 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
 from onebroker.http.orders.desk_asking import BESIDE_BROKER_SECONDS, ask_desk, change_seconds
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.orders.lists import ORDERS, answer_list, read_list
 from onebroker.http.orders.naming import Named, OrderNamed, read_named
 from onebroker.http.route import Answer, Kind, Parameter, Route
@@ -33,7 +33,7 @@ async def cancel(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
-    parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, fields.DRY_RUN)
+    parse.refuse_repeats(request, _ORDER_ID_QUERY, _BROKER_QUERY, DRY_RUN)
     body_keys.check_query([name for name in request.args if name not in _NAMING], CANCEL)
     if body.get(ORDERS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
@@ -41,7 +41,7 @@ async def cancel(request: Request, services: Services) -> Response:
     query = {name: text for name, text in request.args.to_dict().items() if name in _NAMING}
     given = {**query, **{name: value for name, value in body.items() if value is not None}}
     named = read_named(given, orders.brokers)
-    dry_run = fields.dry_run(body, request.args)
+    dry_run = read_dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -101,7 +101,7 @@ ROUTES = (
         parameters=(
             _ORDER_ID_QUERY,
             _BROKER_QUERY,
-            fields.DRY_RUN,
+            DRY_RUN,
             _field("order_id", "1 to 64 letters, digits, hyphens or underscores; or an integer."),
             _field("broker", "Broker code; needed only when two brokers hold the id."),
             _field("parent_id", "UUID, in place of order_id: the whole parent."),

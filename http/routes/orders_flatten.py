@@ -5,14 +5,15 @@ from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer
 from onebroker.actors.engine.desk.messages import Flatten
+from onebroker.actors.engine.intake import fields
 from onebroker.actors.kernel.mailbox import Reply
 from onebroker.config.messages import order_changes as texts
 from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
 from onebroker.http.orders.desk_asking import FLATTEN_SECONDS, ask_desk
+from onebroker.http.orders.dry_run import DRY_RUN
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
 
@@ -23,14 +24,14 @@ async def flatten(request: Request, services: Services) -> Response:
     orders = services.required_orders()
     body = await parse.body_object(request, order_texts.BODY_OBJECT)
     routed = services.clock.monotonic()
-    parse.refuse_repeats(request, fields.DRY_RUN)
+    parse.refuse_repeats(request, DRY_RUN)
     body_keys.check_query(request.args, FLATTEN)
     body_keys.check_body(body, FLATTEN, "a flatten")
     if body.get("confirm") != CONFIRMATION:
         raise Refusal(400, texts.CONFIRM)
     fields.check_dry_run(body)
     # Any non-empty value of the body counts; and whoever asks for a dry run in the query gets one.
-    dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, fields.DRY_RUN))
+    dry_run = bool(body.get("dry_run")) or bool(parse.flag(request.args, DRY_RUN))
 
     def make(reply: Reply[EngineAnswer]) -> Flatten:
         return Flatten(dry_run=dry_run, routed=routed, reply=reply)
@@ -48,7 +49,7 @@ ROUTES = (
         summary="Cancel every order and close every position at every broker",
         only_these_keys=True,
         parameters=(
-            fields.DRY_RUN,
+            DRY_RUN,
             Parameter(name="confirm", place="body", required=True, doc=f"Exactly {CONFIRMATION}."),
             Parameter(
                 name="dry_run",

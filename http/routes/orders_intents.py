@@ -3,11 +3,11 @@
 from quart import Request
 from quart.wrappers import Response
 
+from onebroker.actors.engine.intake import fields
 from onebroker.actors.engine.shown.stored import KeptAnswer, Unreadable, Waiting, kept_answer
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import render
-from onebroker.http.orders import fields
 from onebroker.http.route import Answer, Parameter, Route
 from onebroker.http.services import Services
 

@@ -15,8 +15,8 @@ from onebroker.config.messages import orders as order_texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
 from onebroker.http.orders.desk_asking import ask_desk, change_seconds
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.orders.lists import ORDERS, answer_list, read_list
 from onebroker.http.orders.modify_body import read_change
 from onebroker.http.orders.naming import OrderNamed, read_named
@@ -31,11 +31,11 @@ async def modify(request: Request, services: Services) -> Response:
     body = await parse.body_object(request, order_texts.BODY_OBJECT)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     body_keys.check_query(request.args, MODIFY)
-    parse.refuse_repeats(request, fields.DRY_RUN)
+    parse.refuse_repeats(request, DRY_RUN)
     if body.get(ORDERS) is not None:
         return await _modify_list(body, request.args, orders, routed)
     body_keys.check_body(body, MODIFY, A_MODIFY)
-    dry_run = fields.dry_run(body, request.args)
+    dry_run = read_dry_run(body, request.args)
     answer = await _ask_to_modify(orders, body, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -100,7 +100,7 @@ ROUTES = (
         tag="orders",
         summary="Change open orders at the brokers that hold them",
         parameters=(
-            fields.DRY_RUN,
+            DRY_RUN,
             _field("order_id", "The broker's own id: 1 to 64 letters, digits, hyphens or underscores; or an integer."),
             _field("broker", "Broker code; needed only when two brokers hold the id."),
             _field("parent_id", "UUID, in place of order_id: its one held order."),

@@ -8,13 +8,14 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.intake import fields
 from onebroker.actors.engine.shown.stored import Unreadable, open_parents, stored_parent
 from onebroker.config.messages import order_changes as change_texts
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 from onebroker.http import parse, render
 from onebroker.http.bodies import body_keys
-from onebroker.http.orders import fields
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.orders.lists import PARENTS, answer_list, read_list
 from onebroker.http.orders.naming import ParentNamed
 from onebroker.http.route import Answer, Kind, Parameter, Route
@@ -42,12 +43,12 @@ async def cancel_parents(request: Request, services: Services) -> Response:
     body = await parse.optional_body_object(request, texts.BODY_OBJECT)
     routed = services.clock.monotonic()
     body_keys.check_query(request.args, CANCEL_PARENTS)
-    parse.refuse_repeats(request, fields.DRY_RUN)
+    parse.refuse_repeats(request, DRY_RUN)
     if body.get(PARENTS) is not None:
         return await _cancel_list(body, request.args, orders, routed)
     body_keys.check_body(body, CANCEL_PARENTS, A_CANCEL)
     named = ParentNamed(fields.uuid_text(body.get("parent_id"), texts.PARENT_NAME), None)
-    dry_run = fields.dry_run(body, request.args)
+    dry_run = read_dry_run(body, request.args)
     answer = await ask_to_cancel(orders, named, routed, dry_run=dry_run)
     return render.json_answer(answer.body, answer.status)
 
@@ -105,7 +106,7 @@ ROUTES = (
         handler=cancel_parents,
         tag="orders",
         summary="Cancel every resting leg of a parent and end it",
-        parameters=(fields.DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
+        parameters=(DRY_RUN, _field("parent_id", "UUID of the parent."), _DRY_RUN_BODY),
         only_these_keys=True,
         list_form=(
             Parameter(name=PARENTS, place="body", kind="array", doc="Objects, each with a parent_id."),

@@ -14,6 +14,7 @@ from quart import Request
 from quart.wrappers import Response
 
 from onebroker.actors.engine.context.messages import EngineAnswer, Place, PlaceBody
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.intake.world import Today
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.config.clock import Clock
@@ -24,8 +25,7 @@ from onebroker.config.vocabulary import Outcome
 from onebroker.http import parse, refusals, render
 from onebroker.http.bodies import body_keys
 from onebroker.http.instruments import naming
-from onebroker.http.orders import fields
-from onebroker.http.orders.place_body import check_body, with_instrument
+from onebroker.http.orders.dry_run import DRY_RUN, read_dry_run
 from onebroker.http.orders.place_list import ORDERS, check_list
 from onebroker.http.route import Answer, Kind, Parameter, Route
 from onebroker.http.services import OrderServices, Services
@@ -49,7 +49,7 @@ async def place(request: Request, services: Services) -> Response:
     body: dict[str, Any] = await parse.listed_body_object(request, texts.BODY_OBJECT, ORDERS)
     routed = services.clock.monotonic()  # a body may take its time to arrive, which is not ours
     body_keys.check_query(request.args, PLACE)
-    parse.refuse_repeats(request, fields.DRY_RUN)
+    parse.refuse_repeats(request, DRY_RUN)
     if ORDERS in body:
         return await _place_list(body, request.args, services, routed)
     body_keys.check_body(body, PLACE, AN_ORDER)
@@ -61,7 +61,7 @@ async def place(request: Request, services: Services) -> Response:
 
 def _checked(body: Mapping[str, Any], args: Mapping[str, str], orders: OrderServices, clock: Clock) -> _Checked:
     """Check one order by itself and by its instrument. Raises Refusal 400, 404, and 503 while nothing was ever mapped."""
-    checked = check_body(body, args, brokers=orders.brokers)
+    checked = check_body(body, brokers=orders.brokers, dry_run=lambda given: read_dry_run(given, args))
     state = orders.catalogue.value
     if state.latest is None:
         raise Refusal(503, texts.catalogue_not_published(state.reason))
@@ -207,7 +207,7 @@ _LIST_FORM = (
         doc="Orders as in the single form, without dry_run; at most place_list_maximum (500). Each is answered by itself, in this "
         "order.",
     ),
-    Parameter(name=fields.DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
+    Parameter(name=DRY_RUN.name, place="body", kind="boolean", doc="Of the whole list."),
 )
 
 ROUTES = (
@@ -220,7 +220,7 @@ ROUTES = (
         list_form=_LIST_FORM,
         only_these_keys=True,
         parameters=(
-            fields.DRY_RUN,
+            DRY_RUN,
             _field("instrument_id", "UUID of the instrument; or name it by exchange, segment and identity fields."),
             _field("exchange", "nse, bse, mcx or ncdex."),
             _field("segment", "Segment of the exchange, with or without its prefix."),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import PlaceBody
+from onebroker.actors.engine.intake.body import MOST_DEPTH, check_body, with_instrument
 from onebroker.actors.engine.intake.synthetic import TYPES
 from onebroker.actors.engine.intake.world import Today
 from onebroker.config.calendars import always_open
@@ -17,7 +18,7 @@ from onebroker.config.clock import IST
 from onebroker.config.instruments import ORDERABLE_SEGMENTS, SEGMENT_SHAPES, Identity, Shape, option, security
 from onebroker.config.refusal import Refusal
 from onebroker.config.sections import EngineSettings
-from onebroker.http.orders.place_body import MOST_DEPTH, check_body, with_instrument
+from onebroker.http.orders.dry_run import read_dry_run
 from tests.support.every_case import every_case
 
 BROKERS = ("upstox", "zerodha")
@@ -63,7 +64,7 @@ TODAY = Today(
 
 
 def checked(body, args=None):
-    return check_body(body, args or {}, brokers=BROKERS)
+    return check_body(body, brokers=BROKERS, dry_run=lambda given: read_dry_run(given, args or {}))
 
 
 def placed(body, found=None):

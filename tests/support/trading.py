@@ -9,10 +9,10 @@ from decimal import Decimal as D
 import trio
 
 from onebroker.actors.engine.context.messages import EngineAnswer
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.intake.world import Today
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.config.refusal import Refusal
-from onebroker.http.orders.place_body import check_body, with_instrument
 
 
 class Trading:
@@ -68,7 +68,7 @@ class Trading:
         }  # fmt: skip
         sent = plain({name: value for name, value in fields.items() if value is not None})
         try:
-            checked = check_body(sent, {}, brokers=tuple(self.day.codes))
+            checked = check_body(sent, brokers=tuple(self.day.codes))
             instrument = self.day.snapshot.instrument(checked.name.instrument_id)
             order = with_instrument(checked, sent, instrument, self.world())
         except Refusal as refusal:

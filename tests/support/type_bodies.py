@@ -6,11 +6,11 @@ The instrument is `I` of the worked examples: a share in ticks of 0.05, or a fut
 import attrs
 import pytest
 
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.registry import PRESETS
 from onebroker.config.refusal import Refusal
-from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, World
 from tests.actors.engine.plan.world import Runner
 
@@ -29,7 +29,7 @@ def order_of(settings, *, instrument=I, world=None, **body):
     """The order that a body with this `synthetic` object comes to; a field given as None is left out."""
     world = world or World(known=(instrument,))
     sent = {name: value for name, value in {**GOOD, **body, "synthetic": settings}.items() if value is not None}
-    return with_instrument(check_body(sent, {}, brokers=world.brokers), sent, instrument, world)
+    return with_instrument(check_body(sent, brokers=world.brokers), sent, instrument, world)
 
 
 def refused(settings, **more):

@@ -6,9 +6,9 @@ O (the option), N (the index)."""
 import msgspec
 import pytest
 
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
 from onebroker.config.refusal import Refusal
-from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import BROKERS, FUTURE, INDEX, OPTION, SHARE, World
 from tests.actors.engine.plan.world import Runner
 
@@ -22,7 +22,7 @@ def accepted(synthetic, *, world=None, of=SHARE, **body):
         "price": 100, "synthetic": synthetic, **body,
     }  # fmt: skip
     sent = {name: value for name, value in fields.items() if value is not None}
-    return with_instrument(check_body(sent, {}, brokers=BROKERS), sent, of, world or World())
+    return with_instrument(check_body(sent, brokers=BROKERS), sent, of, world or World())
 
 
 def refusal(synthetic, **more):

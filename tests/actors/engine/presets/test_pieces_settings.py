@@ -8,6 +8,7 @@ import attrs
 import msgspec
 import pytest
 
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.intake.synthetic import completed
 from onebroker.actors.engine.orders.references import PriceKind, PriceReference
 from onebroker.actors.engine.plan.executions import (
@@ -48,7 +49,6 @@ from onebroker.actors.engine.plan.prices import (
 from onebroker.actors.engine.plan.stored import decode_plan, encode_plan
 from onebroker.config.clock import IST
 from onebroker.config.refusal import Refusal
-from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import FUTURE, SHARE, UNTICKED, World
 from tests.support.equity_hours import EQUITY_HOURS
 from tests.support.every_case import every_case
@@ -68,7 +68,7 @@ def placed(synthetic, *, now=None, instrument=SHARE, world=None, **body):
         "quantity": 100, "synthetic": synthetic, **body,
     }  # fmt: skip
     sent = {name: value for name, value in fields.items() if value is not None}
-    return with_instrument(check_body(sent, {}, brokers=world.brokers), sent, instrument, world)
+    return with_instrument(check_body(sent, brokers=world.brokers), sent, instrument, world)
 
 
 def sentence(synthetic, **more):

@@ -9,13 +9,13 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.past_volumes import StoredVolumes
+from onebroker.actors.engine.intake.body import check_body, with_instrument
 from onebroker.actors.engine.intake.ready import ready
 from onebroker.actors.engine.presets.preset import Body
 from onebroker.actors.engine.presets.volumes import Volume, profile, u_shape
 from onebroker.actors.history.interface import CANDLE_SCHEMA, MICROSECONDS, HistoryError
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.config.clock import IST
-from onebroker.http.orders.place_body import check_body, with_instrument
 from tests.actors.engine.plan.strategies import SHARE, World, body
 from tests.support.equity_hours import EQUITY_HOURS
 
@@ -166,7 +166,7 @@ async def shaped(day, volumes, **more):
         "quantity": 40, "synthetic": own,
     }  # fmt: skip
     world = World(now=day.clock.now(), known=(share,), calendar=day.calendar, brokers=tuple(day.codes))
-    order = with_instrument(check_body(sent, {}, brokers=tuple(day.codes)), sent, share, world)
+    order = with_instrument(check_body(sent, brokers=tuple(day.codes)), sent, share, world)
     ready_order = await ready(order, attrs.evolve(day.engine_doors, volumes=volumes))
     assert ready_order.parameters["volume_profile"] == ready_order.plan.execution.volume_profile
     return ready_order.plan.execution.volume_profile

@@ -1,7 +1,4 @@
-"""Fields that every order route reads the same way: the broker code, the dry-run flag, ids. Pure; raises Refusal 400.
-
-A JSON null counts as absent, in every field but `dry_run`: who writes one meant to say something.
-"""
+"""Fields that every order request has alike: true or false, the broker's code, ids. Pure; raises Refusal 400. A JSON null counts as absent."""
 
 import re
 import uuid
@@ -10,15 +7,7 @@ from typing import Any
 
 from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
-from onebroker.http import parse
-from onebroker.http.route import Parameter
 
-DRY_RUN = Parameter(
-    name="dry_run",
-    place="query",
-    kind="boolean",
-    doc="Build the request and send nothing; also in a JSON body, which wins.",
-)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -30,20 +19,6 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise Refusal(400, texts.true_or_false(name))
     return value
-
-
-def dry_run(body: Mapping[str, Any], args: Mapping[str, str]) -> bool:
-    """Return the flag of the body, or else of the query (true, false, 1, 0, yes, no). Rules 2.4.4, 2.4.5: the body wins."""
-    if DRY_RUN.name in body:
-        check_dry_run(body)
-        return flag(body, DRY_RUN.name)
-    return parse.flag(args, DRY_RUN) or False
-
-
-def check_dry_run(body: Mapping[str, Any]) -> None:
-    """Refuse (400) a null: it would send what its writer may have meant to try out."""
-    if body.get(DRY_RUN.name, False) is None:
-        raise Refusal(400, texts.true_or_false(DRY_RUN.name))
 
 
 def broker(value: object, brokers: tuple[str, ...]) -> str | None:
@@ -62,3 +37,15 @@ def uuid_text(value: object, sentence: str) -> str:
     if _UUID.fullmatch(text) is None:
         raise Refusal(400, sentence)
     return str(uuid.UUID(text))
+
+
+def dry_run(body: Mapping[str, Any]) -> bool:
+    """Return whether the body asks to send nothing."""
+    check_dry_run(body)
+    return flag(body, "dry_run")
+
+
+def check_dry_run(body: Mapping[str, Any]) -> None:
+    """Refuse a null: it would send what its writer may have meant to try out."""
+    if body.get("dry_run", False) is None:
+        raise Refusal(400, texts.true_or_false("dry_run"))

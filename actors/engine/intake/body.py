@@ -7,7 +7,7 @@ numeric text is not a number (order-engine 3.0).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -16,6 +16,7 @@ import attrs
 
 from onebroker.actors.catalogue.interface import Instrument
 from onebroker.actors.engine.context.messages import PlaceBody
+from onebroker.actors.engine.intake import fields
 from onebroker.actors.engine.intake.synthetic import Needs, named_type, needs_of, with_synthetic
 from onebroker.actors.engine.orders.references import References
 from onebroker.actors.engine.plan.reading.surroundings import World
@@ -25,8 +26,10 @@ from onebroker.config.instruments import (
     SEGMENT_SHAPES,
     TRADING_EXCHANGES,
     Identity,
+    InstrumentName,
     Shape,
     bare_segment,
+    fields_text,
     future,
     option,
     security,
@@ -42,8 +45,6 @@ from onebroker.config.vocabulary import (
     Side,
     Validity,
 )
-from onebroker.http.instruments.naming import InstrumentName, fields_text
-from onebroker.http.orders import fields
 
 _TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -76,8 +77,10 @@ class CheckedBody:
     broker: str | None
 
 
-def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tuple[str, ...]) -> CheckedBody:
-    """Check a place body; `args` is the query (dry_run alone), `brokers` are the codes a caller may pin.
+def check_body(
+    body: Mapping[str, Any], *, brokers: tuple[str, ...], dry_run: Callable[[Mapping[str, Any]], bool] = fields.dry_run
+) -> CheckedBody:
+    """Check a place body; `brokers` are the codes a caller may pin, `dry_run` reads that flag of the body, or of what stands beside it.
 
     Raises Refusal 400 with the text of the rule book.
     """
@@ -102,7 +105,7 @@ def check_body(body: Mapping[str, Any], args: Mapping[str, str], *, brokers: tup
         trigger_price=trigger_price,
         references=parse_references(body, quantity),
         after_market=fields.flag(body, "after_market"),
-        dry_run=fields.dry_run(body, args),
+        dry_run=dry_run(body),
         tag=_tag(body),
         name=_name(body),
         broker=fields.broker(body.get("broker"), brokers),
