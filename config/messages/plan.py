@@ -100,8 +100,8 @@ def not_both(first: str, second: str) -> str:
 
 
 def takes_no(owner: str, field: str) -> str:
-    """N14, and 1.1: `owner` is `order part`, `twap order`."""
-    return f"a {owner} takes no {field}"
+    """N14, and 1.1: `owner` is `order part`, `twap order`. The article before a type's name is the rules' own."""
+    return f"{'an' if owner.startswith('order') else 'a'} {owner} takes no {field}"
 
 
 def above_for_buy(field: str, other: str) -> str:
