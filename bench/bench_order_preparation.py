@@ -34,7 +34,7 @@ from onebroker.actors.store.durable import SqliteDurable
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import IST, Clock
-from tests.actors.conftest import Day
+from tests.support.day import Day
 
 ROOT = Path(__file__).resolve().parents[1]
 PACE_SECONDS = 0.15

@@ -20,12 +20,12 @@ from collections.abc import Generator
 import pytest
 import trio
 from hypothesis import settings
-from steady_clock import steady_run
 from trio.testing import MockClock
 
 from tests.support.durations import Durations
 from tests.support.further import FURTHER
 from tests.support.kinds import LONG, MARKS, SEARCHED, mark_of
+from tests.support.steady_clock import steady_run
 
 DICE = os.environ.get("TEST_DICE", "")
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("config", "brokers", "actors", "http")

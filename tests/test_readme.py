@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from held_port import held_port
-from patience import PATIENCE_SECONDS
-from stalls import watched
 
 from onebroker.brokers.registry import build_registry
+from tests.support.held_port import held_port
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.stalls import watched
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from patience import PATIENCE_SECONDS
-from stalls import LOOK_SECONDS, Stalls, watched
+
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.stalls import LOOK_SECONDS, Stalls, watched
 
 IDLE = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 import trio
 import trio.testing
-from steady_clock import LOOK_SECONDS, MOST_SECONDS, SteadyClock
+
+from tests.support.steady_clock import LOOK_SECONDS, MOST_SECONDS, SteadyClock
 
 
 class Real:

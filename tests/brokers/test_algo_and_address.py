@@ -8,7 +8,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.broker import Access, Endpoints, Login
 from onebroker.brokers.records import Listing, OrderRow
@@ -21,7 +20,8 @@ from onebroker.brokers.transport.network import open_transport
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.vocabulary import Outcome
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
+from tests.support.patience import PATIENCE_SECONDS
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 REGISTRY = build_registry()

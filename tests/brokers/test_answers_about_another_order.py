@@ -19,8 +19,8 @@ from onebroker.brokers.requests import OrderNames, WireRequest, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.messages import orders as texts
 from onebroker.config.vocabulary import Outcome
-from order_ticket import limit_order
 from tests.support.every_case import every_case
+from tests.support.order_ticket import limit_order
 
 REGISTRY = build_registry()
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)

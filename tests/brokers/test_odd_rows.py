@@ -11,8 +11,6 @@ import msgspec
 import pytest
 import trio
 import trio.testing
-from every_case import every_case
-from ten_accounts import MONDAY_TEN, Ten, Trading, markets, snapshot
 
 from onebroker.actors.sessions.reads import codec_calls
 from onebroker.brokers.broker import TokenQuestion
@@ -24,6 +22,8 @@ from onebroker.brokers.fyers import portfolio as fyers
 from onebroker.brokers.registry import BROKERS
 from onebroker.brokers.requests import BadAnswer, WireResponse
 from onebroker.config.vocabulary import Side
+from tests.support.every_case import every_case
+from tests.support.ten_accounts import MONDAY_TEN, Ten, Trading, markets, snapshot
 
 ODD = {"null": None, "number": 7, "text": "x", "list": [], "flag": True}
 READS = ("orders", "trades", "positions", "holdings", "candles")

@@ -14,7 +14,6 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 from quart_trio import QuartTrio
 
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
@@ -31,6 +30,7 @@ from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import Services
 from onebroker.http.table import ROUTES
+from tests.support.patience import PATIENCE_SECONDS
 
 REAL_SECONDS = PATIENCE_SECONDS
 MOCKED_SECONDS = 30 * 86_400

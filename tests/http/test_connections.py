@@ -9,13 +9,13 @@ import trio
 import trio.testing
 from quart import Request
 from quart.wrappers import Response
-from served import listening, route
 
 from onebroker.http import render
 from onebroker.http.app import build_app
 from onebroker.http.listener import accepting
 from onebroker.http.listener.connections import Connections, file_limit, open_files, proving, raise_file_limit
 from onebroker.http.listener.minute_log import MINUTE_SECONDS, MinuteLog
+from tests.support.served import listening, route
 
 HEAD = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\n{}\r\n"
 

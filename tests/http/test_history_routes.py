@@ -10,7 +10,6 @@ import attrs
 import polars as pl
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState, Found, Instrument
 from onebroker.actors.history.actor import HistoryActor
@@ -28,6 +27,7 @@ from onebroker.config.instruments import future, security
 from onebroker.http.app import build_app
 from onebroker.http.services import HistoryServices
 from tests.support.every_case import every_case
+from tests.support.patience import PATIENCE_SECONDS
 
 DAY = date(2026, 11, 20)
 SHARE = security("nse", "equities", "INFY")

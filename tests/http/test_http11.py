@@ -12,10 +12,10 @@ import trio
 import trio.testing
 from quart import Request
 from quart.wrappers import Response
-from served import listening, route
 
 from onebroker.http import render
 from onebroker.http.app import build_app
+from tests.support.served import listening, route
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
 HOST = b"Host: 127.0.0.1\r\n"

@@ -6,7 +6,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.kernel.published import Published
@@ -21,6 +20,7 @@ from onebroker.brokers.records import OrderRow, TradeRow
 from onebroker.config.clock import from_epoch, local_text
 from onebroker.http.app import build_app
 from tests.support.every_case import every_case
+from tests.support.patience import PATIENCE_SECONDS
 
 PATHS = {
     "funds": "/api/portfolio/funds",

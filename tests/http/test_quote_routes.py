@@ -6,7 +6,6 @@ import attrs
 import pytest
 import trio
 import trio.testing
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument
 from onebroker.actors.catalogue.messages import GetSnapshot
@@ -22,6 +21,7 @@ from onebroker.config.instruments import security
 from onebroker.config.refusal import Refusal
 from onebroker.http.app import build_app
 from onebroker.http.services import InstrumentServices
+from tests.support.patience import PATIENCE_SECONDS
 
 SHARE = security("nse", "equities", "INFY")
 INSTRUMENT = Instrument(

@@ -11,13 +11,13 @@ import trio
 import trio.testing
 from quart import Request
 from quart.wrappers import Response
-from served import listening, route
 
 from onebroker.http import render
 from onebroker.http.app import build_app
 from onebroker.http.bodies.long_body_out import array_answer
 from onebroker.http.listener import accepting
 from onebroker.http.listener.accepting import ListenError, TlsFiles
+from tests.support.served import listening, route
 
 TLS = Path(__file__).parents[1] / "data" / "tls"
 BIG = 64 * 1024 * 1024

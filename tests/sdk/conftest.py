@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.simulator.host.lookup import DIALECTS
+from tests.support.patience import PATIENCE_SECONDS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

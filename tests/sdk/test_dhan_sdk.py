@@ -8,7 +8,8 @@ import urllib.request
 
 import msgspec
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")

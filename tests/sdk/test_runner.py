@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 HERE = Path(__file__).resolve().parent
 

@@ -7,9 +7,6 @@ from decimal import Decimal
 
 import attrs
 import trio
-from engine_orders import ticks
-from mortal import mortal
-from plan_shapes import priced
 
 from onebroker.actors.engine.plan.reading.surroundings import Defaults
 from onebroker.actors.engine.plan.reading.tree import read_plan
@@ -22,6 +19,9 @@ from onebroker.config.calendars import CALENDARS, Calendar
 from onebroker.config.instruments import TRADING_EXCHANGES
 from onebroker.config.refusal import Refusal
 from onebroker.config.timetables import Hours, Timetable
+from tests.support.engine_orders import ticks
+from tests.support.mortal import mortal
+from tests.support.plan_shapes import priced
 
 UNTIL_HEALED_SECONDS = 100
 """An order of unknown outcome is settled a minute after the first book without it."""

@@ -5,8 +5,6 @@ import itertools
 from collections import Counter, defaultdict
 from decimal import Decimal
 
-from plan_shapes import OTHER
-
 from onebroker.actors.engine.orders.records import LegState, ParentState, decode_parent
 from onebroker.actors.engine.plan.executions import Ladder
 from onebroker.actors.engine.plan.machine.legs import CLOSING, Reason
@@ -25,6 +23,7 @@ from onebroker.actors.engine.plan.stored import decode_plan
 from onebroker.actors.engine.shown.parent import parent_record
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
+from tests.support.plan_shapes import OTHER
 
 L, P = LegState, ParentState
 _LEG_ENDS = {L.COMPLETE, L.CANCELLED, L.REJECTED, L.EXPIRED}

@@ -9,7 +9,6 @@ from functools import cache
 import attrs
 import trio
 import trio.testing
-from ledger_judge import TEN
 
 from onebroker.actors.catalogue.merge import merge
 from onebroker.actors.catalogue.snapshot import TableSnapshot
@@ -28,6 +27,7 @@ from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.support.ledger_judge import TEN
 
 MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 INSTRUMENTS = 100

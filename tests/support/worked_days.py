@@ -8,13 +8,13 @@ from itertools import groupby
 
 import attrs
 import trio
-from plan_judge import histories
 
 from onebroker.brokers.requests import CallKind, OutcomeUnknown
 from onebroker.brokers.simulator.exchange.matching import Book
 from onebroker.brokers.simulator.exchange.settlement import MARKET
 from onebroker.brokers.simulator.world.model import NewOrder, RefusalReason, SimRefusal
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.support.plan_judge import histories
 from tests.support.trading import Trading
 
 ALPHA, BETA = "zerodha", "upstox"

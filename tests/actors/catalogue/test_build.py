@@ -8,13 +8,13 @@ from datetime import date, timedelta
 import msgspec
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.build import MOST_MEMORY_BYTES, build_catalogue
 from onebroker.actors.catalogue.builder import BuildFailed, Downloads, Fetched, ProcessBuilder
 from onebroker.actors.catalogue.files import map_frame
 from onebroker.actors.catalogue.snapshot import TableSnapshot
 from onebroker.config.instruments import Identity, Shape
+from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.day
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.builder import ProcessBuilder
 from onebroker.actors.catalogue.download import download
@@ -14,6 +13,7 @@ from onebroker.actors.catalogue.progress import BuildProgress, ProgressKeeper
 from onebroker.actors.kernel.published import Published
 from onebroker.brokers.requests import BadAnswer, CallKind, OutcomeUnknown, WireRequest, WireResponse
 from onebroker.config.clock import Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 BODY = bytes(range(256)) * 4096
 """A megabyte, four times what is gathered before a writing."""

@@ -8,7 +8,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from every_case import every_case
 
 from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
 from onebroker.actors.engine.context.day_loss import Figure
@@ -25,6 +24,7 @@ from onebroker.config.clock import IST, Clock
 from onebroker.config.messages import plan_life as texts
 from onebroker.config.settings import build_settings
 from onebroker.config.vocabulary import ReadStatus
+from tests.support.every_case import every_case
 from tests.support.trading import Trading
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)

@@ -6,13 +6,13 @@ from decimal import Decimal
 import msgspec
 import pytest
 import trio
-from engine_orders import placed_elsewhere, resting, ticks, truth
 
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import WireResponse
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.config.messages import orders as texts
+from tests.support.engine_orders import placed_elsewhere, resting, ticks, truth
 
 TEN = tuple(build_registry())
 REPEATS_THE_TAG = ("fivepaisa", "groww", "icicidirect")

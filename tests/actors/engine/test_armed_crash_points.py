@@ -3,14 +3,14 @@ that its caller was promised something (order-engine 2.4 e, 2.5 K2, K4, K8, K14)
 
 import pytest
 import trio
-from mortal import mortal
-from plan_judge import judge
 from trio.testing import wait_all_tasks_blocked
 
 from onebroker.actors.engine.shown.stored import kept_answer, open_parents
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
+from tests.support.mortal import mortal
 from tests.support.order_routes import Caller
+from tests.support.plan_judge import judge
 from tests.support.trading import Trading
 from tests.support.worked_days import Worked, bare
 

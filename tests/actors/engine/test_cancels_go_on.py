@@ -1,11 +1,11 @@
 """A cancel that a kill cut in two goes on at the next start: the caller's connection died with the service, so nobody asks again."""
 
 import trio
-from mortal import mortal
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import bracket
+from tests.support.mortal import mortal
 
 
 async def killed_while_a_bracket_is_cancelled(day):

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 import trio
-from engine_orders import placed_elsewhere, ticks, truth
 
 from onebroker.brokers.registry import build_registry
+from tests.support.engine_orders import placed_elsewhere, ticks, truth
 
 TEN = tuple(build_registry())
 

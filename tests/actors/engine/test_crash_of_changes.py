@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 import trio
-from engine_orders import resting, ticks, truth
-from mortal import mortal
 
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from tests.support.engine_orders import resting, ticks, truth
+from tests.support.mortal import mortal
 
 MODIFY_STEPS = (
     "commit 1 before", "commit 1 after", "send 1 before", "send 1 after", "commit 2 before", "commit 2 after",

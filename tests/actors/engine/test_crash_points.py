@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 import trio
-from mortal import mortal
 
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
+from tests.support.mortal import mortal
 
 STEPS = (
     "commit 1 before", "commit 1 after", "commit 2 before", "commit 2 after", "send before", "send after",

@@ -14,10 +14,8 @@ import attrs
 import pytest
 import trio
 import trio.testing
-from every_case import every_case
 from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
-from ten_accounts import Ten, markets, snapshot
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.engine.books.day_results import DayResults
@@ -30,7 +28,9 @@ from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.world.model import NewOrder, SimPosition, SimRefusal
 from onebroker.config.clock import IST, Clock
 from onebroker.config.vocabulary import OrderType, Product, Side, Validity
+from tests.support.every_case import every_case
 from tests.support.further import searched
+from tests.support.ten_accounts import Ten, markets, snapshot
 
 UNTOLD = ("dhan", "fivepaisa", "fyers", "groww", "icicidirect")
 """Brokers whose funds do not tell the day's result."""

@@ -9,7 +9,7 @@ import trio
 from onebroker.actors.engine.intake.dry_run import shown_request
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.brokers.requests import CallKind, WireRequest
-from tests.actors.conftest import Day
+from tests.support.day import Day
 from tests.support.every_case import every_case
 
 URL = "https://broker.test/orders/regular"

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 import trio
-from engine_orders import placed_elsewhere, resting, ticks, truth
 
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
+from tests.support.engine_orders import placed_elsewhere, resting, ticks, truth
 
 
 def held_by_another(seconds):

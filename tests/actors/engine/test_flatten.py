@@ -5,7 +5,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
 from onebroker.actors.engine.desk.closes import sliced
 from onebroker.actors.engine.placing import once
@@ -17,6 +16,7 @@ from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.test_plan_orders import traded
 from tests.actors.engine.test_unknown_orders import bracket
+from tests.support.engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
 ANSWER = [
     "halted", "cancelled", "still_open_after_waiting", "not_shown_after_waiting", "closed",

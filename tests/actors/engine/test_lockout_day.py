@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from onebroker.actors.engine.context.messages import Place
-from tests.actors.conftest import Day
 from tests.actors.test_tree import Service, document
+from tests.support.day import Day
 
 MARGIN = 2000
 """Rupees by which the day may get worse."""

@@ -10,11 +10,11 @@ import trio
 import trio.testing
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from plan_days import closing_at, play
-from plan_judge import judge
-from plan_shapes import plans
 
 from tests.support.further import split
+from tests.support.plan_days import closing_at, play
+from tests.support.plan_judge import judge
+from tests.support.plan_shapes import plans
 
 FEW, DAYS = 8, int(os.environ.get("MODEL_DAYS", "40"))
 """So many days the first command plays, and so many the further one: more to search longer."""

@@ -7,7 +7,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from engine_orders import placed_elsewhere, resting, ticks, truth
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Locked
 from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
@@ -15,6 +14,7 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import placed_elsewhere, resting, ticks, truth
 
 
 async def test_the_leg_of_an_engine_order_is_changed_through_its_parent_and_the_record_follows(day, autojump_clock):

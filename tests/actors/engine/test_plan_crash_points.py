@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 import trio
-from mortal import mortal
-from plan_days import UNTIL_HEALED_SECONDS, Script, beating_market, quiet, trade
-from plan_judge import histories, judge, unprotected
 
 from onebroker.actors.engine.orders.records import LegState, ParentState
 from tests.actors.engine.test_orders_turned_away import MANY, Door, turning_away
 from tests.support.further import split
+from tests.support.mortal import mortal
+from tests.support.plan_days import UNTIL_HEALED_SECONDS, Script, beating_market, quiet, trade
+from tests.support.plan_judge import histories, judge, unprotected
 
 BRACKET = {
     "transaction_type": "BUY", "quantity": 60, "price": {"kind": "fixed", "price": {"at": -1}},

@@ -7,8 +7,6 @@ from decimal import Decimal as D
 import attrs
 import pytest
 import trio
-from engine_orders import placed_elsewhere, truth
-from mortal import mortal
 
 from onebroker.actors.engine.context.day_loss import DayLoss, Locked
 from onebroker.actors.engine.plan.parts import (
@@ -21,6 +19,8 @@ from onebroker.actors.engine.plan_parent.clearing import Clearing
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
+from tests.support.engine_orders import placed_elsewhere, truth
+from tests.support.mortal import mortal
 
 AT = TimeOfDay(time(10, 1))
 

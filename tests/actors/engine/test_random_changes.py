@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 import trio
 import trio.testing
-from engine_orders import ticks
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from onebroker.actors.engine.orders.records import LegState, ParentState, decode
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import ticks
 from tests.support.further import split
 
 FAULTS = (

@@ -4,12 +4,12 @@ from decimal import Decimal
 
 import pytest
 import trio
-from engine_orders import tick_of
 
 from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.store.interface import StoreError
 from onebroker.brokers.requests import NotSendable
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import tick_of
 
 
 def far_below(day, instrument):

@@ -2,12 +2,12 @@
 
 import pytest
 import trio
-from engine_orders import resting, take_room_later, ticks, truth
 
 from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import resting, take_room_later, ticks, truth
 
 
 async def state_of(day, parent_id):

@@ -3,8 +3,6 @@
 import contextlib
 from datetime import datetime
 
-from every_case import every_case
-
 from onebroker.actors.engine.books.day_results import DayResults
 from onebroker.actors.engine.books.fresh_reads import read_soon
 from onebroker.actors.engine.books.traded_results import (
@@ -17,6 +15,7 @@ from onebroker.actors.engine.books.traded_results import (
 )
 from onebroker.brokers.records import OrderRow, PositionRow
 from onebroker.config.clock import IST
+from tests.support.every_case import every_case
 from tests.support.trading import Trading
 
 NOW = datetime(2026, 11, 23, 11, 0, tzinfo=IST)

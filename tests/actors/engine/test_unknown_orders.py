@@ -7,7 +7,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from mortal import mortal
 
 from onebroker.actors.engine.orders.part_state import PartState
 from onebroker.actors.engine.orders.records import LegState, decode_parent, encode_parent
@@ -19,6 +18,7 @@ from onebroker.actors.store.interface import Set, SetAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.actors.engine.plan.trees import oco, order, together
 from tests.actors.engine.test_plan_orders import stop, traded
+from tests.support.mortal import mortal
 
 STOP = "root.each_fill.children.0"
 AFTER_ALL = "an order taken as not sent appeared at zerodha after all"

@@ -8,7 +8,6 @@ import attrs
 import msgspec
 import pytest
 import trio
-from plan_judge import judge
 
 from onebroker.actors.engine.loss_watch import LossWatch
 from onebroker.actors.engine.shown.stored import open_parents
@@ -16,8 +15,9 @@ from onebroker.actors.sessions.counts import encode_counts
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.transport.budget import BudgetCounts
-from tests.actors.conftest import Day
+from tests.support.day import Day
 from tests.support.entry_days import REAL, at
+from tests.support.plan_judge import judge
 from tests.support.worked_days import ALPHA, BETA, Worked, bare
 
 AROUND_100, AROUND_250 = 12, 7

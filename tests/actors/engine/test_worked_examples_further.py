@@ -5,13 +5,13 @@ from decimal import Decimal as D
 
 import pytest
 import trio
-from mortal import mortal
-from plan_judge import judge
 
 from onebroker.actors.engine.shown.stored import kept_answer, stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from tests.support.entry_days import REAL, at
+from tests.support.mortal import mortal
+from tests.support.plan_judge import judge
 from tests.support.worked_days import Line, Worked, bare
 
 AROUND_100, AROUND_50 = 12, 11

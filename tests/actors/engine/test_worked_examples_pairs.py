@@ -3,9 +3,9 @@ act on each other, with what their caller asks by the order routes. The others: 
 
 import pytest
 import trio
-from plan_judge import judge
 
 from tests.support.order_routes import Caller
+from tests.support.plan_judge import judge
 from tests.support.worked_days import Worked, bare
 
 AROUND_100 = 12

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.history.duck import DuckHistory
 from onebroker.actors.history.interface import CANDLE_SCHEMA, TICK_SCHEMA
 from onebroker.actors.history.memory import MemoryHistory
 from onebroker.config.instruments import security
+from tests.support.patience import PATIENCE_SECONDS
 
 _TEST_SECONDS = PATIENCE_SECONDS
 _MOCKED_SECONDS = 60 * 24 * 3600

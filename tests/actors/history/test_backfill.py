@@ -8,7 +8,6 @@ import msgspec
 import polars as pl
 import pytest
 import trio
-from candle_world import World, calendar_with
 
 from onebroker.actors.history.backfill import BackfillOrder
 from onebroker.actors.history.backfiller import BackfillRefused
@@ -22,6 +21,7 @@ from onebroker.brokers.codec.contained import OddRows
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, OutcomeUnknown, RefusalKind
 from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security
+from tests.support.candle_world import World, calendar_with
 
 CALENDAR = calendar_with({"2026-11-10": "Diwali Balipratipada"})
 NOW = datetime(2026, 11, 20, 10, 0, tzinfo=IST)

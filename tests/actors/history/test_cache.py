@@ -8,7 +8,6 @@ from decimal import Decimal
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.history.actor import HistoryActor
@@ -32,6 +31,7 @@ from onebroker.actors.store.durable_history import Factor
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from onebroker.config.refusal import Refusal
+from tests.support.patience import PATIENCE_SECONDS
 
 START = date(2024, 1, 1)
 

@@ -5,7 +5,6 @@ from datetime import date, datetime, time, timedelta
 
 import pytest
 import trio
-from candle_world import World, calendar_with
 
 from onebroker.actors.history import daily
 from onebroker.actors.sessions.messages import LoginNeeded
@@ -17,6 +16,7 @@ from onebroker.brokers.requests import BadAnswer, BrokerRefusal, OutcomeUnknown,
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST
 from onebroker.config.instruments import future, security
+from tests.support.candle_world import World, calendar_with
 
 SHARE, OTHER = security("nse", "equities", "ONE"), security("nse", "equities", "OTHER")
 CRUDE = future("mcx", "commodity_futures", "CRUDEOIL", date(2026, 12, 18))

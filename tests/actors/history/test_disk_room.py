@@ -6,7 +6,6 @@ from datetime import date, datetime
 
 import pytest
 import trio
-from candle_world import World, calendar_with
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED
 from onebroker.actors.history.actor import HistoryActor
@@ -25,6 +24,7 @@ from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import security
 from onebroker.http.disk_health import disk_health, disk_metrics
+from tests.support.candle_world import World, calendar_with
 
 SHARE = security("nse", "equities", "ONE")
 RESERVE = 1_000_000_000

@@ -13,7 +13,6 @@ import pytest
 import trio
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.history.duck import ROW_GROUP_ROWS, DuckHistory
 from onebroker.actors.history.encode import encode_candles
@@ -29,6 +28,7 @@ from onebroker.actors.history.memory import MemoryHistory, merge
 from onebroker.actors.history.tables import SCHEMA
 from onebroker.actors.store.merged import Merged
 from tests.support.further import searched
+from tests.support.patience import PATIENCE_SECONDS
 
 DAY = 86_400_000_000
 ALL = (-(2**60), 2**60)

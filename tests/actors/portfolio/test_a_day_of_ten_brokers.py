@@ -10,7 +10,6 @@ from pathlib import Path
 import attrs
 import msgspec
 import trio
-from ledger_judge import NO_RESULT, TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
 
 from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -30,6 +29,15 @@ from onebroker.config.vocabulary import OrderType, Product, Side, Validity
 from onebroker.http.app import build_app
 from onebroker.http.composition import broker_health
 from onebroker.http.services import Services
+from tests.support.ledger_judge import (
+    NO_RESULT,
+    TEN,
+    judge_funds,
+    judge_holdings,
+    judge_orders,
+    judge_positions,
+    judge_trades,
+)
 
 ORDERS = 300
 SETTLED_SECONDS = 62

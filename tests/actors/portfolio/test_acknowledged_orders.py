@@ -3,10 +3,10 @@ ends as the exchange says."""
 
 import pytest
 import trio
-from engine_orders import ticks, truth
 
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.support.engine_orders import ticks, truth
 from tests.support.order_document import order_document
 
 TEN = tuple(build_registry())

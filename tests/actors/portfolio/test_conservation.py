@@ -13,8 +13,6 @@ import trio
 import trio.testing
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
-from ledger_judge import TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
-from ten_accounts import Ten, Trading, markets, snapshot
 
 from onebroker.actors.portfolio.assembling import document_body
 from onebroker.actors.portfolio.funds import FundsAssembler
@@ -27,6 +25,8 @@ from onebroker.brokers.simulator.world.model import SimRefusal
 from onebroker.config.money import paise
 from onebroker.config.vocabulary import Side
 from tests.support.further import searched
+from tests.support.ledger_judge import TEN, judge_funds, judge_holdings, judge_orders, judge_positions, judge_trades
+from tests.support.ten_accounts import Ten, Trading, markets, snapshot
 
 RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
 BETWEEN_SECONDS = 0.25

@@ -7,10 +7,10 @@ from decimal import Decimal
 import attrs
 import pytest
 import trio
-from engine_orders import ticks
 
 from onebroker.brokers.registry import build_registry
 from onebroker.config.vocabulary import is_finished
+from tests.support.engine_orders import ticks
 from tests.support.order_document import order_document
 from tests.support.order_mix import ORDERS, PINNED_EACH, ROOM_PERCENT, SHARES, order_mix
 from tests.support.published_limits import worst_windows

@@ -9,7 +9,6 @@ import zipfile
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.catalogue.interface import CatalogueState
 from onebroker.actors.sessions.check import Doors, check_instruments, check_reads, check_stream
@@ -25,6 +24,7 @@ from onebroker.brokers.transport.budget import Budget
 from onebroker.brokers.transport.gate import BudgetGate
 from onebroker.config.clock import Clock
 from tests.support.every_case import every_case
+from tests.support.patience import PATIENCE_SECONDS
 
 CODES = tuple(build_registry())
 BOOKS = ["orders", "trades", "positions", "holdings", "funds"]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import redis
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import Store
 from onebroker.actors.store.memory import MemoryStore
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
 from onebroker.config.clock import Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 _TEST_SECONDS = 2 * PATIENCE_SECONDS
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import redis
 import trio
-from held_port import held_port
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.address import CLUSTER_REFUSED, StoreRefused, read_address
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import StoreError
 from onebroker.actors.store.redis import RedisStore
+from tests.support.held_port import held_port
+from tests.support.patience import PATIENCE_SECONDS
 
 FreePort = Callable[[], int]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store import durable as sqlite_file
 from onebroker.actors.store.durable import (
@@ -24,6 +23,7 @@ from onebroker.actors.store.durable import (
     MemoryDurable,
     SqliteDurable,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
 TOKEN = AccessToken(token="secret", last_login="2026-11-20 08:00:00.000000", expires_at="2026-11-21 07:00:00.000000")
 FILE = CatalogueFile(

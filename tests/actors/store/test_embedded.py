@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import redis
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store import embedded
 from onebroker.actors.store.embedded import (
@@ -27,6 +26,7 @@ from onebroker.actors.store.embedded import (
 )
 from onebroker.actors.store.interface import Set, SetAdd, SetRemove, StoreError
 from onebroker.actors.store.redis import RedisStore, RedisStoreActor
+from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.demo
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import redis
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store import keys
 from onebroker.actors.store.address import EVERY_WRITE, Durability, StoreRefused
 from onebroker.actors.store.embedded import EmbeddedServer, find_server_binary
 from onebroker.actors.store.interface import HashSet, Set, SetAdd, StoreError
 from onebroker.actors.store.redis import REST_BATCH_BYTES, RedisStore, RedisStoreActor
+from tests.support.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.demo
 

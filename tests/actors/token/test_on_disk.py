@@ -4,7 +4,6 @@ from datetime import datetime
 from pathlib import Path
 
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.kernel.mailbox import Mailbox, open_mailbox
 from onebroker.actors.kernel.published import Published
@@ -15,6 +14,7 @@ from onebroker.actors.token.actor import TokenActor
 from onebroker.actors.token.messages import Connect, Disconnect, TokenMessage
 from onebroker.actors.token.state import HeldToken
 from onebroker.config.clock import IST, Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 
 async def connect_once(path: Path, *, end: bool = False) -> AccessToken:

@@ -9,7 +9,7 @@ import pytest
 from onebroker.brokers.angelone import margins
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 DATA = {

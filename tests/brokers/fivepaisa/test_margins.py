@@ -8,7 +8,7 @@ import pytest
 from onebroker.brokers.fivepaisa import margins
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, NotSendable
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 BODY = {"AvailableMargin": 293657.29, "Message": "Success", "Status": 0, "TotalMarginRequired": 142.33}

@@ -11,8 +11,8 @@ from onebroker.brokers.fivepaisa import orders
 from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
-from order_ticket import limit_order
 from tests.support.every_case import every_case
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 

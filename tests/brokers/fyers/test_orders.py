@@ -12,8 +12,8 @@ from onebroker.brokers.records import Listing, OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable, WireResponse
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
-from order_ticket import limit_order
 from tests.support.every_case import every_case
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 URL = "https://api-t1.fyers.in/api/v3/orders/sync"

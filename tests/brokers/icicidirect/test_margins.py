@@ -9,7 +9,7 @@ import pytest
 from onebroker.brokers.icicidirect import margins
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, NotSendable
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2025, 2, 5, 9, 26, tzinfo=IST)
 CONTENT = {

@@ -13,8 +13,8 @@ from onebroker.brokers.records import OrderRow
 from onebroker.brokers.requests import CallKind, NotSendable
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
-from order_ticket import limit_order
 from tests.support.every_case import every_case
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2025, 2, 5, 9, 26, tzinfo=IST)
 

@@ -11,7 +11,7 @@ from onebroker.brokers.kotakneo import margins
 from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, NotSendable
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, tzinfo=IST)
 FUTURE = Listing(

@@ -10,7 +10,7 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, NotSendable, WireResponse
 from onebroker.brokers.shoonya import margins
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 FUTURE = Listing(broker_token="NFO|48704", tradingsymbol="M&M29DEC26F", exchange="NFO", lot_size=200)

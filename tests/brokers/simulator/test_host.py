@@ -14,12 +14,12 @@ import pytest
 import trio
 import trio.testing
 import trio_websocket
-from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.simulator.host.run import FolderInUse, SimulatorOptions, run_simulator
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import Clock
 from tests.support.every_case import every_case
+from tests.support.patience import PATIENCE_SECONDS
 
 SECONDS = PATIENCE_SECONDS
 ECHO = Path(__file__).with_name("echo.py")

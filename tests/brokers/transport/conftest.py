@@ -8,7 +8,8 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 CERTIFICATE = Path(__file__).parents[2] / "data" / "transport" / "loopback.pem"
 

@@ -5,13 +5,13 @@ import socket
 
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 from trio_websocket import serve_websocket
 
 from onebroker.brokers.requests import CallKind, NotSent, StreamAddress, WireRequest
 from onebroker.brokers.transport.egress import Egress
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 SECONDS = PATIENCE_SECONDS / 2
 NOT_OURS = "203.0.113.9"

@@ -11,12 +11,12 @@ import attrs
 import pytest
 import trio
 import trio.testing
-from patience import PATIENCE_SECONDS
 
 from onebroker.brokers.requests import BrokerError, CallKind, NotSent, OutcomeUnknown, WireRequest
 from onebroker.brokers.transport.answers import PIECE_BYTES
 from onebroker.brokers.transport.rest import RestLimits, RestTransport
 from onebroker.config.clock import Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 SECONDS = PATIENCE_SECONDS / 2
 

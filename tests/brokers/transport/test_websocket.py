@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
-from patience import PATIENCE_SECONDS
 from trio_websocket import ConnectionClosed, serve_websocket
 
 from onebroker.brokers.requests import CallKind, NotSent, OutcomeUnknown, StreamAddress, WireRequest
 from onebroker.brokers.transport.interface import StreamClosed, StreamRefusedHandshake
 from onebroker.brokers.transport.network import open_transport
 from onebroker.config.clock import Clock
+from tests.support.patience import PATIENCE_SECONDS
 
 SECONDS = PATIENCE_SECONDS / 2
 CERTIFICATE = Path(__file__).parents[2] / "data" / "transport" / "loopback.pem"

@@ -10,7 +10,7 @@ from onebroker.brokers.records import Listing
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, CallKind, WireResponse
 from onebroker.brokers.zerodha import margins
 from onebroker.config.clock import IST
-from order_ticket import limit_order
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 LEAD = Listing(broker_token="53496327", tradingsymbol="LEADMINI17DECFUT", exchange="MCX", contract_units=1000)

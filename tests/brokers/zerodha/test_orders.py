@@ -13,8 +13,8 @@ from onebroker.brokers.requests import CallKind, NotSendable, NotSent, WireRespo
 from onebroker.brokers.zerodha import orders
 from onebroker.config.clock import IST
 from onebroker.config.vocabulary import Outcome
-from order_ticket import limit_order
 from tests.support.every_case import every_case
+from tests.support.order_ticket import limit_order
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
 SHARE = Listing(broker_token="408065", tradingsymbol="INFY", exchange="NSE")

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from held_port import held_port
-from patience import PATIENCE_SECONDS
+
+from tests.support.held_port import held_port
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 CODES = ("zerodha", "upstox")

@@ -7,7 +7,8 @@ import urllib.error
 import urllib.request
 
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 STEPS = ["address", "login", "profile", "orders", "trades", "positions", "holdings", "funds", "instruments", "stream"]

@@ -5,7 +5,8 @@ import json
 import socket
 
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 WRONG = {
     "no JSON": b"hello",

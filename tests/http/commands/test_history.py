@@ -17,7 +17,6 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.history.adjust import day_start
 from onebroker.actors.history.duck import DuckHistory
@@ -28,6 +27,7 @@ from onebroker.http.__main__ import main
 from onebroker.http.commands.exit_codes import CommandFailed
 from onebroker.http.commands.history.files import CHUNK_ROWS
 from onebroker.http.commands.history.taking import OwnTaker
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 SHARE = security("nse", "equities", "OLDCO")

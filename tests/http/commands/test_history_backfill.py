@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
-from patience import PATIENCE_SECONDS
 
 from onebroker.http.__main__ import main
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 TODAY = date.today()  # noqa: DTZ011  # the service's own day: its market never closes

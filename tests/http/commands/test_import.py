@@ -11,10 +11,10 @@ import urllib.request
 
 import pytest
 import trio
-from patience import PATIENCE_SECONDS
 
 from onebroker.actors.store.durable import SqliteDurable
 from onebroker.config.exchange_documents import exchange_documents
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 FILE = "durable.sqlite"

@@ -11,7 +11,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_SECONDS
+
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 

@@ -14,8 +14,9 @@ import urllib.request
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from held_port import held_port
-from patience import PATIENCE_SECONDS
+
+from tests.support.held_port import held_port
+from tests.support.patience import PATIENCE_SECONDS
 
 ONEBROKER = (sys.executable, "-m", "onebroker.http")
 

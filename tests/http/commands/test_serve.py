@@ -6,7 +6,7 @@ import subprocess
 import sys
 from urllib.request import Request, urlopen
 
-from patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 KEYS = {"api-key": "k", "api-secret": "a secret for tests"}
 

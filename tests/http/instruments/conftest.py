@@ -13,8 +13,6 @@ import polars as pl
 import pytest
 import trio
 import trio.testing
-from patience import PATIENCE_SECONDS
-from steady_clock import steady_run
 
 from onebroker.actors.catalogue.interface import NOT_MAPPED, CatalogueState
 from onebroker.actors.catalogue.merge import merge
@@ -31,6 +29,8 @@ from onebroker.config.clock import IST, Clock
 from onebroker.config.sections import ServiceSettings
 from onebroker.http.app import build_app
 from onebroker.http.services import InstrumentServices, Services
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.steady_clock import steady_run
 
 DAY = date(2026, 11, 20)
 EXPIRY = "2026-11-26"

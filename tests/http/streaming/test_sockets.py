@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from patience import PATIENCE_SECONDS
 from trio_websocket import (
     ConnectionClosed,
     WebSocketConnection,
@@ -22,6 +21,7 @@ from wsproto.extensions import PerMessageDeflate
 
 from onebroker.actors.token.messages import Disconnect
 from onebroker.http.listener import accepting, websockets
+from tests.support.patience import PATIENCE_SECONDS
 
 MORE = 64 * 1024 * 1024
 SOON = accepting.WRITE_SECONDS / 2

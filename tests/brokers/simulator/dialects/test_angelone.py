@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.angelone import books, candles, feed, instruments, login, order_feed, orders, portfolio, quotes
 from onebroker.brokers.angelone.broker import ANGELONE
 from onebroker.brokers.broker import Access, Login, OrderChange
@@ -25,6 +24,7 @@ from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 ADDRESS = StreamAddress(url="ws://feed")

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, OrderChange
 from onebroker.brokers.codec.jwt_claims import expiry
 from onebroker.brokers.dhan import (
@@ -30,6 +29,7 @@ from onebroker.brokers.simulator.dialects.dhan import build
 from onebroker.brokers.simulator.dialects.dhan.naming import name_of
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 

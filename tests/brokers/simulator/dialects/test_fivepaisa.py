@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import START, DialectClient, Wire
 from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.events import CorruptFrame, OrderUpdate, Ticks, TradeUpdate
 from onebroker.brokers.fivepaisa import books, candles, feed, login, orders, portfolio, quotes
@@ -23,6 +22,7 @@ from onebroker.brokers.simulator.dialects.fivepaisa.naming import name_of
 from onebroker.config.calendars import calendar_from_documents
 from onebroker.config.clock import IST
 from onebroker.config.exchange_documents import exchange_documents
+from tests.support.dialect_client import START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 

@@ -13,7 +13,6 @@ import trio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.codec.jwt_claims import expiry
 from onebroker.brokers.events import (
@@ -51,6 +50,7 @@ from onebroker.brokers.simulator.world.brokers import Limit
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 ADDRESS = StreamAddress(url="ws://feed")

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import OrderChange
 from onebroker.brokers.events import (
     BooksMoved,
@@ -32,6 +31,7 @@ from onebroker.brokers.simulator.dialects.groww.naming import name_of
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 TOTP, APPROVAL = ("totp_key", "totp_secret"), ("api_key", "api_secret")

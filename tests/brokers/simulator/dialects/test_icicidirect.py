@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import OrderChange, OrderTicket
 from onebroker.brokers.events import BooksMoved, CorruptFrame, Heartbeat, OrderUpdate, Ready, Reply, SessionDead, Ticks
 from onebroker.brokers.icicidirect import (
@@ -37,6 +36,7 @@ from onebroker.brokers.simulator.world.model import SimStatus
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, OrderChange
 from onebroker.brokers.events import BooksMoved, Heartbeat, Ready, Ticks
 from onebroker.brokers.kotakneo import (
@@ -35,6 +34,7 @@ from onebroker.brokers.simulator.world.model import NewOrder
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import OrderType, Outcome, Product, Side, Validity
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 
 TAG = "ob0123456789ab"
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialect_client import BASE, START, DialectClient, Wire
 from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ready, Reply, SessionDead, Ticks, TradeUpdate
 from onebroker.brokers.requests import BadAnswer, BrokerRefusal, NotSendable, RefusalKind, StreamAddress, WireResponse
@@ -22,6 +21,7 @@ from onebroker.brokers.simulator.dialects.shoonya.naming import name_of
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient, Wire
 from tests.support.every_case import every_case
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 import pytest
 
-from dialect_client import BASE, START, DialectClient
 from onebroker.brokers.broker import Access, Login, OrderChange
 from onebroker.brokers.events import Heartbeat, OrderUpdate, Ticks
 from onebroker.brokers.records import Listing
@@ -33,6 +32,7 @@ from onebroker.brokers.upstox.wire import ENDPOINTS
 from onebroker.config.clock import IST
 from onebroker.config.instruments import Identity, Shape
 from onebroker.config.vocabulary import Outcome
+from tests.support.dialect_client import BASE, START, DialectClient
 from tests.support.every_case import every_case
 
 LOGIN = Login(tokens={}, user_id="", logged_in_at=0.0, expires_at=0.0)

@@ -9,7 +9,6 @@ import attrs
 import msgspec
 import pytest
 
-from dialect_client import BASE, Wall, Wire
 from onebroker.brokers.simulator.dialects.dialect import DialectRequest
 from onebroker.brokers.simulator.dialects.zerodha import build
 from onebroker.brokers.simulator.dialects.zerodha.naming import name_of
@@ -19,6 +18,7 @@ from onebroker.brokers.simulator.exchange.journal import MemoryJournal
 from onebroker.config.calendars import always_open
 from onebroker.config.clock import IST, Clock
 from onebroker.config.instruments import future, option
+from tests.support.dialect_client import BASE, Wall, Wire
 from tests.support.every_case import every_case
 
 

@@ -1,0 +1,335 @@
+"""A trading day in one process: the simulator's dialects without sockets, the store in memory, real session and engine actors.
+
+Everything runs on trio's clock, so `autojump_clock` passes a day in a second. The exchange's ledger is the judge.
+"""
+
+import contextlib
+import functools
+from datetime import datetime
+
+import attrs
+import msgspec
+import trio
+
+from onebroker.actors.catalogue.interface import CatalogueState
+from onebroker.actors.catalogue.merge import merge
+from onebroker.actors.catalogue.snapshot import TableSnapshot
+from onebroker.actors.clock_watch import ClockWatch
+from onebroker.actors.engine.actor import EngineActor
+from onebroker.actors.engine.books.day_results import DayResults
+from onebroker.actors.engine.context.context import EngineDoors, SessionDoor
+from onebroker.actors.engine.context.messages import EngineStatus, Place, PlaceBody
+from onebroker.actors.engine.desk.actor import DeskActor
+from onebroker.actors.engine.desk.messages import CancelOrder, Flatten, ModifyHeld, ModifyOrder, StopParent
+from onebroker.actors.engine.orders.index import Legs
+from onebroker.actors.engine.orders.records import LegChange
+from onebroker.actors.kernel.mailbox import open_mailbox
+from onebroker.actors.kernel.published import Published
+from onebroker.actors.kernel.supervisor import FOREVER, Child, CrashLog, open_supervisor
+from onebroker.actors.portfolio.document import DocumentActor
+from onebroker.actors.portfolio.funds import FundsAssembler
+from onebroker.actors.quotes.actor import QuoteBookActor
+from onebroker.actors.quotes.book import QuoteBook
+from onebroker.actors.quotes.reader import Quotes
+from onebroker.actors.sessions.actor import SessionActor, SessionDoors
+from onebroker.actors.sessions.in_service import brokers_in_service
+from onebroker.actors.sessions.messages import ExchangeRedirect
+from onebroker.actors.sessions.view import SessionView
+from onebroker.actors.store.durable import MemoryDurable
+from onebroker.actors.store.memory import MemoryStore
+from onebroker.brokers.broker import LoginKind
+from onebroker.brokers.registry import build_registry
+from onebroker.brokers.requests import CallKind, WireRequest
+from onebroker.brokers.simulator.exchange.journal import MemoryJournal
+from onebroker.brokers.simulator.host.control import ledger_document
+from onebroker.brokers.simulator.host.inprocess import InProcessTransport, base_of
+from onebroker.brokers.simulator.host.lookup import DIALECTS
+from onebroker.brokers.simulator.host.simulation import Recipe, Simulator
+from onebroker.brokers.simulator.world.brokers import BROKERS
+from onebroker.config.calendars import always_open
+from onebroker.config.clock import IST, Clock
+from onebroker.config.settings import build_settings
+
+MONDAY_TEN = datetime(2026, 11, 23, 10, 0, tzinfo=IST)
+RESOURCES = ("orders", "trades", "positions", "holdings", "funds")
+
+
+async def drive(flow, transport):
+    """Send the requests of a read, each made from the answers before it; return the answers."""
+    answers, request = [], next(flow)
+    try:
+        while True:
+            answers.append(await transport.send(request, 10))
+            request = flow.send(answers[-1])
+    except StopIteration:
+        return answers
+
+
+@functools.lru_cache(maxsize=8)
+def mapping(files, today):
+    """The mapping of (broker code, (parser, files)): most days begin with the same files, and none changes it."""
+    return TableSnapshot(merge({code: read_files(list(bodies)) for code, (read_files, bodies) in files})[0], today)
+
+
+@functools.lru_cache(maxsize=32)
+def listed(snapshot, segment, codes):
+    """The instruments of a stored segment that all of these brokers list: reading every row takes longer than many a story."""
+    every = (snapshot.at(row) for row in range(snapshot.count))
+    return tuple(one for one in every if one.identity.segment == segment and codes <= set(one.listings))
+
+
+class Day:
+    """The market and the two stores outlive the service, which `open` starts and `crash` or leaving the block ends."""
+
+    def __init__(self, *, brokers=("zerodha", "upstox"), start=MONDAY_TEN, calendar=None, number=300, further=None):
+        """`further` maps the code of a broker from outside the package to its (broker, dialect builder, traits)."""
+        further = further or {}
+        self.registry = build_registry() | {code: broker for code, (broker, _, _) in further.items()}
+        self.clock = Clock.following_trio(start)
+        self.calendar = calendar or always_open()
+        self.store = MemoryStore(self.clock)
+        self.durable = MemoryDurable()
+        self.codes = brokers
+        recipe = Recipe(
+            dialects={
+                code: (DIALECTS | {own: build for own, (_, build, _) in further.items()})[code] for code in brokers
+            },
+            traits=BROKERS | {own: traits for own, (_, _, traits) in further.items()},
+            calendar=self.calendar,
+            clock=self.clock,
+            journal=MemoryJournal(),
+            instruments=number,
+        )
+        self.simulator = Simulator(recipe)
+        self.exchange = self.simulator.exchange
+        self.crashes = CrashLog(self.clock)
+        self.catalogue = Published(
+            CatalogueState(latest=None, published_today=False, reason="the first build is running")
+        )
+        self.funds = Published(None)
+        """The funds document, once `service(funds=True)` keeps one."""
+        self.notes = []
+        self.day_limits = False
+
+    def settings(self):
+        registry, brokers = self.registry, {}
+        for code in self.codes:
+            dialect = self.simulator.gateways[code].dialect
+            addresses = {"login_url": base_of(code), **dialect.addresses(base_of(code))}
+            brokers[code] = {**dialect.credentials, **addresses}
+        keys = {code: registry[code].all_credential_keys for code in self.codes}
+        hosts = {code: frozenset(registry[code].endpoints.others) for code in self.codes}
+        return build_settings({"brokers": brokers}, known_brokers=keys, second_hosts=hosts)
+
+    def open_transport(self):
+        """Return the service's transport; crash tests put themselves in between."""
+        return InProcessTransport(self.simulator)
+
+    async def read_catalogue(self):
+        files = {}
+        async with InProcessTransport(self.simulator) as transport:
+            for code, door in self.services.items():
+                access = attrs.evolve(door.access, login=None)
+                answers = await drive(door.broker.instruments.file_requests(access, self.clock.now()), transport)
+                # Wrong credentials are refused the list of the files (Kotak Neo), not the files.
+                assert all(answer.status in (200, 401) for answer in answers), [answer.body[:200] for answer in answers]
+                assert answers[-1].status == 200
+                files[code] = (door.broker.instruments.read_files, tuple(answer.body for answer in answers))
+        self.snapshot = mapping(tuple(files.items()), self.clock.today())
+        self.catalogue.set(CatalogueState(latest=self.snapshot, published_today=True, reason=""))
+
+    @contextlib.asynccontextmanager
+    async def market(self):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.simulator.run_market)
+            yield self
+            nursery.cancel_scope.cancel()
+
+    @contextlib.asynccontextmanager
+    async def service(self, *, log_in=True, quotes=False, funds=False):
+        """Run sessions, engine and desk over whatever the store holds; with `quotes` the quote book too, with `funds` that document."""
+        settings = self.settings()
+        self.services = brokers_in_service(
+            self.registry, settings.brokers, exit_share=settings.engine.exit_share, day_limits=self.day_limits
+        )
+        if self.catalogue.value.latest is None:
+            await self.read_catalogue()
+        documents = {resource: open_mailbox(f"document {resource}", capacity=8) for resource in RESOURCES}
+        self.documents = documents
+        ticks = open_mailbox("quotes", capacity=8)
+        self.ticks = ticks
+        async with self.open_transport() as transport, open_supervisor(self.crashes, seed=1) as supervisor:
+            await supervisor.start(Child(name="clock watch", build=lambda: ClockWatch(self.clock), policy=FOREVER))
+            self.sessions = {}
+            for code, service in self.services.items():
+                mailbox = open_mailbox(f"session {code}", capacity=64)
+                view = Published(SessionView(broker=code))
+                doors = SessionDoors(
+                    transport=transport,
+                    store=self.store,
+                    clock=self.clock,
+                    calendar=self.calendar,
+                    budget=service.budget,
+                    view=view,
+                    catalogue=self.catalogue,
+                    documents={resource: box.address for resource, box in documents.items()},
+                    quotes=ticks.address,
+                    seed=1,
+                )
+
+                def build(service=service, mailbox=mailbox, doors=doors):
+                    return SessionActor(broker=service.broker, access=service.access, mailbox=mailbox, doors=doors)
+
+                self.sessions[code] = SessionDoor(broker=service.broker, address=mailbox.address, view=view)
+                await supervisor.start(Child(name=f"session {code}", build=build, policy=FOREVER, mailbox=mailbox))
+            await self._start_quotes(supervisor, start=quotes)
+            if funds:
+                await self._start_funds(supervisor)
+            await self._start_engine(supervisor, settings)
+            if log_in:
+                for code in self.codes:
+                    await self.log_in(code)
+                ready = lambda: self.status.value.running and all(self.has_read(code) for code in self.codes)  # noqa: E731
+                await self.until(ready, 120)
+            yield self
+
+    async def _start_quotes(self, supervisor, *, start):
+        """Make the reader of quotes, and start the book that it reads; without one there is never a quote."""
+        book = Published(QuoteBook(self.codes))
+        common = {"catalogue": self.catalogue, "calendar": self.calendar, "clock": self.clock}
+        self.quotes = Quotes(book=book, address=self.ticks.address, **common)
+        build = lambda: QuoteBookActor(  # noqa: E731
+            mailbox=self.ticks, published=book, sessions=self.sessions, store=self.store, **common
+        )
+        if start:
+            await supervisor.start(Child(name="quotes", build=build, policy=FOREVER, mailbox=self.ticks))
+
+    async def _start_funds(self, supervisor):
+        build = lambda: DocumentActor(  # noqa: E731
+            assembler=FundsAssembler(), codes=tuple(self.codes), mailbox=self.documents["funds"], published=self.funds,
+            store=self.store, clock=self.clock,
+        )  # fmt: skip
+        await supervisor.start(
+            Child(name="funds document", build=build, policy=FOREVER, mailbox=self.documents["funds"])
+        )
+
+    async def _start_engine(self, supervisor, settings):
+        self.legs = Legs()
+        engine_box, desk_box = open_mailbox("engine", capacity=64), open_mailbox("desk", capacity=64)
+        self.status = Published(EngineStatus(running=False, reason=""))
+        results = DayResults(sessions=self.sessions, catalogue=self.catalogue, quotes=self.quotes, clock=self.clock)
+        doors = EngineDoors(
+            store=self.store,
+            clock=self.clock,
+            settings=settings.engine,
+            sessions=self.sessions,
+            catalogue=self.catalogue,
+            calendar=self.calendar,
+            quotes=self.quotes,
+            legs=self.legs,
+            owner="owner",
+            funds=self.funds,
+            day_results=results,
+            durable=self.durable,
+        )
+        self.engine_doors = doors
+        self.engine, self.desk = engine_box.address, desk_box.address
+        engine = lambda: EngineActor(mailbox=engine_box, doors=doors, status=self.status, crashes=self.crashes)  # noqa: E731
+        desk = lambda: DeskActor(mailbox=desk_box, doors=doors, engine=engine_box.address, status=self.status)  # noqa: E731
+        await supervisor.start(Child(name="engine", build=engine, policy=FOREVER, mailbox=engine_box))
+        await supervisor.start(Child(name="desk", build=desk, policy=FOREVER, mailbox=desk_box))
+
+    def has_read(self, code):
+        view = self.sessions[code].view.value
+        return view.live and view.orders_read_started is not None
+
+    async def log_in(self, code, *, other_account=False):
+        """What a person does: open the broker's page, come back with its redirect. Where none is needed, wait."""
+        service = self.services[code]
+        if service.broker.login_kind is LoginKind.UNATTENDED:
+            await self.until(lambda: self.sessions[code].view.value.live, 120)
+            return self.sessions[code].view.value.access.login
+        page = service.broker.login.login_page(service.access)
+        async with InProcessTransport(self.simulator) as transport:
+            answer = await transport.send(WireRequest(kind=CallKind.LOGIN, method="GET", url=page), 10)
+        redirect = answer.headers["location"]
+        exchange = functools.partial(ExchangeRedirect, redirect=redirect, other_account=other_account)
+        return await self.sessions[code].address.ask(lambda reply: exchange(reply=reply), 10)
+
+    async def until(self, condition, seconds=60):
+        """Let the day go on until `condition()`; fail after `seconds` of it."""
+        with trio.fail_after(seconds):
+            while not condition():
+                await trio.sleep(0.05)
+
+    # --- orders -----------------------------------------------------------------------------------------------------
+
+    def listed(self, segment):
+        """Return the instruments of a stored segment that every broker lists."""
+        return list(listed(self.snapshot, segment, frozenset(self.codes)))
+
+    def equity(self, n=0):
+        """Return the n-th NSE share that every broker lists."""
+        return sorted(self.listed("nse_equities"), key=lambda one: one.identity.symbol)[n]
+
+    def body(self, instrument, **more):
+        price = more.pop("price", None)
+        fields = {
+            "transaction_type": "BUY",
+            "product": "CNC",
+            "order_type": "LIMIT" if price is not None else "MARKET",
+            "validity": "DAY",
+            "quantity": 10,
+            "disclosed_quantity": 0,
+            "trigger_price": None,
+            "after_market": False,
+            "tag": None,
+            "broker": None,
+            "closes_position": False,
+            "sent": {},
+            **more,
+        }
+        return PlaceBody(instrument=instrument, price=price, **fields)
+
+    async def place(self, order, *, intent_id="i-1", dry_run=False, wait=5.0):
+        now = self.clock.monotonic()
+        return await self.engine.ask(
+            lambda reply: Place(
+                intent_id=intent_id, order=order, dry_run=dry_run, routed=now, deadline=now + wait, reply=reply
+            ),
+            wait,
+        )
+
+    async def cancel(self, order_id, *, broker=None, dry_run=False):
+        now = self.clock.monotonic()
+        return await self.desk.ask(
+            lambda reply: CancelOrder(order_id=order_id, broker=broker, dry_run=dry_run, routed=now, reply=reply), 15
+        )
+
+    async def modify(self, order_id, *, broker=None, dry_run=False, **values):
+        """Change an order; prices as Decimal."""
+        return await self._ask_desk(
+            ModifyOrder, order_id=order_id, broker=broker, change=LegChange(**values), dry_run=dry_run
+        )
+
+    async def modify_held(self, parent_id, *, part=None, dry_run=False, **values):
+        return await self._ask_desk(
+            ModifyHeld, parent_id=parent_id, part=part, change=LegChange(**values), dry_run=dry_run
+        )
+
+    async def stop(self, parent_id, *, part=None, dry_run=False):
+        """Cancel a parent, or a part of it."""
+        return await self._ask_desk(StopParent, parent_id=parent_id, part=part, dry_run=dry_run)
+
+    async def flatten(self, *, dry_run=False):
+        return await self._ask_desk(Flatten, dry_run=dry_run, wait=180)
+
+    async def _ask_desk(self, message, *, wait=20, **fields):
+        now = self.clock.monotonic()
+        return await self.desk.ask(lambda reply: message(routed=now, reply=reply, **fields), wait)
+
+    def ledger(self):
+        return msgspec.to_builtins(ledger_document(self.simulator, 0))
+
+    def messages(self, verb):
+        return [message for message in self.ledger()["messages"] if message["verb"] == verb]
