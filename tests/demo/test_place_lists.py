@@ -27,7 +27,7 @@ def resting(demo, count):
 
 
 def test_every_order_of_a_long_list_is_answered_and_what_was_refused_is_never_sent(demo):
-    """How many find room is the machine's: `tests/actors/engine/test_lists.py` says it on a clock of its own."""
+    """How many find room is the machine's: `tests/actors/engine/days/simple/test_lists.py` says it on a clock of its own."""
     since = demo.ledger()["next"]
     answer = demo.ask("POST", PLACE, {"orders": resting(demo, 500)})
     entries = answer.json["results"]

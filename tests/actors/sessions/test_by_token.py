@@ -11,7 +11,7 @@ from onebroker.brokers.broker import FoundByToken, TokenQuestion
 from onebroker.brokers.registry import build_registry
 from onebroker.brokers.requests import BadAnswer, BrokerError, WireResponse
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_unknown_orders import ticket_price
+from tests.actors.engine.days.unknown.test_unknown_orders import ticket_price
 from tests.support.every_case import every_case
 
 REGISTRY = build_registry()

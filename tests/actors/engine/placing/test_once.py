@@ -28,7 +28,7 @@ from onebroker.config.clock import Clock
 from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 
-ACTORS = Path(__file__).resolve().parents[3] / "actors"
+ACTORS = Path(__file__).resolve().parents[4] / "actors"
 PERMIT = Permit(place=None, counts=b"7")
 COUNTS = Set(keys.rate("zerodha"), b"7")
 ACCEPTED = result(Outcome.ACCEPTED, "", reached=True)

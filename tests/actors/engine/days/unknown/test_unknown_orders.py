@@ -16,8 +16,8 @@ from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, SetAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.actors.engine.days.plans.test_plan_orders import stop, traded
 from tests.actors.engine.plan.trees import oco, order, together
-from tests.actors.engine.test_plan_orders import stop, traded
 from tests.support.mortal import mortal
 
 STOP = "root.each_fill.children.0"

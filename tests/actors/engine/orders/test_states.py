@@ -16,7 +16,7 @@ from onebroker.actors.engine.orders.states import (
 )
 from tests.support.state_tables import PAGE, with_tables
 
-ENGINE = Path(__file__).resolve().parents[3] / "actors" / "engine"
+ENGINE = Path(__file__).resolve().parents[4] / "actors" / "engine"
 LOOKS = ("plan",)
 """Rooms whose `state` is that of a part, which a look works out."""
 

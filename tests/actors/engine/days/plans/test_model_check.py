@@ -1,6 +1,6 @@
 """Whole plans under fills in any order, races, faults, outages, kills and restarts, judged on the exchange's ledger and on all that
 was stored (rules 2.3; order-engine 2). A longer search, which also makes what it finds small:
-`MODEL_DAYS=2000 pytest --further --timeout 0 tests/actors/engine/test_model_check.py`."""
+`MODEL_DAYS=2000 pytest --further --timeout 0 tests/actors/engine/days/plans/test_model_check.py`."""
 
 import os
 from datetime import time

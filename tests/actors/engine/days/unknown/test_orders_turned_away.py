@@ -11,11 +11,11 @@ import trio
 
 from onebroker.actors.engine.plan.prices import Trail
 from onebroker.brokers.requests import WireResponse
+from tests.actors.engine.days.changes.test_cancels_go_on import killed_while_a_bracket_is_cancelled
+from tests.actors.engine.days.plans.test_exits_never_give_up import exits, hidden_stop, is_over, is_said, problems
+from tests.actors.engine.days.plans.test_plan_orders import stop, traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 from tests.actors.engine.plan.trees import order
-from tests.actors.engine.test_cancels_go_on import killed_while_a_bracket_is_cancelled
-from tests.actors.engine.test_exits_never_give_up import exits, hidden_stop, is_over, is_said, problems
-from tests.actors.engine.test_plan_orders import stop, traded
-from tests.actors.engine.test_unknown_orders import bracket
 
 
 def kite(status, message, error_type):

@@ -7,9 +7,9 @@ import pytest
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_exits_never_give_up import problems
-from tests.actors.engine.test_plan_orders import traded
-from tests.actors.engine.test_unknown_orders import bracket
+from tests.actors.engine.days.plans.test_exits_never_give_up import problems
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 
 TWO_LEFT = "orders still to be cancelled at zerodha: 2"
 ONE_LEFT = "orders still to be cancelled at zerodha: 1"

@@ -7,8 +7,8 @@ import trio
 from onebroker.actors.engine.plan.prices import Trail
 from onebroker.actors.engine.shown.stored import stored_record
 from onebroker.brokers.simulator.exchange.faults import FaultKind
+from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.actors.engine.plan.trees import order
-from tests.actors.engine.test_plan_orders import traded
 
 
 async def live_trail(trading):

@@ -13,9 +13,9 @@ from onebroker.actors.engine.orders.records import LegEntry, LegRecord
 from onebroker.actors.sessions.view import OddOrder
 from onebroker.brokers.codec.contained import OddName, OddRows
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_cancels_go_on import killed_while_a_bracket_is_cancelled
-from tests.actors.engine.test_exits_never_give_up import exits, problems, resting_bracket
-from tests.actors.engine.test_plan_orders import traded
+from tests.actors.engine.days.changes.test_cancels_go_on import killed_while_a_bracket_is_cancelled
+from tests.actors.engine.days.plans.test_exits_never_give_up import exits, problems, resting_bracket
+from tests.actors.engine.days.plans.test_plan_orders import traded
 from tests.support.every_case import every_case
 
 BOTH_REST = [("LIMIT", "open", 0), ("SL", "trigger_pending", 0)]

@@ -18,11 +18,17 @@ from onebroker.actors.sessions.by_token import TokenReader
 from onebroker.brokers.requests import BadAnswer
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.brokers.transport.priorities import Priority
+from tests.actors.engine.days.plans.test_plan_orders import Trading, traded
+from tests.actors.engine.days.unknown.test_lost_store import (
+    Memory,
+    bought_once,
+    lost_slices,
+    memory_with_legs,
+    only_parent,
+)
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket, rewritten, ticket_price
+from tests.actors.engine.orders.test_transitions import LEG, PARENT
 from tests.actors.engine.plan.trees import order, together
-from tests.actors.engine.test_lost_store import Memory, bought_once, lost_slices, memory_with_legs, only_parent
-from tests.actors.engine.test_plan_orders import Trading, traded
-from tests.actors.engine.test_transitions import LEG, PARENT
-from tests.actors.engine.test_unknown_orders import bracket, rewritten, ticket_price
 
 ASKED = ("upstox", "dhan", "fyers", "groww", "fivepaisa")
 FOUND = "the store had lost an order of this that upstox has, so nothing more of it is sent until the book of upstox shows it"

@@ -14,8 +14,8 @@ from onebroker.actors.sessions.messages import RoomFull
 from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set, StoreError
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_plan_orders import traded
-from tests.actors.engine.test_unknown_orders import bracket
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 from tests.support.engine_orders import placed_elsewhere, resting, take_room_later, ticks, truth
 
 ANSWER = [

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from onebroker.actors.engine.orders.records import LegState, ParentState
-from tests.actors.engine.test_orders_turned_away import MANY, Door, turning_away
+from tests.actors.engine.days.unknown.test_orders_turned_away import MANY, Door, turning_away
 from tests.support.further import split
 from tests.support.mortal import mortal
 from tests.support.plan_days import UNTIL_HEALED_SECONDS, Script, beating_market, quiet, trade

@@ -15,9 +15,9 @@ from onebroker.actors.store import keys
 from onebroker.actors.store.interface import Set
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.composition import order_metrics, order_problems
+from tests.actors.engine.days.plans.test_plan_orders import stop, traded
+from tests.actors.engine.days.unknown.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 from tests.actors.engine.plan.trees import oco, order, together
-from tests.actors.engine.test_plan_orders import stop, traded
-from tests.actors.engine.test_unknown_orders import AFTER_ALL, STOP, bracket, lost, rewritten
 
 NAKED = "100 units are open without a stop"
 TARGET = "root.each_fill.children.1"

@@ -3,8 +3,8 @@
 import trio
 
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_plan_orders import traded
-from tests.actors.engine.test_unknown_orders import bracket
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 from tests.support.mortal import mortal
 
 

@@ -10,8 +10,8 @@ from onebroker.actors.engine.plan.prices import Fixed
 from onebroker.actors.engine.shown.stored import stored_parent
 from onebroker.actors.store import keys
 from onebroker.brokers.simulator.exchange.faults import FaultKind
-from tests.actors.engine.test_plan_orders import Trading
-from tests.actors.engine.test_unknown_orders import bracket
+from tests.actors.engine.days.plans.test_plan_orders import Trading
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket
 
 BOTH = ("zerodha", "upstox")
 

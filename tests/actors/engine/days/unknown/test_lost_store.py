@@ -14,9 +14,9 @@ from onebroker.actors.engine.shown.stored import open_parents, stored_parent
 from onebroker.actors.store.interface import StreamAdd
 from onebroker.brokers.simulator.exchange.faults import FaultKind
 from onebroker.http.composition import unknown_orders
+from tests.actors.engine.days.plans.test_plan_orders import traded
+from tests.actors.engine.days.unknown.test_unknown_orders import bracket, ticket_price
 from tests.actors.engine.plan.trees import order
-from tests.actors.engine.test_plan_orders import traded
-from tests.actors.engine.test_unknown_orders import bracket, ticket_price
 
 
 class Memory:
