@@ -1,1 +1,1 @@
-"""What the pricing kinds come to: pure functions of the quote, the clock and what the rule remembers (order-engine 1.4)."""
+"""The prices of the pricing kinds: pure functions of the quote, the clock and the rule's memory (order-engine 1.4)."""

@@ -10,7 +10,7 @@ from onebroker.actors.engine.plan.market import Seen
 
 @attrs.frozen(kw_only=True)
 class BarRule:
-    """How bars are built: aligned to the session's opening; those that began before `armed_at` do not count."""
+    """How bars are built. Bars are aligned to the session's opening; bars that began before `armed_at` do not count."""
 
     seconds: float
     opened: float
@@ -18,14 +18,14 @@ class BarRule:
     armed_at: float
     """Epoch seconds."""
     periods: int = 1
-    """True ranges in the average."""
+    """Number of true ranges in the average."""
 
 
 def fold_bars(bars: Bars, quote: Seen | None, now: float, rule: BarRule) -> Bars:
-    """Return the bars after a look at `now` (epoch seconds) that saw this quote; None = no usable one.
+    """Return the bars after a look at `now` (epoch seconds) that saw `quote`; None = there is no usable quote.
 
-    A bar holds the quotes that were received within it, whenever they were looked at. An interval without any is no bar: it has no
-    close, and the average does not move. The average needs `periods` true ranges, so `periods` + 1 whole bars.
+    A bar holds the quotes that were received in its interval, no matter when a look saw them. An interval without quotes is no bar:
+    it has no close, and the average does not move. The average needs `periods` true ranges, so `periods` + 1 whole bars.
     """
     if quote is not None and quote.last_price is not None:
         bars = _take(bars, quote.last_price, quote.received_at, rule)
@@ -34,7 +34,7 @@ def fold_bars(bars: Bars, quote: Seen | None, now: float, rule: BarRule) -> Bars
 
 
 def _take(bars: Bars, price: Decimal, at: float, rule: BarRule) -> Bars:
-    """Return the bars with a price received at `at` (epoch seconds); one that is older than they are changes nothing."""
+    """Return the bars after a price received at `at` (epoch seconds). A price older than the bars changes nothing."""
     bar = bars.open_bar
     earliest = bars.until if bar is None else bar.began
     if at < rule.opened or (earliest is not None and at < earliest):

@@ -23,18 +23,20 @@ class Option:
 
 
 def years_left(option: Option, now: float) -> float:
-    """Return the calendar time from `now` (epoch seconds) to the expiry in years of 365 days; 0 when it has passed."""
+    """Return the calendar time from `now` (epoch seconds) to the expiry, in years of 365 days; 0 after the expiry."""
     return max(0.0, (option.expires.timestamp() - now) / DAY_SECONDS / YEAR_DAYS)
 
 
 def forward_of_spot(spot: float, rate: float, years: float) -> float:
-    """Return the forward of a watched instrument that is no future; `rate` as a fraction a year."""
+    """Return the forward of a watched instrument that is not a future; `rate` as a fraction a year."""
     return spot * math.exp(rate * years)
 
 
 def premium(option: Option, forward: float, *, volatility: float, rate: float, years: float) -> float:
-    """Return the premium in rupees; `volatility` and `rate` as fractions a year. At no time or volatility left: what it is worth
-    at once."""
+    """Return the premium in rupees; `volatility` and `rate` as fractions a year.
+
+    With no time left or no volatility, the premium is the discounted value of an exercise at the forward.
+    """
     strike, discount = option.strike, math.exp(-rate * years)
     spread = volatility * math.sqrt(years)
     if spread <= 0 or forward <= 0:

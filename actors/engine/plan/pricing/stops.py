@@ -1,7 +1,7 @@
 """Stops that move: trails (fixed, in percent, by average true range) and stages (order-engine 1.4). Pure.
 
-A stop protects against the market's going against it: the watermark is the highest last price for a SELL stop and the
-lowest for a BUY stop, and the trigger only ever follows it.
+A stop protects a position when the market moves against it. The watermark is the highest last price for a SELL stop and the
+lowest for a BUY stop. The trigger follows the watermark and never moves back.
 """
 
 from decimal import Decimal
@@ -23,32 +23,34 @@ class StopPrice:
 
 
 def stop_at(trigger: Decimal, limit_offset: Decimal | None, side: Side, terms: Terms) -> StopPrice:
-    """Return a stop whose limit lies `limit_offset` past its trigger; both snapped away from the market."""
+    """Return a stop whose limit is `limit_offset` past its trigger. Both prices are snapped away from the market."""
     snapped = terms.towards(trigger, side)
     limit = None if limit_offset is None else terms.towards(snapped + side.sign * limit_offset, side)
     return StopPrice(snapped, limit)
 
 
 def better(one: Decimal, other: Decimal, side: Side) -> bool:
-    """Whether trigger `one` protects more than `other` for a stop of this side: higher for a SELL stop."""
+    """Whether trigger `one` protects more than trigger `other` for a stop of this side: a higher one for a SELL stop."""
     return (one - other) * side.sign < 0
 
 
 def watch(memory: Memory, last: Decimal | None, side: Side, activate_at: Decimal | None) -> Memory:
-    """Return the memory after a last price: activation first, then the watermark from the price that activated it on."""
+    """Return the memory after a last price. First the stop is activated; the watermark starts at the price that activated it."""
     if last is None:
         return memory
     if not memory.active:
         if activate_at is not None and (last - activate_at) * side.sign > 0:
-            return memory  # a sell stop waits for the price to rise there, a buy stop for it to fall
+            return memory  # a sell stop waits until the price rises to it, a buy stop until it falls to it
         return attrs.evolve(memory, active=True, watermark=last)
     mark = memory.watermark
     return memory if mark is not None and (last - mark) * side.sign >= 0 else attrs.evolve(memory, watermark=last)
 
 
 def trail_memory(trail: Trail, memory: Memory, quote: Seen | None, side: Side, now: float, opened: float) -> Memory:
-    """Return the memory after a quote that is looked at `now` (None: there is none); `opened` is the session's opening, to which bars
-    are aligned. Epoch seconds both."""
+    """Return the memory after a look at `now` that saw `quote`; None = there is no quote.
+
+    `opened` is the session's opening, to which bars are aligned. Both times in epoch seconds.
+    """
     memory = watch(memory, None if quote is None else quote.last_price, side, trail.activate_at)
     if trail.atr is None or not memory.active:
         return memory
@@ -58,7 +60,7 @@ def trail_memory(trail: Trail, memory: Memory, quote: Seen | None, side: Side, n
 
 
 def distance(trail: Trail, memory: Memory, mark: Decimal) -> Decimal:
-    """Return how far behind the watermark the trigger lies now, in rupees."""
+    """Return the trigger's present distance behind the watermark, in rupees."""
     if trail.atr is not None and memory.bars.atr is not None:
         return memory.bars.atr * trail.atr.multiple
     if trail.percent is not None:
@@ -68,9 +70,9 @@ def distance(trail: Trail, memory: Memory, mark: Decimal) -> Decimal:
 
 
 def trailed(trail: Trail, memory: Memory, side: Side, terms: Terms) -> tuple[StopPrice | None, Memory]:
-    """Return the stop that is wanted, and the memory that holds it; None before it is active.
+    """Return the wanted stop, and the memory that keeps it; None before the trail is active.
 
-    It moves when the new trigger is at least `step_ticks` better, and never back.
+    The stop moves when the new trigger is at least `step_ticks` better, and it never moves back.
     """
     if not memory.active or memory.watermark is None:
         return None, memory
@@ -79,7 +81,7 @@ def trailed(trail: Trail, memory: Memory, side: Side, terms: Terms) -> tuple[Sto
 
 
 def staged(stages: Stages, entry: Decimal, memory: Memory, side: Side, terms: Terms) -> tuple[StopPrice | None, Memory]:
-    """Return the stop that the milestones want, and the memory that holds it."""
+    """Return the stop that the milestones want, and the memory that keeps it."""
     wanted = stages.stop_price
     mark = memory.watermark
     if mark is not None:
@@ -109,5 +111,5 @@ def _moved(
 
 
 def continue_from(memory: Memory, trigger: Decimal, away: Decimal, side: Side) -> Memory:
-    """Return the memory after a caller set the trigger: the trail goes on from it, `away` being its distance now (2.6)."""
+    """Return the memory after a caller set the trigger. The trail goes on from there; `away` is its present distance in rupees (2.6)."""
     return attrs.evolve(memory, watermark=trigger - side.sign * away, stop=trigger, active=True)

@@ -1,4 +1,4 @@
-"""Prices taken from the book: marketable, peg, and what crossing costs (order-engine 1.4, 3.29). Pure."""
+"""Prices taken from the book: marketable, peg, and the cost of crossing (order-engine 1.4, 3.29). Pure."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -11,7 +11,7 @@ from onebroker.config.vocabulary import Side
 
 
 def past_touch(price: Marketable, side: Side, quantity: int, quote: Seen, terms: Terms) -> Decimal | None:
-    """Return the limit `buffer_ticks` past the opposite touch (or the level that `quantity` reaches); None: nobody there."""
+    """Return the limit `buffer_ticks` past the opposite touch, or past the level that `quantity` reaches; None = that side is empty."""
     against = quote.against(side)
     if not against:
         return None
@@ -20,12 +20,12 @@ def past_touch(price: Marketable, side: Side, quantity: int, quote: Seen, terms:
 
 
 def beyond(touch: Decimal, side: Side, ticks: int, terms: Terms) -> Decimal:
-    """Return a price so many ticks past `touch` towards trading, on the tick."""
+    """Return the price `ticks` ticks past `touch` towards trading, snapped to the tick."""
     return terms.towards(touch + side.sign * ticks * (terms.tick or Decimal(0)), side)
 
 
 def _deepest(levels: Sequence[Level], quantity: int) -> Decimal:
-    """Return the price of the level at which `quantity` is there, or of the deepest one shown."""
+    """Return the price of the level that completes `quantity`, or of the deepest level shown."""
     reached = 0
     for level in levels:
         reached += level.quantity
@@ -35,12 +35,12 @@ def _deepest(levels: Sequence[Level], quantity: int) -> Decimal:
 
 
 def visible(quote: Seen, side: Side) -> int:
-    """Return how many units the shown levels hold against the order."""
+    """Return the units on the shown levels that the order would trade against."""
     return sum(level.quantity for level in quote.against(side))
 
 
 def crossing_cost_bps(quote: Seen, side: Side, quantity: int) -> Decimal | None:
-    """Return what walking the visible book costs against the middle, in hundredths of a percent.
+    """Return the cost of filling `quantity` from the visible book, measured from the middle, in hundredths of a percent.
 
     None where the book has no middle, or does not show `quantity`.
     """
@@ -55,7 +55,7 @@ def crossing_cost_bps(quote: Seen, side: Side, quantity: int) -> Decimal | None:
 
 
 def without_own(levels: Sequence[Level], own: Level | None) -> tuple[Level, ...]:
-    """Return a side of the book less our own order, where it stands alone at its level."""
+    """Return one side of the book, without our own order's level where our order is alone there."""
     if own is None:
         return tuple(levels)
     return tuple(level for level in levels if level.price != own.price or level.quantity > own.quantity)
@@ -72,10 +72,10 @@ def pegged(
     shift: Decimal = Decimal(0),
     centre: Decimal | None = None,
 ) -> Decimal | None:
-    """Return the price of a peg, clipped at its cap, on the passive tick; None while the book has no such price.
+    """Return the price of a peg, clipped at its cap and snapped to the passive tick; None while the book has no such price.
 
-    `own` is what rests of ours, `across` what we rest on the other side; `shift` moves the whole rule (a caller's own price, an
-    inventory skew); `centre` stands in the place of the touch.
+    `own` is our resting order, `across` are our resting orders on the other side. `shift` (rupees) moves the whole rule, for a
+    caller's own price or an inventory skew. `centre` is used instead of the touch.
     """
     level = peg_level(price, side, quote, terms, own=own, across=across, centre=centre)
     if level is None:
@@ -99,14 +99,14 @@ def peg_level(
     across: Sequence[Level] = (),
     centre: Decimal | None = None,
 ) -> Decimal | None:
-    """Return what the rule of a peg comes to by itself: not shifted, within no bounds, not on the tick. Parameters as of `pegged`."""
+    """Return the price of the peg rule itself: not shifted, not clipped, not snapped. Parameters as in `pegged`."""
     mine = without_own((quote.buy if side is Side.BUY else quote.sell) or (), own)
     reference = _reference(price.reference, mine, _others(quote, side, across)) if centre is None else centre
     return None if reference is None else reference - side.sign * price.offset_ticks * (terms.tick or Decimal(0))
 
 
 def _others(quote: Seen, side: Side, across: Sequence[Level]) -> Sequence[Level]:
-    """Return the other side of the book without what we rest there."""
+    """Return the other side of the book without our own resting orders."""
     theirs: Sequence[Level] = quote.against(side)
     for ours in across:
         theirs = without_own(theirs, ours)
@@ -135,14 +135,14 @@ def on_touch(quote: Seen, side: Side, limit: Decimal) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Striking:
-    """An immediate order at a limit for what is shown."""
+    """An immediate order for the shown quantity: its price and units."""
 
     price: Decimal
     quantity: int
 
 
 def within_reach(quote: Seen, side: Side, limit: Decimal, terms: Terms) -> Striking | None:
-    """Return what the book shows at `limit` or better, in whole lots; None when that is nothing."""
+    """Return the quantity that the book shows at `limit` or better, in whole lots, and its worst price; None when there is no whole lot."""
     shown = [level for level in quote.against(side) if (level.price - limit) * side.sign <= 0]
     quantity = terms.whole_lots(sum(level.quantity for level in shown))
     return Striking(price=shown[-1].price, quantity=quantity) if quantity else None

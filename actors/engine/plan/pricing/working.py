@@ -23,16 +23,16 @@ from onebroker.config.vocabulary import Side
 CROSS_TICKS = 2
 """How far past the opposite touch a chase goes once it may cross."""
 MODEL_DIGITS = 6
-"""Of a rupee, what a model's premium is taken to: far below a tick, far above the noise of binary fractions."""
+"""Decimals of a rupee to which a model's premium is rounded: far below a tick, far above the noise of binary fractions."""
 
 
 def chased(
     chase: Chase, memory: Memory, side: Side, quote: Seen, terms: Terms, now: float
 ) -> tuple[Decimal | None, Memory]:
-    """Return where a chase stands now; None while there is no price to begin at.
+    """Return the present limit of a chase and its memory; the limit is None while there is no price to begin at.
 
-    Each whole `step_seconds` since `memory.since` is a step towards the other side, not past the opposite touch until
-    `cross_after_seconds`, and never past the cap.
+    Each whole `step_seconds` since `memory.since` is one step towards the other side. The limit does not pass the opposite touch
+    before `cross_after_seconds`, and never passes the cap.
     """
     base = memory.base if memory.base is not None else chase.start_price or quote.own(side)
     if base is None:
@@ -56,7 +56,7 @@ def chased(
 def followed(
     follow: FollowInstrument, memory: Memory, side: Side, watched: Seen | None, terms: Terms
 ) -> tuple[Decimal | None, Memory]:
-    """Return the limit that follows another instrument; None while that has no price."""
+    """Return the limit that follows another instrument, and the memory; the limit is None while that instrument has no price."""
     now = None if watched is None else _watched(follow.watch_field, watched)
     if now is None:
         return None, memory
@@ -68,8 +68,11 @@ def followed(
 
 
 def at_distance(memory: Memory, level: Decimal | None) -> Memory:
-    """Measure a caller's own price, if there is one to measure, by what the rule itself comes to, within no bounds (`level`; None =
-    not known now). From then on the rule goes on at that distance (rules 2.4.4)."""
+    """Return the memory with the distance of a caller's own price from the rule's price; from then on the rule keeps that distance
+    (rules 2.4.4).
+
+    `level` is the rule's price without its bounds; None = not known now. Nothing changes then, or when no own price is pending.
+    """
     if memory.own_price is None or level is None:
         return memory
     return attrs.evolve(memory, shift=memory.own_price - level, own_price=None)
@@ -101,14 +104,14 @@ def modelled(
     *,
     future: bool,
 ) -> tuple[Decimal | None, Memory]:
-    """Return the option's limit from the watched price (`future`: it is one, so it is the forward itself)."""
+    """Return the option's limit, worked out from the watched price, and the memory. With `future` the watched price is the forward itself."""
     if watched is None or watched.last_price is None:
         return None, memory
     rate, years = float(model.interest_rate) / 100, years_left(option, now)
     spot = float(watched.last_price)
     forward = spot if future else forward_of_spot(spot, rate, years)
     worth = premium(option, forward, volatility=float(model.volatility) / 100, rate=rate, years=years)
-    # What floats leave behind a price on the tick must not snap it to the next one.
+    # The rounding noise of floats must not snap a price that is on the tick to the next tick.
     modelled_price = Decimal(repr(round(worth, MODEL_DIGITS)))
     memory = at_distance(memory, modelled_price)
     wanted = _within(modelled_price + memory.shift, model.lowest_price, model.highest_price)
@@ -118,9 +121,9 @@ def modelled(
 
 
 def from_fill(price: FromParentFill | FromFillPrice, filled_at: Decimal, side: Side) -> Decimal:
-    """Return the level an exit of `side` has by the price of what filled: a limit on the profit side, a stop on the losing
-    side; not snapped."""
+    """Return the price of an exit of `side`, measured from the fill price: a limit on the profit side, a stop on the losing side.
+    The price is not snapped."""
     away = price.distance if price.distance is not None else filled_at * (price.percent or Decimal(0)) / 100
-    # The exit's own side tells the position: a SELL exit of a long gains upwards.
+    # The exit's side shows the position: a SELL exit closes a long position, which gains upwards.
     gains = -side.sign
     return filled_at + (gains if price.order is ExitOrder.LIMIT else -gains) * away
