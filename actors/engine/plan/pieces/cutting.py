@@ -18,7 +18,7 @@ _STRAIGHT = 1e-3
 
 
 def cumulative_lots(lots: int, weights: Sequence[Decimal]) -> tuple[int, ...]:
-    """Return at how many lots each piece ends: `lots` times the cumulative weight, rounded half up; the last ends at `lots`."""
+    """Return the cumulative lots after each piece: `lots` times the cumulative weight, rounded half up. The last is `lots`."""
     total, reached, ends = sum(weights, Decimal(0)), Decimal(0), []
     for weight in weights:
         reached += weight
@@ -39,14 +39,14 @@ def weights_of(execution: Twap | Vwap | FrontLoaded) -> tuple[Decimal, ...]:
 
 
 def remaining_share(execution: FrontLoaded, piece: int) -> float:
-    """Return what is left after so many pieces, as a share: sinh(k (N - n) / N) / sinh(k) with k = 6 x urgency."""
+    """Return the share that is left after `piece` (n) of N pieces: sinh(k (N - n) / N) / sinh(k) with k = 6 x urgency."""
     count, kappa = execution.slices, 6 * float(execution.urgency)
     straight = (count - piece) / count
     return straight if kappa < _STRAIGHT else math.sinh(kappa * straight) / math.sinh(kappa)
 
 
 def timed_ends(execution: Twap | Vwap | FrontLoaded, units: int, terms: Terms) -> tuple[int, ...]:
-    """Return the cumulative units at which each piece ends; the odd units beyond whole lots go with the last."""
+    """Return the cumulative units after each piece. Odd units beyond whole lots go with the last piece."""
     ends = [lots * terms.lot for lots in cumulative_lots(units // terms.lot, weights_of(execution))]
     return (*ends[:-1], units)
 
@@ -63,12 +63,12 @@ def due_time(execution: Twap | Vwap | FrontLoaded, started_at: float, piece: int
 
 
 def rounded_lots(units: Decimal, lot: int, rounding: Rounding) -> int:
-    """Return units as whole lots in units, rounded as said."""
+    """Return `units` rounded to whole lots, in units, with the given rounding."""
     return int((units / lot).quantize(Decimal(1), _ROUNDINGS[rounding])) * lot
 
 
 def shared(units: int, shares: Sequence[Decimal], terms: Terms) -> tuple[int, ...]:
-    """Return what each sibling with a share gets: by cumulative rounding, so that the sum is exact when the shares make 1."""
+    """Return the units of each sibling with a share. The rounding is cumulative, so the sum is exact when the shares add up to 1."""
     lots, reached, before, parts = units // terms.lot, Decimal(0), 0, []
     for share in shares:
         reached += share
@@ -81,7 +81,7 @@ def shared(units: int, shares: Sequence[Decimal], terms: Terms) -> tuple[int, ..
 
 
 def freeze_pieces(units: int, terms: Terms) -> tuple[int, ...]:
-    """Return pieces that each fit the freeze quantity; all in one where none is known."""
+    """Return pieces that each fit the freeze quantity; one piece where no freeze quantity is known."""
     most = None if terms.freeze is None else terms.whole_lots(terms.freeze)
     if not most or units <= most:
         return (units,)
@@ -96,7 +96,7 @@ class Rung:
 
 
 def rungs(ladder: Ladder, units: int, side: Side, terms: Terms) -> tuple[Rung, ...]:
-    """Return the rungs from `from_price` on: prices snapped passive, lots evenly, spare lots one each from the first on."""
+    """Return the rungs from `from_price` on, at prices snapped passively. Lots are shared evenly; the first rungs get one spare lot each."""
     step = (ladder.to_price - ladder.from_price) / max(1, ladder.steps - 1)
     each, spare = divmod(units // terms.lot, ladder.steps)
     return tuple(
@@ -106,7 +106,7 @@ def rungs(ladder: Ladder, units: int, side: Side, terms: Terms) -> tuple[Rung, .
 
 
 def randomised(size: int, percent: Decimal, draw: float, terms: Terms) -> int:
-    """Return a piece size varied evenly within +- percent (`draw` from 0 to 1), whole lots, at least one."""
+    """Return a piece size varied evenly within +- `percent` (`draw` from 0 to 1), in units, whole lots, at least one lot."""
     if not percent:
         return size
     factor = 1 + (Decimal(repr(draw)) * 2 - 1) * percent / 100
