@@ -1,1 +1,1 @@
-"""Reading a plan: JSON of a `synthetic` object into the checked values of the grammar (order-engine 1.10)."""
+"""Reading a plan: from the JSON of a `synthetic` object to the checked values of the grammar (order-engine 1.10)."""

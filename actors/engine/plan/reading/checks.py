@@ -1,5 +1,5 @@
-"""What only a whole tree tells: sums, counts, depth, quantities against lots, slices and the freeze quantity; and which orders are
-exits (order-engine 0, 1.1, 1.3, 1.5, 4.4). Pure; raises Refusal. Trees of presets go through the same.
+"""The checks that need the whole tree: sums, counts, depth, and quantities against lots, slices and the freeze quantity. Also marks
+which orders are exits (order-engine 0, 1.1, 1.3, 1.5, 4.4). Pure; raises Refusal. Trees of presets get the same checks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,13 +46,13 @@ from onebroker.config.vocabulary import Side
 MOST_PARTS = 60
 MOST_ORDERS = 40
 MOST_DEPTH = 6
-"""Levels below root."""
+"""Levels below the root."""
 MOST_PIECES = 500
 MOST_FREEZE_SLICES = 20
 
 
 def check_tree(root: Part, defaults: Defaults, world: World) -> None:
-    """Refuse what no part alone shows. `defaults` are the body's. Raises Refusal 400, whose sentence begins with a part's path."""
+    """Refuse mistakes that no single part shows. `defaults` are the body's. Raises Refusal 400; its sentence begins with a part's path."""
     for part in walk(root):
         _check_shares(part)
     _check_counts(root)
@@ -134,7 +134,7 @@ def _check_quantity(part: OrderPart, units: int, instrument: Instrument, world: 
 
 
 def _check_inner_quantities(part: OrderPart, units: int, terms: Terms) -> None:
-    """Quantities that a price or an execution names: whole lots of the part's own, and not more than there is."""
+    """Check the quantities that a price or an execution names: whole lots, and not more than the part's own quantity."""
     for name, value in _inner_quantities(part).items():
         if value % terms.lot:
             raise _refusal(part, order_texts.whole_lots(name, terms.lot))
@@ -168,7 +168,7 @@ def _check_slices(part: OrderPart, units: int, terms: Terms) -> None:
 
 
 def _check_freeze(part: OrderPart, units: int, terms: Terms) -> None:
-    """A fixed quantity in one order; a stop goes out as several stops of one part (1.5)."""
+    """Refuse a known quantity that is too large for one order, or needs too many slices. A stop is sent as several stops (1.5)."""
     if terms.freeze is None or units <= terms.freeze:
         return
     if isinstance(part.execution, AllAtOnce) and not is_stop(part.price):
@@ -180,7 +180,7 @@ def _check_freeze(part: OrderPart, units: int, terms: Terms) -> None:
 
 
 def _freeze(part: OrderPart, instrument: Instrument, world: World) -> int | None:
-    """The most units that one order may have at the broker that takes most; None when one of them may take any number."""
+    """Return the largest number of units in one order, at the broker that takes most; None when a broker may take any number."""
     codes = (part.broker,) if part.broker is not None else tuple(instrument.listings)
     known = [freeze_of(instrument, code, world.freeze_table) for code in codes]
     limits = [one for one in known if one is not None]
@@ -215,11 +215,11 @@ def marked(
     closing: tuple[str, Side] | None = None,
     above: frozenset[Side] = frozenset(),
 ) -> Part:
-    """Return the tree with `is_exit` and `known_exit` set as section 0 has it; what is set already stays.
+    """Return the tree with `is_exit` and `known_exit` set as section 0 says. A flag that is already set stays.
 
     `closes_position` is the caller's word. `closing` is what the engine itself knows: the instrument whose position is closed, and the
-    side that does it; a part that trades anything else, or the other way, may open something. `above` are the sides of the order
-    parts whose links it stands below.
+    closing side. A part with another instrument or the other side may open something. `above` are the sides of the order parts whose
+    links are above this part.
     """
     below = partial(marked, closes_position=closes_position, closing=closing)
     match part:

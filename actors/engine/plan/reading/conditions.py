@@ -40,26 +40,26 @@ from onebroker.actors.engine.plan.reading.surroundings import World, mapped, nam
 from onebroker.config.messages import plan as texts
 
 POSITION_PRODUCTS = ("delivery", "intraday", "carry", "margin_trading", "cover", "bracket")
-"""In the order of 1.3."""
+"""In the order in which 1.3 lists them."""
 MOST_INSTRUMENTS = 50
 MOST_DAYS = 365
 _OF_A_GROUP = (2, 5)
 """Fewest and most conditions of an `all` or `any`."""
 _IN_TICKS = (QuoteField.LAST_PRICE, QuoteField.BID, QuoteField.OFFER)
-"""Fields that only ever show whole ticks."""
+"""Fields whose values are always whole ticks."""
 
 
 @attrs.frozen(kw_only=True)
 class _Watch:
-    """What the conditions of one part are read against."""
+    """The instrument and the world against which the conditions of one part are read."""
 
     own: Instrument | None
-    """The instrument watched when none is named."""
+    """The watched instrument when a condition names none."""
     world: World
 
 
 def read_when(fields: Fields, own: Instrument | None, world: World) -> Condition | None:
-    """Read the `when` of a part or of a lifetime; None when there is none. `own` is what the part trades, for a group the body's."""
+    """Read the `when` of a part or of a lifetime; None when there is none. `own` is the part's instrument; for a group, the body's."""
     if not fields.has("when"):
         return None
     watch = _Watch(own=own, world=world)
@@ -87,7 +87,7 @@ def read_lifetime(fields: Fields, own: Instrument | None, world: World) -> Lifet
 
 
 def _condition(value: object, above: Fields, watch: _Watch, *, inside: str, prefix: str) -> Condition:
-    """Read one condition: an object with exactly one key. `prefix` goes before the names of its fields."""
+    """Read one condition: an object with exactly one key. `prefix` is put before the names of its fields."""
     named = {name: inner for name, inner in value.items() if inner is not None} if isinstance(value, Mapping) else {}
     allowed = _WITHIN_A_GROUP if prefix else tuple(CONDITIONS)
     kind = next(iter(named), "")
@@ -122,7 +122,7 @@ def _price(fields: Fields, watch: _Watch) -> PriceAt:
 def _bar_close(fields: Fields, watch: _Watch) -> BarClosed:
     fields.only("instrument_id", "field", "level", "direction", "bar_minutes")
     instrument = _watched(fields, watch)
-    fields.optional("field", choice((QuoteField.LAST_PRICE.value,)), None)  # what bars are built from
+    fields.optional("field", choice((QuoteField.LAST_PRICE.value,)), None)  # bars are built from last prices only
     return BarClosed(
         instrument_id=instrument.instrument_id,
         level=_level(fields, QuoteField.LAST_PRICE, instrument, watch),
@@ -138,7 +138,7 @@ def _watched(fields: Fields, watch: _Watch) -> Instrument:
 
 
 def _level(fields: Fields, field: QuoteField, instrument: Instrument, watch: _Watch) -> Decimal:
-    """A price of the traded instrument is in whole ticks; of another one it is not judged (3.12)."""
+    """Read a level. A price of the traded instrument must be in whole ticks; for another instrument ticks are not checked (3.12)."""
     if field is QuoteField.CHANGE_PERCENT:
         return fields.required("level", number)
     own = watch.own is not None and instrument.instrument_id == watch.own.instrument_id
@@ -175,7 +175,7 @@ def _pnl(fields: Fields, watch: _Watch) -> JointPnl:
 
 
 def read_instruments(fields: Fields, world: World) -> tuple[tuple[str, ...], bool]:
-    """Read `instrument_ids` (1 to 50 UUIDs) and `every_instrument`, of which at most one may be given."""
+    """Read `instrument_ids` (1 to 50 UUIDs) and `every_instrument`. At most one of the two may be given."""
     every = fields.optional("every_instrument", flag, False)
     if not fields.has("instrument_ids"):
         return (), every
@@ -183,7 +183,7 @@ def read_instruments(fields: Fields, world: World) -> tuple[tuple[str, ...], boo
     if every:
         raise fields.refusal(texts.INSTRUMENTS)
     named = [fields.judge(uuid, item, fields.name(f"instrument_ids.{index}")) for index, item in enumerate(items)]
-    # One that nobody knows would silently guard or close nothing.
+    # An unknown instrument would silently guard or close nothing.
     return tuple(dict.fromkeys(mapped(fields, one, world).instrument_id for one in named)), False
 
 

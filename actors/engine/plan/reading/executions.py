@@ -1,4 +1,4 @@
-"""`execution` of an order part (order-engine 1.5), and which pricing goes with which execution. Pure; raises Refusal."""
+"""`execution` of an order part (order-engine 1.5), and the pricing kinds that each execution accepts. Pure; raises Refusal."""
 
 from collections.abc import Callable, Mapping
 from datetime import time
@@ -55,14 +55,14 @@ _PAIRS: Mapping[str, frozenset[str]] = {
     "ladder": frozenset({"fixed"}),
     "freeze_limit": frozenset({"fixed", "marketable"}),
 }
-"""Execution -> the price kinds it takes; those not named here take all. A stop goes with `all_at_once` and `daily` alone."""
+"""Execution -> the price kinds it takes. An execution not named here takes every kind. A stop goes only with `all_at_once` and `daily`."""
 _UNCAPPED = frozenset({"ladder"})
 """Executions that take no cap."""
 _WHOLE_STOPS = (AllAtOnce, Daily)
 
 
 def execution_kind(fields: Fields) -> str:
-    """Return the kind that the `execution` of a part names. Refusal for an unknown one."""
+    """Return the kind that the `execution` of a part names. Refusal for an unknown kind."""
     given = fields.inner("execution")
     if given is None:
         return "all_at_once"
@@ -70,13 +70,13 @@ def execution_kind(fields: Fields) -> str:
 
 
 def read_execution(fields: Fields, traded: Traded) -> Execution:
-    """Read the `execution` of a part; without one, one leg."""
+    """Read the `execution` of a part; a part without one sends one leg (`all_at_once`)."""
     given = fields.inner("execution")
     return AllAtOnce() if given is None else _READERS[execution_kind(fields)](given, traded)
 
 
 def check_pair(fields: Fields, found: Price, execution: Execution, *, given: bool) -> None:
-    """Refuse a price that cannot be sent in such pieces. `given`: the part has a price object of its own."""
+    """Refuse a price kind that does not go with the execution. `given`: the part has a price object of its own."""
     if is_stop(found):
         if not isinstance(execution, _WHOLE_STOPS):
             raise fields.refusal(texts.STOP_NOT_SLICED)
@@ -121,7 +121,7 @@ def _vwap(given: Fields, _: Traded) -> Vwap:
 
 
 def read_volume_profile(given: Fields, slices: int) -> tuple[Decimal, ...]:
-    """Read the weights of the slices: as many, none below zero, not all zero."""
+    """Read the weights of the slices: one for each slice, none below zero, not all zero."""
 
     def weights(value: object, name: str) -> tuple[Decimal, ...]:
         try:
@@ -193,7 +193,7 @@ def _ladder(given: Fields, traded: Traded) -> Ladder:
 
 
 def check_rungs(given: Fields, ladder: Ladder, traded: Traded) -> None:
-    """Refuse a ladder that stands on one price, or two rungs of it on one tick."""
+    """Refuse a ladder whose two prices are equal, or with two rungs on one tick."""
     if ladder.from_price == ladder.to_price:
         raise given.refusal(texts.MUST_DIFFER)
     prices = [rung.price for rung in rungs(ladder, ladder.steps, traded.side, Terms(tick=traded.tick))]

@@ -1,4 +1,4 @@
-"""An order part of a plan: its own place fields, price, execution and quantity, and whether they go together. Pure; raises Refusal."""
+"""Reading an order part of a plan: its place fields, price, execution and quantity, and whether they fit together. Pure; raises Refusal."""
 
 from collections.abc import Callable
 
@@ -35,12 +35,12 @@ _KEYS = (
 )  # fmt: skip
 
 ReadPart = Callable[[object, str, Surroundings], Part]
-"""Reads the part that stands at a path."""
+"""Reads the part at a path."""
 
 
 @attrs.frozen(kw_only=True)
 class _Way:
-    """How an order part sends."""
+    """How an order part sends its orders."""
 
     price: Price
     execution: Execution
@@ -48,7 +48,7 @@ class _Way:
 
 
 def read_order(fields: Fields, around: Surroundings, read_part: ReadPart) -> OrderPart:
-    """Read an order part and what hangs on it (by `read_part`)."""
+    """Read an order part, and with `read_part` the part that hangs on it."""
     fields.only(*_KEYS)
     price_kind(fields)
     execution_kind(fields)
@@ -86,7 +86,7 @@ def read_order(fields: Fields, around: Surroundings, read_part: ReadPart) -> Ord
 
 
 def _linked(fields: Fields, around: Surroundings, read_part: ReadPart) -> Part | None:
-    """What hangs on it takes the body's fields, not this part's; only what it hangs on has changed."""
+    """Read the linked part. It takes the body's fields, not this part's fields; it only knows that it hangs on a part."""
     if not fields.has("each_fill"):
         return None
     return read_part(fields.given["each_fill"], f"{fields.path}.each_fill", around.below_link())
@@ -103,14 +103,16 @@ def _read_way(fields: Fields, traded: Traded) -> _Way:
 
 
 def can_hold(price: Price, execution: Execution) -> bool:
-    """Only a fixed price can be kept in the engine: none that is to rest, which a held one no longer does, and no strike, which is IOC
-    (1.9)."""
+    """Whether the engine can hold such an order (1.9): only a plain limit (`RESTING`).
+
+    A limit with `on_crossing` must rest in the market, which a held order does not do. A book_depth strike is IOC.
+    """
     rests = isinstance(price, Fixed) and price.on_crossing is not None
     return isinstance(price, RESTING) and not rests and not isinstance(execution, BookDepth)
 
 
 def _unpriced(fields: Fields, execution: Execution, traded: Traded) -> Price:
-    """Body pricing, but for executions that bring their own prices: then only a stop would count."""
+    """Return the price of a part without a `price`: body pricing, but a ladder or book_depth brings its own unless order_type is a stop."""
     stop = traded.defaults.order_type in (OrderType.SL, OrderType.SL_M)
     if isinstance(execution, Ladder) and not stop:
         return Fixed(execution.from_price)
@@ -129,7 +131,7 @@ def check_hanging(fields: Fields, price: Price, quantity: Quantity | None, aroun
 
 
 def _check_form(fields: Fields, quantity: Quantity | None, way: _Way) -> None:
-    """A position is closed row by row as it is found, not in pieces; an exposure is brought back by topping up."""
+    """Refuse a quantity that does not fit the execution. A position is closed row by row, not in pieces; an exposure needs top_up."""
     execution = way.execution
     if isinstance(quantity, FromPosition):
         if not isinstance(execution, AllAtOnce):
@@ -140,8 +142,10 @@ def _check_form(fields: Fields, quantity: Quantity | None, way: _Way) -> None:
 
 
 def _check_price_of_rows(fields: Fields, quantity: FromPosition, price: Price) -> None:
-    """Rows are on either side and of several instruments: what prices them must not depend on which. A limit is of one instrument;
-    stops, and what moves by what it has seen, would go by the part's own side."""
+    """Refuse a price that cannot serve every row. Rows can be on either side and of several instruments.
+
+    A limit suits one instrument only. A stop, and a price that moves with its memory, would use the part's own side.
+    """
     several = quantity.every_instrument or len(quantity.instrument_ids) > 1
     inner = price.of if isinstance(price, Cap) else price
     if not isinstance(inner, Marketable | Peg | Fixed):
@@ -154,9 +158,9 @@ def _check_price_of_rows(fields: Fields, quantity: FromPosition, price: Price) -
 
 
 def place_fields(fields: Fields, defaults: Defaults, world: World) -> Defaults:
-    """Return the body's fields with those that the part gives in their place: all but quantity, order_type and prices.
+    """Return the body's fields, replaced by the part's own fields where given: all but quantity, order_type and prices.
 
-    Refusal 400 with place's own sentences, 404 for an instrument that is not mapped today.
+    Refusal 400 with the sentences of place itself, 404 for an instrument that is not mapped today.
     """
     instrument = defaults.instrument
     instrument_id = fields.optional("instrument_id", uuid, None)
@@ -177,7 +181,7 @@ def place_fields(fields: Fields, defaults: Defaults, world: World) -> Defaults:
 
 
 def traded_by(fields: Fields, around: Surroundings) -> Traded:
-    """Return what a part trades and on which side; refused when neither it nor the body says so."""
+    """Return the instrument and side that a part trades; refused when neither the part nor the body names them."""
     defaults = around.defaults
     if defaults.instrument is None:
         raise fields.refusal(texts.is_required("instrument_id"))

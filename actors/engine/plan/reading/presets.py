@@ -1,6 +1,6 @@
-"""A `preset` part: the type it names is expanded at its place (order-engine 1.2). Pure; raises Refusal.
+"""A `preset` part: the type that it names is expanded in its place (order-engine 1.2). Pure; raises Refusal.
 
-Until it starts it is shown and changed only as a whole, which is what `preset` on the expansion's root says.
+Until the part starts, it is shown and changed only as a whole; `preset` on the root of the expansion marks this.
 """
 
 from decimal import Decimal
@@ -34,7 +34,7 @@ _OF_THE_PART = (
 
 
 def read_preset(fields: Fields, around: Surroundings) -> Part:
-    """Expand a preset part; its paths begin with the part's own."""
+    """Expand a preset part. The paths of the expansion begin with the part's own path."""
     name, preset = _named(fields, around)
     check_plain(fields, name)
     own = {key: value for key, value in fields.given.items() if key not in _OF_THE_PART or key in preset.settings}
@@ -45,7 +45,7 @@ def read_preset(fields: Fields, around: Surroundings) -> Part:
     settings = Fields.of(own, path=fields.path, owner=f"{name} order")
     part = preset.expand(settings, defaults, around.world, fields.path)
     if (when is not None and part.when is not None) or (lifetime is not None and part.lifetime is not None):
-        # Both its own and the type's must hold: a group around the expansion carries its own.
+        # Both the part's own and the type's must hold: a group around the expansion carries the part's own.
         inner = preset.expand(settings, defaults, around.world, f"{fields.path}.children.0")
         part = TogetherPart(path=fields.path, children=(inner,))
     if around.hold_limits:
@@ -58,7 +58,7 @@ def _with(part: Part, preset: str, when: Condition | None, lifetime: Lifetime | 
 
 
 def held(part: Part) -> Part:
-    """Return the tree with every order part held that can be (1.9)."""
+    """Return the tree with `hold` set on every order part that can be held (1.9)."""
     match part:
         case OrderPart():
             link = None if part.each_fill is None else held(part.each_fill)
@@ -80,7 +80,7 @@ def _named(fields: Fields, around: Surroundings) -> tuple[str, Preset]:
 
 
 def check_plain(fields: Fields, name: str) -> None:
-    """A part takes numbers alone, and nothing that only a simple order has (N19 to N21)."""
+    """Refuse references and the fields that only a simple order has; a part takes only numbers (N19 to N21)."""
     for reference in ("price_reference", "quantity_reference"):
         if fields.has(reference):
             raise fields.refusal(texts.takes_no_reference(name, reference))
@@ -90,7 +90,7 @@ def check_plain(fields: Fields, name: str) -> None:
 
 
 def own_order(fields: Fields, around: Surroundings) -> Defaults:
-    """The body's fields with the part's own in their place; prices that the order_type does not take fall away."""
+    """Return the body's fields, replaced by the part's own fields where given. Body prices that the order_type does not take are dropped."""
     defaults = place_fields(fields, around.defaults, around.world)
     order_type = fields.optional("order_type", choice(tuple(OrderType)), defaults.order_type)
     kind = None if order_type is None else OrderType(order_type)

@@ -1,6 +1,7 @@
-"""`price` of an order part, and body pricing where it has none (order-engine 1.4). Pure; raises Refusal.
+"""`price` of an order part, and body pricing for a part without a price (order-engine 1.4). Pure; raises Refusal.
 
-Own prices are whole ticks of the traded instrument (N11); offsets and trails are not, what is computed from them is snapped.
+A part's own prices are whole ticks of the traded instrument (N11). Offsets and trails need not be; the prices computed from them
+are snapped.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +56,7 @@ _OPTIONS_END = time(15, 30)
 
 
 def price_kind(fields: Fields) -> str | None:
-    """Return the kind that the `price` of a part names; None when it has none (body pricing). Refusal for an unknown one."""
+    """Return the kind that the `price` of a part names; None without a `price` (body pricing). Refusal for an unknown kind."""
     given = fields.inner("price")
     return None if given is None else _kind(given, tuple(PRICES))
 
@@ -65,14 +66,14 @@ def _kind(given: Fields, allowed: tuple[str, ...]) -> str:
 
 
 def read_price(fields: Fields, traded: Traded) -> Price:
-    """Read the `price` object of a part (`price_kind` has found one)."""
+    """Read the `price` object of a part; the caller knows that there is one (`price_kind`)."""
     given = fields.inner("price")
     assert given is not None
     return _READERS[_kind(given, tuple(PRICES))](given, traded)
 
 
 def body_price(fields: Fields, traded: Traded) -> Price:
-    """Return the price of a part without one: what the body's order_type makes of the body's prices."""
+    """Return the price of a part that has no `price`: it follows from the body's order_type and prices."""
     order_type = traded.defaults.order_type
     if order_type is None:
         raise fields.refusal(order_texts.must_be_one_of("order_type", OrderType))
@@ -146,7 +147,7 @@ def _follow_instrument(given: Fields, traded: Traded) -> FollowInstrument:
         "lowest_price", "highest_price", "step_ticks",
     )  # fmt: skip
     anchor = given.optional("anchor", word_of(Anchor), Anchor.START)
-    # With anchor zero the base is no price of its own: a spread's net may be negative (3.25).
+    # With anchor zero the base is not itself a price: the net of a spread may be negative (3.25).
     rule = price(traded.tick) if anchor is Anchor.START else number
     base = given.optional("base_price", rule, None)
     if base is None:
@@ -184,7 +185,7 @@ def _option_model(given: Fields, traded: Traded) -> OptionModel:
 
 
 def _check_option(given: Fields, traded: Traded) -> None:
-    """An option, and one that has not expired: it does at 15:30 India time on its expiry date (rules 2.7)."""
+    """Refuse an instrument that is no option, or an expired option. An option expires at 15:30 India time on its expiry date (rules 2.7)."""
     identity = traded.instrument.identity
     if identity.shape is not Shape.OPTION or identity.expiry_date is None:
         raise given.refusal(texts.OPTIONS_ONLY)
@@ -224,7 +225,7 @@ _STOP_FIELDS = {ExitOrder.LIMIT: (), ExitOrder.STOP: ("limit_offset", "marketabl
 
 
 def _distance(given: Fields) -> tuple[Decimal | None, Decimal | None]:
-    """Zero is break even."""
+    """Read `distance` or `percent`; zero means break even."""
     if given.has("distance") == given.has("percent"):
         raise given.refusal(texts.either(given.name("distance"), given.name("percent")))
     return given.optional("distance", not_below_zero, None), given.optional("percent", not_below_zero, None)
@@ -232,7 +233,7 @@ def _distance(given: Fields) -> tuple[Decimal | None, Decimal | None]:
 
 def _discretion(given: Fields, traded: Traded) -> Discretion:
     given.only("kind", "price", "points", "quantity")
-    # Not to be taken for the part's own quantity.
+    # The prefix keeps it apart from the part's own quantity in sentences.
     own = attrs.evolve(given, prefix="price.")
     return Discretion(
         price=given.required("price", price(traded.tick)),

@@ -36,7 +36,7 @@ _ROUNDINGS: Mapping[str, Rounding] = {"nearest": "nearest", "down": "down", "up"
 
 
 def read_quantity(fields: Fields, traded: Traded) -> Quantity | None:
-    """Read the quantity of a part, the body's when it gives none; None when nobody gives one."""
+    """Read the quantity of a part, or take the body's when the part gives none; None when the body gives none either."""
     given = fields.given.get("quantity")
     if given is None:
         return traded.defaults.sized()

@@ -1,7 +1,7 @@
-"""What one value of a `synthetic` object may be: the rules behind the messages N2 to N12 of order-engine 3.0. Pure.
+"""The rules for one value of a `synthetic` object, behind the messages N2 to N12 of order-engine 3.0. Pure.
 
-A rule takes a JSON value and the field's name as a sentence shows it, and returns the value typed or raises Unfit. Booleans are
-not numbers, and numeric text is not a number; words are matched in any case.
+A rule takes a JSON value and the field's name as a sentence shows it. It returns the typed value or raises Unfit. A boolean is no
+number, and numeric text is no number. Words are matched in any case.
 """
 
 import math
@@ -23,18 +23,18 @@ Word = TypeVar("Word", bound=StrEnum)
 Rule: TypeAlias = Callable[[object, str], T]
 
 MOST_UNITS = 2**53 - 1
-"""The largest whole number that every JSON reader keeps exact; no order comes near it."""
+"""The largest whole number that every JSON reader keeps exact. No order comes near this number."""
 MOST_NUMBER = 10**15
-"""Rupees, minutes, percent: past this the arithmetic of prices would leave its 28 digits."""
+"""For rupees, minutes and percent. Past this number the arithmetic of prices would need more than its 28 digits."""
 LEAST_NUMBER = Decimal("1e-9")
-"""What is nearer to zero than this is not above zero."""
+"""A number smaller than this does not count as above zero."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?")
 _TAG = re.compile(r"[A-Za-z0-9]{1,20}")
 
 
 class Unfit(Exception):
-    """A value is not what its field takes; the text is the whole sentence, without a path."""
+    """A value does not fit its field. The text is the whole sentence, without a path."""
 
 
 def number(value: object, name: str) -> Decimal:
@@ -76,7 +76,7 @@ def number_from(least: Decimal | int, most: Decimal | int) -> Rule[Decimal]:
 
 
 def above_zero_to(most: int, *, zero: str = "zero", reached: bool = True) -> Rule[Decimal]:
-    """N6 from above zero (`zero` is how the sentence writes it) to `most`, itself allowed with `reached`."""
+    """N6, from above zero to `most`. `zero` is the word for zero in the sentence; with `reached`, `most` itself is allowed."""
 
     def rule(value: object, name: str) -> Decimal:
         found = _decimal(value)
@@ -153,10 +153,10 @@ def word_of(words: type[Word]) -> Rule[Word]:
 
 
 def choice(words: Sequence[str]) -> Rule[str]:
-    """N8, one of `words` in their own spelling, whatever the case it was sent in."""
+    """N8, one of `words`, sent in any case; returned in the spelling of `words`."""
 
     def rule(value: object, name: str) -> str:
-        # Only ASCII: a few foreign letters turn into ours when lower-cased.
+        # Only ASCII: a few foreign letters become ASCII letters in lower case.
         sent = value.strip().lower() if isinstance(value, str) and value.isascii() else ""
         word = _spelled(tuple(words)).get(sent)
         if word is None:
@@ -168,7 +168,7 @@ def choice(words: Sequence[str]) -> Rule[str]:
 
 @cache
 def _spelled(words: tuple[str, ...]) -> Mapping[str, str]:
-    """Lower case -> the word in its own spelling."""
+    """Return lower case -> the word in its own spelling."""
     return {word.lower(): word for word in words}
 
 
@@ -192,7 +192,7 @@ def time_to_come(now: time) -> Rule[time]:
 
 
 def minute_of_day(value: object, name: str) -> time:
-    """N9, HH:MM alone."""
+    """N9, only HH:MM."""
     if not isinstance(value, str) or len(value.strip()) != 5 or _TIME.fullmatch(value.strip()) is None:
         raise Unfit(texts.time_without_seconds(name))
     return time.fromisoformat(value.strip())
@@ -217,7 +217,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _decimal(value: object) -> Decimal | None:
-    """Return a JSON number as it was written; None when it is none that a float can hold."""
+    """Return a JSON number as it was written; None when the value is no number or does not fit a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

@@ -27,7 +27,8 @@ def read_native_stop(given: Fields, traded: Traded) -> NativeStop:
         direction = "below" if side is Side.BUY else "above"
         raise given.refusal(texts.not_past("limit_price", side, "trigger_price", direction))
     if stop.limit_offset is not None and side is Side.SELL and stop.limit_offset >= stop.trigger_price:
-        raise given.refusal(texts.below_for_sell("limit_offset", "trigger_price"))  # else no price an order can carry
+        # No order can carry such a limit price.
+        raise given.refusal(texts.below_for_sell("limit_offset", "trigger_price"))
     return stop
 
 
@@ -116,5 +117,5 @@ def read_milestones(given: Fields) -> tuple[Milestone, ...]:
 
 
 def read_step_ticks(given: Fields) -> int:
-    """Read how many ticks a wanted price must be away before the leg is moved."""
+    """Read by how many ticks the wanted price must differ before the leg is moved."""
     return given.optional("step_ticks", at_least(1), 1)

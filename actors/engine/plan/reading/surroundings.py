@@ -1,4 +1,5 @@
-"""What a part of a plan is read against: the body's own order fields, today's instruments, the presets, and where it hangs."""
+"""The surroundings in which a part of a plan is read: the body's own order fields, today's instruments, the presets, and the part's
+place in the tree."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -20,7 +21,7 @@ from onebroker.config.vocabulary import Side, Validity
 
 @attrs.frozen(kw_only=True)
 class Defaults:
-    """The place body's own order fields, checked, which a part takes for those it does not give itself; None = left out there too.
+    """The checked order fields of the place body. A part takes them for the fields that it does not give; None = the body has none too.
 
     Prices in rupees, quantity in units.
     """
@@ -37,17 +38,17 @@ class Defaults:
     broker: str | None = None
     disclosed_quantity: int = 0
     price_reference: PriceReference | None = None
-    """In the place of a price: worked out for every order that is sent."""
+    """Used instead of a price: worked out for every order that is sent."""
     closing: QuantityReference | None = None
-    """The position that every order is bounded by when it is sent."""
+    """The position that bounds every order when the order is sent."""
     position: FromPosition | None = None
-    """In the place of a quantity: what the position comes to when the order is due."""
+    """Used instead of a quantity: the units of the position when the order is due."""
     closes_position: bool = False
     linked: bool = False
-    """Whether it stands below an `each_fill`, where a quantity left out is what has filled."""
+    """Whether the part is below an `each_fill`. A quantity left out there means the filled quantity."""
 
     def sized(self) -> Quantity | None:
-        """Return the quantity of an order part that gives none; None when nobody does."""
+        """Return the quantity of an order part that gives none; None when the body gives none either."""
         if self.linked:
             return FromFill()
         if self.position is not None:
@@ -56,7 +57,7 @@ class Defaults:
 
 
 class World(Protocol):
-    """What is known today. Read at intake only; a stored plan never asks again."""
+    """The facts that are known today. They are read only at intake; a stored plan never reads them again."""
 
     @property
     def now(self) -> datetime:
@@ -67,7 +68,7 @@ class World(Protocol):
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """Codes a caller may pin, in the order a sentence lists them."""
+        """Codes of the brokers that a caller may pin, in the order in which a sentence lists them."""
 
     @property
     def freeze_table(self) -> Mapping[str, int]:
@@ -75,12 +76,12 @@ class World(Protocol):
 
     @property
     def settings(self) -> EngineSettings:
-        """The switches and times that types go by (order-engine 5.8)."""
+        """The switches and times that the types use (order-engine 5.8)."""
 
     def instrument(self, instrument_id: str) -> Instrument | None: ...
 
     def sessions(self, instrument: Instrument, day: date) -> tuple[Session, ...]:
-        """Return the sessions of an instrument's calendar on a day, without the pre-open; empty when it does not trade."""
+        """Return the sessions of an instrument's calendar on a day, without the pre-open; empty when it does not trade that day."""
 
     def pre_open(self, instrument: Instrument, day: date) -> Session | None: ...
 
@@ -95,36 +96,36 @@ class Preset:
 
     expand: Expand
     settings: frozenset[str] = frozenset()
-    """The names of its settings, which come before the place fields of the same name (`trigger_price`)."""
+    """The names of its settings. A setting takes precedence over the place field of the same name (`trigger_price`)."""
 
 
 @attrs.frozen(kw_only=True)
 class Surroundings:
-    """Where a part stands."""
+    """Where a part is in its plan, and what it is read against."""
 
     defaults: Defaults
     world: World
     presets: Mapping[str, Preset]
     hold_limits: bool = False
     hangs: bool = False
-    """Whether it hangs on a part: below an `each_fill`, or in a `then`."""
+    """Whether the part hangs on another part: below an `each_fill`, or in a `then`."""
 
     def below_link(self) -> "Surroundings":
         return attrs.evolve(self, defaults=attrs.evolve(self.defaults, linked=True, validity=Validity.DAY), hangs=True)
 
     def following(self) -> "Surroundings":
-        """Of the `then` of a sequence."""
+        """Return the surroundings of the `then` of a sequence."""
         return attrs.evolve(self, hangs=True)
 
 
 @attrs.frozen(kw_only=True)
 class Traded:
-    """What an order part trades, by which its prices and sizes are judged, and what they fall back to."""
+    """The instrument and side that an order part trades. Its prices and sizes are judged by them, and fall back to the defaults here."""
 
     instrument: Instrument
     side: Side
     around: Surroundings
-    """With the part's own place fields among the defaults."""
+    """The defaults here include the part's own place fields."""
 
     @property
     def defaults(self) -> Defaults:
@@ -132,12 +133,12 @@ class Traded:
 
     @property
     def tick(self) -> Decimal | None:
-        """Rupees; None = the brokers agree on none."""
+        """Rupees; None = the brokers agree on no tick."""
         return tick_of(self.instrument)
 
     def body_price(self, fields: Fields, name: str = "price") -> Decimal | None:
-        """Return the body's price or trigger_price in whole ticks of what this part trades, which need not be the body's
-        instrument; None when it has none. Refusal 400 off the tick."""
+        """Return the body's price or trigger_price; None when the body has none. Refusal 400 when it is not in whole ticks of the
+        instrument that this part trades, which may differ from the body's instrument."""
         value: Decimal | None = getattr(self.defaults, name)
         return None if value is None else fields.judge(lambda _, shown: in_ticks(value, shown, self.tick), value, name)
 
@@ -147,12 +148,12 @@ def tick_of(instrument: Instrument) -> Decimal | None:
 
 
 def named_instrument(fields: Fields, field: str, world: World) -> Instrument:
-    """Return the instrument a field names. Refusal 400 when it is no UUID, 404 when it is not mapped today."""
+    """Return the instrument that a field names. Refusal 400 when the field is no UUID, 404 when the instrument is not mapped today."""
     return mapped(fields, fields.required(field, uuid), world)
 
 
 def mapped(fields: Fields, instrument_id: str, world: World) -> Instrument:
-    """Return the instrument of an id; Refusal 404 when it is not mapped today (order-engine 3.4)."""
+    """Return the instrument with this id; Refusal 404 when it is not mapped today (order-engine 3.4)."""
     instrument = world.instrument(instrument_id)
     if instrument is None:
         raise fields.refusal(instrument_texts.not_mapped(instrument_id, world.mapping_date), 404)

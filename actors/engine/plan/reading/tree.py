@@ -1,7 +1,7 @@
 """A whole plan: parts below parts, presets in place of parts, limits of the tree (order-engine 1.1, 1.2, 1.10). Pure.
 
-The first failure found is answered: part by part in tree order, each part's own fields before what is below it and a part's
-place messages among them, then what only the whole tree tells (`checks.py`).
+The answer is the first failure found. Parts are read in tree order; a part's own fields, with its place messages, come before the
+parts below it. The checks that need the whole tree come last (`checks.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -43,8 +43,8 @@ def read_plan(
 ) -> Part:
     """Read the `synthetic` object of a plan into its checked tree.
 
-    `presets` are the types that a `preset` part may name; the tree's root stands at `path`. Raises Refusal: 400 with the sentences of order-engine 1.10, and
-    404 for an instrument that is not mapped today.
+    `presets` are the types that a `preset` part may name; `path` is the path of the tree's root. Raises Refusal: 400 with the
+    sentences of order-engine 1.10, and 404 for an instrument that is not mapped today.
     """
     settings = Fields.of(synthetic, path="", owner="plan order")
     for name in WORKING_VALUES:
@@ -62,7 +62,7 @@ def read_plan(
 
 
 def read_part(value: object, path: str, around: Surroundings) -> Part:
-    """Read the part that stands at `path`, and all below it."""
+    """Read the part at `path`, and all parts below it."""
     if not isinstance(value, Mapping):
         raise Refusal(400, texts.at(path, texts.json_object("part")))
     named = Fields.of(value, path=path, owner="")
