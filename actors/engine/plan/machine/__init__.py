@@ -1,4 +1,4 @@
-"""The state machine of a plan: one look makes of tree, records, legs and market what is to be done now (order-engine 2). Pure.
+"""The state machine of a plan: one look takes tree, records, legs and market, and returns what to do now (order-engine 2). Pure.
 
-Nothing is remembered between two looks but the parts' records and the legs, so a look after a restart is a look like any other.
+Between two looks only the parts' records and the legs are kept. So a look after a restart is like any other look.
 """

@@ -1,7 +1,7 @@
-"""One look at a whole plan: what stands now, and what is to be done (order-engine 2). Pure.
+"""One look at a whole plan: its present state, and the actions to take (order-engine 2). Pure.
 
-The same inputs give the same answer, however often: what was handed out and has no leg yet is given back in `placing`, and
-legs with an unanswered message are `busy`, so nothing is asked for twice.
+The same inputs always give the same answer. Nothing is asked for twice: orders that were asked for and have no leg yet come back in
+`placing`, and legs with an unanswered message are `busy`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,42 +21,42 @@ from onebroker.actors.engine.plan.parts import Part, walk
 from onebroker.config.messages import plan_life as texts
 
 MOST_ROUNDS = 200
-"""A look is repeated until nothing changes any more; a plan holds at most 60 parts."""
+"""A look is repeated until nothing changes. A plan has at most 60 parts."""
 
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """What a look came to."""
+    """The result of a look."""
 
     parts: Mapping[str, PartRecord]
     actions: tuple[Action, ...]
-    """Reductions and cancels first."""
+    """Reductions and cancels come first."""
     state: PartState
-    """Of the root."""
+    """The state of the root."""
     wake_at: float
-    """Epoch seconds at which to look again, whatever happens before; infinite = never."""
+    """Epoch seconds at which to look again, even if nothing happens before; infinite = never."""
     watched: frozenset[str]
     """Instruments whose quotes matter now."""
     bookless: frozenset[str]
-    """Of these: those whose book was needed and is not told."""
+    """The watched instruments whose book was needed but is missing."""
     calm: Mapping[str, Sequence[Calm] | None]
-    """Of these: instrument -> bounds within which a quote changes nothing; None = any change may matter; absent = none does."""
+    """Watched instrument -> bounds within which a quote changes nothing; None = any change may matter; absent = no change matters."""
     held_back: Mapping[str, tuple[Decimal, ...]]
-    """Part path -> the limits of the orders that it holds back, in the order in which they would be sent."""
+    """Part path -> the limits of the orders that the virtual book holds back, in the order in which they would be sent."""
     reasons: Mapping[str, Refused]
-    """Part path -> why it could not be priced, or its condition not be looked at."""
+    """Part path -> why the part could not be priced, or its condition could not be judged."""
     excess: Mapping[str, int]
-    """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
+    """Part path -> units sent or on the way for the part, beyond its present target."""
     over_filled: int
     """Units filled beyond what was asked for (1.7)."""
     unprotected: Mapping[str, int]
-    """Units that are open without a stop, by instrument."""
+    """Instrument -> units that are open without a stop."""
     untold: tuple[str, ...]
-    """Sentences on figures of the account that a condition waits for and a broker does not tell."""
+    """Sentences on account figures that a condition waits for but a broker does not report."""
 
 
 def advance(root: Part, inputs: Inputs) -> Outcome:
-    """Look at the plan until nothing more follows from what is known now."""
+    """Look at the plan again and again, until nothing more follows from the inputs."""
     look = Look(root, inputs)
     for _ in range(MOST_ROUNDS):
         before = look.parts.copy()
@@ -104,6 +104,6 @@ def _urgency(action: Action) -> int:
 
 
 def is_calm(calm: Mapping[str, Sequence[Calm] | None], instrument_id: str, quote: Seen) -> bool:
-    """Whether a look would come to the same with this quote as it came to with the last one."""
+    """Whether a look with this quote would give the same result as the last look."""
     bounds = calm.get(instrument_id, ())
     return bounds is not None and all(one.holds(quote) for one in bounds)

@@ -1,4 +1,4 @@
-"""What orders on both sides stand around when that is a price reference, and not the middle (order-engine 3.18, 3.51; rules 2.6)."""
+"""The centre price of orders on both sides, when it is a price reference and not the middle (order-engine 3.18, 3.51; rules 2.6)."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -24,8 +24,10 @@ def centre_of(
     own: Sequence[Level],
     across: Sequence[Level],
 ) -> Decimal | None:
-    """Return the reference worked out for the part's side, from the book without what we rest there ourselves (`own`, `across`);
-    None, with the reason noted, while it cannot be."""
+    """Return the price of the reference for the part's side; None, with the reason noted, while it cannot be worked out.
+
+    The book is taken without our own resting orders (`own`, `across`).
+    """
     side, tick = side_of(part), look.terms(part).tick
     if tick is None:
         look.cannot(part, 503, texts.NO_TICK)

@@ -1,7 +1,6 @@
-"""What a caller changes in a running plan: a part's numbers or its end, a resting leg's numbers (order-engine 2.6, rows 24-28).
+"""A caller's changes to a running plan: a part's numbers or its end, a resting leg's numbers (order-engine 2.6, rows 24-28).
 
-All functions are pure: they return the parts' records as they are then, or raise Refusal. What follows from a change is found
-at the next look.
+All functions are pure: they return the parts' changed records, or raise Refusal. The next look finds what follows from a change.
 """
 
 from collections.abc import Mapping
@@ -57,7 +56,7 @@ Parts: TypeAlias = Mapping[str, PartRecord]
 def find(root: Part, inputs: Inputs, path: str, doing: str) -> Part:
     """Return the part at a path that a caller may act on; `doing` is `cancelled` or `changed`.
 
-    Refused: 404 no such part; 409 one that is kept whole until it starts, or is over.
+    Refused: 404 when there is no such part; 409 when the part is over, or belongs to a preset that is kept whole until it starts.
     """
     part = next((one for one in walk(root) if one.path == path), None)
     if part is None:
@@ -81,7 +80,7 @@ def _line(root: Part, path: str) -> list[Part]:
 
 
 def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
-    """End a part as cancelled: at once where nothing of it was sent, else once its brokers confirm (rows 26-28)."""
+    """End a part as cancelled: at once if it has sent nothing, else once its brokers confirm (rows 26-28)."""
     part = find(root, inputs, path, "cancelled")
     _check_compulsory(root, inputs, part)
     record = inputs.parts[path]
@@ -89,7 +88,7 @@ def cancel_part(root: Part, inputs: Inputs, path: str) -> Parts:
 
 
 def _check_compulsory(root: Part, inputs: Inputs, part: Part) -> None:
-    """Refuse (409) to end what has to stand beside an entry that can still fill, unless the entry is ended with it (3.11)."""
+    """Refuse (409) to end a compulsory part while its entry can still fill, unless the entry is ended with it (3.11)."""
     entries = [one for one in walk(root) if isinstance(one, OrderPart) and one.each_fill is not None]
     for entry in entries:
         within = entry.path == part.path or entry.path.startswith(f"{part.path}.")
@@ -99,12 +98,12 @@ def _check_compulsory(root: Part, inputs: Inputs, part: Part) -> None:
 
 
 def check_leg_cancel(root: Part, inputs: Inputs, leg: Leg) -> None:
-    """Refuse what a caller may not do by an order's own id: see `cancel_part`."""
+    """Refuse to cancel a compulsory order by its own id, as `cancel_part` does."""
     _check_compulsory(root, inputs, next(one for one in walk(root) if one.path == leg.part))
 
 
 def the_held_part(root: Part, inputs: Inputs) -> OrderPart:
-    """Return the one part that is held; 409 when it is none or more than one (5.6)."""
+    """Return the one part that is held; 409 when no part or more than one part is held (5.6)."""
     held = [
         part for part in walk(root) if isinstance(part, OrderPart) and inputs.parts[part.path].state is PartState.HELD
     ]
@@ -116,7 +115,7 @@ def the_held_part(root: Part, inputs: Inputs) -> OrderPart:
 
 
 def modify_part(root: Part, inputs: Inputs, path: str | None, change: LegChange) -> tuple[OrderPart, Parts]:
-    """Give a part that has sent nothing other numbers (row 25)."""
+    """Change the numbers of a part that has sent nothing; return the part and the changed records (row 25)."""
     part = the_held_part(root, inputs) if path is None else find(root, inputs, path, "changed")
     if not isinstance(part, OrderPart):
         raise Refusal(404, shared.no_order_at(part.path))
@@ -138,7 +137,7 @@ def modify_part(root: Part, inputs: Inputs, path: str | None, change: LegChange)
 
 
 def _check_reduces(part: OrderPart, look: Look, quantity: int) -> None:
-    """An exit can only be made smaller (1.7)."""
+    """Refuse to make an exit larger (1.7)."""
     if not isinstance(part.quantity, FromFill):
         return
     base = next((one for one in walk(look.root) if isinstance(one, OrderPart) and _hangs_on(one, part)), None)
@@ -155,7 +154,7 @@ def _hangs_on(base: OrderPart, part: OrderPart) -> bool:
 
 
 def check_leg_change(root: Part, leg: Leg, change: LegChange) -> None:
-    """Refuse what a caller may not do to a leg: change anything but three numbers, or make an exit larger."""
+    """Refuse changes that a caller may not make to a leg: any field but three numbers, or a larger exit."""
     if set(change.given()) - {"price", "trigger_price", "quantity"}:
         raise Refusal(409, shared.ONLY_THREE)
     if change.quantity is None or change.quantity <= leg.quantity:
@@ -167,7 +166,7 @@ def check_leg_change(root: Part, leg: Leg, change: LegChange) -> None:
 
 
 def leg_changed(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Parts:
-    """Return the records after a broker accepted a caller's change of a leg: the rule goes on from it (2.6)."""
+    """Return the records after a broker accepted a caller's change of a leg. The part's rule goes on from the change (2.6)."""
     look = Look(root, inputs)
     part = look.by_path[leg.part]
     assert isinstance(part, OrderPart)
@@ -179,14 +178,15 @@ def leg_changed(root: Part, inputs: Inputs, leg: Leg, change: LegChange) -> Part
 
 
 def _group_of(root: Part, part: OrderPart) -> OneCancelsOthersPart | None:
-    """Return the group that guards the part's quantity, if one does."""
+    """Return the shrink group that guards the part's quantity; None when there is none."""
     line = _line(root, part.path)
     above = line[-2] if len(line) > 1 else None
     return above if isinstance(above, OneCancelsOthersPart) and above.rule is Rule.SHRINK else None
 
 
 def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: int) -> None:
-    """An exit brings its group down with it; a plain order has that much more or less to do; a split one keeps its total."""
+    """Note the new quantity of a leg. An exit in a group changes the group's quantity too; a plain order's target changes with the leg;
+    a split order keeps its total."""
     group = _group_of(root, part)
     if group is not None:
         filled = sum(look.filled(child) for child in group.children)
@@ -200,7 +200,7 @@ def _new_quantity(look: Look, root: Part, part: OrderPart, leg: Leg, quantity: i
 
 
 def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> None:
-    """Close that much less of a position."""
+    """Close fewer units of a position: as many fewer as the caller took off the leg."""
     rows = look.record(part).rows or ()
     less = leg.quantity - quantity
     look.note(
@@ -209,8 +209,10 @@ def _new_row_quantity(look: Look, part: OrderPart, leg: Leg, quantity: int) -> N
 
 
 def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None:
-    """Let the rule go on from the caller's prices, for the order as a whole: what a part sends later has them too. The rungs of a ladder
-    have prices of their own, so one that is moved moves no other."""
+    """Let the rule go on from the caller's prices. They hold for the whole part, so its later orders have them too.
+
+    The rungs of a ladder have prices of their own, so a moved rung moves no other rung.
+    """
     if isinstance(part.execution, Ladder):
         return
     record, price = look.record(part), _inner(price_of(look, part))
@@ -224,7 +226,7 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
             look.remember(part, attrs.evolve(memory, stop=change.trigger_price))
         case Chase() if change.price is not None:
             look.remember(part, attrs.evolve(memory, base=change.price, since=look.now))
-        case NativeStop() if memory.stop is not None:  # at break even: goes on from where it stands
+        case NativeStop() if memory.stop is not None:  # moved to break even: goes on from its present prices
             look.remember(part, attrs.evolve(memory, stop=None))
             look.note(
                 part,
@@ -237,13 +239,13 @@ def _new_price(look: Look, part: OrderPart, leg: Leg, change: LegChange) -> None
                 price=record.price if change.price is None else change.price,
                 trigger_price=record.trigger_price if change.trigger_price is None else change.trigger_price,
             )
-            if isinstance(price, Discretion):  # it is away from the touch now
+            if isinstance(price, Discretion):  # the order has left the touch now
                 look.remember(part, attrs.evolve(memory, base=None, since=look.now))
         case Peg() | FollowInstrument() | OptionModel() if change.price is not None:
             look.remember(part, attrs.evolve(memory, own_price=change.price))
             wanted(
                 look, part, Context(), Asked(quantity=leg.quantity, leg=leg)
-            )  # measures it by the market as it is now
+            )  # measures the caller's price against the market now
         case _:
             look.remember(part, attrs.evolve(memory, shift=memory.shift + _moved_by(leg, change)))
 
@@ -253,6 +255,6 @@ def _inner(price: Price) -> Price:
 
 
 def _moved_by(leg: Leg, change: LegChange) -> Decimal:
-    """Return by how much the caller moved the order: its trigger where it is a stop, else its price."""
+    """Return by how many rupees the caller moved the order: the trigger of a stop, else the price."""
     new, old = (change.trigger_price, leg.trigger) if leg.trigger is not None else (change.price, leg.price)
     return Decimal(0) if new is None or old is None else new - old

@@ -1,5 +1,5 @@
-"""Which parts of a plan would open a position once those named are closed: exits that wait, or are held, there (order-engine 1.3,
-cancel_resting_first). Pure."""
+"""Exits of a plan that would open a position once the given positions are closed: exits that wait or are held for these positions
+(order-engine 1.3, cancel_resting_first). Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -26,13 +26,13 @@ class Closing:
 
     holdings: frozenset[Holding]
     elsewhere: frozenset[tuple[str, str]]
-    """(instrument, product) of which a further broker shows a position, which is not closed now."""
+    """(instrument, product) of which another broker shows a position that is not being closed now."""
 
 
 def without_exits(root: Part, inputs: Inputs, closing: Closing) -> Mapping[str, PartRecord]:
-    """Return the records of the parts that are to end as cancelled, by path.
+    """Return the changed records of the parts that shall end as cancelled, by path.
 
-    Parts sized by a position stay: they will find none.
+    Parts whose quantity is a position stay: they will find no position to close.
     """
     look = Look(root, inputs)
     return {
@@ -44,7 +44,7 @@ def without_exits(root: Part, inputs: Inputs, closing: Closing) -> Mapping[str, 
 
 
 def _with_base(part: Part, base: Part | None) -> Iterator[tuple[OrderPart, Part | None]]:
-    """Yield the order parts with what each of them hangs on."""
+    """Yield each order part, with the part that it hangs on (None = nothing)."""
     if isinstance(part, OrderPart):
         yield part, base
         if part.each_fill is not None:
@@ -60,7 +60,8 @@ def _may_send(record: PartRecord) -> bool:
 
 
 def _brokers(look: Look, part: OrderPart, base: Part | None) -> Collection[str]:
-    """Return where its orders would go, as far as that is fixed: an exit goes where what it closes was filled."""
+    """Return the brokers to which the part's orders would go, if that is fixed; else empty. An exit goes to the brokers of the fills that
+    it closes."""
     if part.broker is not None:
         return {part.broker}
     if base is None:

@@ -1,4 +1,4 @@
-"""Closing what a part filled, at its brokers, when its lifetime ends with close_filled (order-engine 1.8)."""
+"""Closing the fills of a part, at their brokers, when a lifetime ends with close_filled (order-engine 1.8)."""
 
 from collections import Counter
 
@@ -17,9 +17,10 @@ from onebroker.config.vocabulary import OrderType, Validity
 
 
 def close_filled(look: Look, part: OrderPart) -> Verdict | None:
-    """Send what closes the part's fills less its exits'; return how that ended, None while it goes on.
+    """Send the orders that close the part's fills less the fills of its exits. Return how that ended; None while it goes on.
 
-    Its exits have ended before. A close that its broker refused, or that ended unfilled, is not sent again; one that never reached it is.
+    The exits must have ended first. A close that its broker refused, or that ended unfilled, is not sent again. A close that never
+    reached its broker is sent again.
     """
     linked = [] if part.each_fill is None else list(orders_of(part.each_fill))
     takers = [order for base, orders in takers_by_base(look.root) if _is_of(part, base) for order in orders]
@@ -48,12 +49,12 @@ def _still_trades(look: Look, order: OrderPart) -> bool:
 
 
 def takes_away(look: Look, part: OrderPart) -> bool:
-    """Whether the part's fills close what it hangs on: they are nothing to be closed again."""
+    """Whether the part's fills close the part it hangs on. Such fills must not be closed again."""
     return any(order is part for _, orders in takers_by_base(look.root) for order in orders)
 
 
 def units_to_close(look: Look, part: OrderPart) -> int:
-    """Return what the part has filled that nothing has closed yet."""
+    """Return the units that the part has filled and that nothing has closed yet."""
     if takes_away(look, part):
         return 0
     closed = sum(leg.filled for leg in look.closing_legs(part))
@@ -65,7 +66,8 @@ def _is_of(part: OrderPart, base: Part) -> bool:
 
 
 def _open_by_broker(look: Look, part: OrderPart) -> Counter[str]:
-    """Return the part's fills less those of what closes them; what closes several parts together counts for the first of them first."""
+    """Return the part's fills by broker, less the fills that close them. An order that closes several parts counts for the first part
+    first."""
     held = _by_broker(look, part)
     for base, orders in takers_by_base(look.root):
         if _is_of(part, base):
@@ -90,7 +92,8 @@ def _close(look: Look, part: OrderPart, broker: str, units: int, legs: list[Leg]
     quote = look.seen(part.instrument_id)
     price = None if quote is None else past_touch(FOLLOWING, side, units, quote, terms)
     resting = [leg for leg in legs if leg.live]
-    too_much = sum(leg.unfilled for leg in resting) - units  # one taken as not sent was there after all (row 13c)
+    # A leg that was taken as not sent may be at its broker after all (row 13c).
+    too_much = sum(leg.unfilled for leg in resting) - units
     if too_much > 0 and resting[-1].unfilled <= too_much:
         end(look, resting[-1], Reason.SHRINK)
         return

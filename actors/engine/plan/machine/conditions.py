@@ -31,15 +31,17 @@ from onebroker.config.messages import plan_life as texts
 
 
 def fired(look: Look, part: Part, condition: Condition, place: str = "") -> bool:
-    """Look at a condition of `part`; notes directions and bars in its record. `place` is where it stands in `when`. One that was true
-    for a moment, with quotes that were replaced before this look, is true."""
+    """Return whether a condition of `part` is true; note directions and bars in the part's record. `place` is its place in `when`.
+
+    A condition also counts as true if it was true for a moment, with quotes that were replaced before this look.
+    """
     return _holds(look, part, condition, place) or any(
         _held(look, part, condition, place, moment) for moment in _moments(look, part, condition)
     )
 
 
 def _holds(look: Look, part: Part, condition: Condition, place: str) -> bool:
-    """Whether it is true now."""
+    """Whether the condition is true now."""
     match condition:
         case PriceAt():
             return _price(look, part, condition, place)
@@ -61,16 +63,16 @@ def _holds(look: Look, part: Part, condition: Condition, place: str) -> bool:
 
 @attrs.frozen
 class _Moment:
-    """What stood between two looks."""
+    """The quotes at one moment between two looks."""
 
     at: float
     """Epoch seconds."""
     quotes: Mapping[str, Seen]
-    """Instrument -> its quote then; of one whose quote of then was looked at before, nothing."""
+    """Instrument -> its quote at that moment. An instrument is missing if an earlier look saw its quote of that moment."""
 
 
 def _moments(look: Look, part: Part, condition: Condition) -> Iterator[_Moment]:
-    """Yield what stood after each quote that came since the part became due, where some were replaced before this look."""
+    """Yield the quotes as they were after each quote received since the part became due, if any was replaced before this look."""
     quotes = {one: look.market.seen(one) for one in _instruments(condition)}
     if not any(quote is not None and quote.passed for quote in quotes.values()):
         return
@@ -86,7 +88,7 @@ def _moments(look: Look, part: Part, condition: Condition) -> Iterator[_Moment]:
 
 
 def _instruments(condition: Condition) -> frozenset[str]:
-    """Return the instruments of whose prices it speaks."""
+    """Return the instruments whose prices the condition uses."""
     match condition:
         case PriceAt():
             return frozenset({condition.instrument_id})
@@ -96,7 +98,7 @@ def _instruments(condition: Condition) -> frozenset[str]:
 
 
 def _held(look: Look, part: Part, condition: Condition, place: str, moment: _Moment) -> bool:
-    """Whether it was true at that moment; what comes without quotes is taken as it is now."""
+    """Whether the condition was true at that moment. A condition without quotes counts as it is now."""
     match condition:
         case PriceAt():
             quote = moment.quotes.get(condition.instrument_id)
@@ -124,7 +126,7 @@ def _directed(
 ) -> Direction:
     direction = direction_of(look.record(part), condition, place)
     if direction is None:
-        # A level that what only rises has passed, while the order was on its way even, would never come true from above.
+        # A field that only rises may pass its level even while the order is on its way. As `below` it would then never come true.
         rises = isinstance(condition, PriceAt) and condition.field in ONLY_RISING
         direction = Direction.ABOVE if rises or condition.level > value else Direction.BELOW
         taken: Mapping[str, str] = {**look.record(part).directions, place: direction.value}
@@ -153,7 +155,7 @@ def _price(look: Look, part: Part, condition: PriceAt, place: str) -> bool:
 
 
 def _staying(condition: PriceAt, direction: Direction, *, is_past: bool) -> Calm:
-    """Return the bounds within which the level stays reached, or not reached."""
+    """Return the bounds within which the level stays reached, or stays not reached."""
     level, field = condition.level, condition.field
     if (direction is Direction.ABOVE) is is_past:
         return Calm(field=field, least=level) if is_past else Calm(field=field, above=level)
@@ -202,19 +204,21 @@ def _time(look: Look, part: Part, condition: TimeOfDay) -> bool:
 
 
 OPENING_SECONDS = 2.0
-"""By how much a broker's clock may be behind ours: what reaches it before its own opening is refused, and that is final."""
+"""How far a broker's clock may be behind ours. An order that arrives before the broker's own opening is refused, and that is final."""
 
 
 def after_opening(look: Look, part: Part, at: float) -> float:
-    """Return when an order timed for `at` leaves: timed to the opening of a session, the pre-open too, a little after it."""
+    """Return when an order timed for `at` leaves: a little after the opening if `at` is the opening of a session or pre-open."""
     instruments = {order.instrument_id for order in orders_of(part)}
     openings = [look.market.opening(one, at, OPENING_SECONDS) for one in instruments]
     return max([at, *(opening + OPENING_SECONDS for opening in openings if opening is not None)])
 
 
 def too_late(look: Look, part: Part) -> bool:
-    """Whether a time in the part's `when` passed while nobody was looking, by more than an entry may be late (2.5). One that came in
-    time is noted: what it waits for besides may come when it likes."""
+    """Whether a time in the part's `when` passed without a look, by more than an entry may be late (2.5).
+
+    A time that was seen in time is noted. The other conditions of the `when` may then come true at any time.
+    """
     record = look.record(part)
     due_at = record.due_at
     if part.when is None or due_at is None or record.fired or record.fired_at is not None:
@@ -231,7 +235,7 @@ def too_late(look: Look, part: Part) -> bool:
 
 
 def _times(condition: Condition, place: str = "") -> Iterator[tuple[str, TimeOfDay]]:
-    """Yield the times of a condition, with where they stand in it."""
+    """Yield the times in a condition, each with its place in it."""
     match condition:
         case TimeOfDay():
             yield place, condition
@@ -242,14 +246,14 @@ def _times(condition: Condition, place: str = "") -> Iterator[tuple[str, TimeOfD
 
 
 def instant_of(condition: TimeOfDay, due_at: float) -> float:
-    """Return when the time of a part that became due at `due_at` comes; epoch seconds both."""
+    """Return when the time of a part that became due at `due_at` comes; both in epoch seconds."""
     if condition.day is None:
         return instant(due_at, condition.at)
     return datetime.combine(date.fromisoformat(condition.day), condition.at, IST).timestamp()
 
 
 def undirected(record: PartRecord, condition: Condition, place: str = "") -> bool:
-    """Whether a direction that nobody gave could not be taken at arming: no present value to be on a side of (1.6)."""
+    """Whether a missing direction could not be taken at arming, because the field had no value then (1.6)."""
     match condition:
         case PriceAt() | BarClosed() | AccountAt():
             return direction_of(record, condition, place) is None
@@ -261,7 +265,7 @@ def undirected(record: PartRecord, condition: Condition, place: str = "") -> boo
 
 
 def instant(day_of: float, at: time) -> float:
-    """Return a time of day in India on the day of an instant; epoch seconds both."""
+    """Return the instant of a time of day in India on the day of `day_of`; both in epoch seconds."""
     return datetime.combine(from_epoch(day_of).date(), at, IST).timestamp()
 
 
@@ -289,7 +293,7 @@ def _account(look: Look, part: Part, condition: AccountAt, place: str) -> bool:
 
 
 def _untold(figures: AccountFigures, field: AccountField) -> Iterator[str]:
-    """Yield which brokers leave a figure of the day's profit and loss without a value."""
+    """Yield sentences that name the brokers because of which a figure of the day's profit and loss has no value."""
     if field is AccountField.DAY_PNL and figures.without_result:
         yield texts.result_untold(figures.without_result)
     if field in (AccountField.REALIZED_PNL, AccountField.UNREALIZED_PNL) and figures.without_parts:
@@ -297,11 +301,11 @@ def _untold(figures: AccountFigures, field: AccountField) -> Iterator[str]:
 
 
 LOOK_SECONDS = 0.5
-"""How often a figure that comes without an event is looked at."""
+"""The seconds between two looks at a figure that changes without an event."""
 
 
 def _joint(look: Look, part: Part, condition: JointPnl, place: str) -> bool:
-    """The joint figure since the base was taken; whoever had such a position then has to be readable (3.45)."""
+    """Whether the joint figure has passed a limit since the base was taken. Brokers with such a position then must be readable (3.45)."""
     before = look.record(part).joint.get(place)
     figure = look.market.joint_pnl(
         condition.instrument_ids,

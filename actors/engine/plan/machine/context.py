@@ -1,4 +1,4 @@
-"""What a part is told by the parts above it, in one look."""
+"""What the parts above a part tell it, in one look."""
 
 import attrs
 
@@ -8,33 +8,33 @@ from onebroker.actors.engine.plan.parts import Lifetime, Part
 
 @attrs.frozen(kw_only=True)
 class Context:
-    """From above. Quantities in units."""
+    """The facts from the parts above. Quantities in units."""
 
     turn: bool = True
-    """Whether its turn has come."""
+    """Whether the part's turn has come."""
     base: Part | None = None
-    """What it hangs on: the part with the link, or all of `first` for `then`."""
+    """The part it hangs on: the part with the link, or the whole `first` for a `then`."""
     base_done: bool = True
-    """Whether what it hangs on can fill no more."""
+    """Whether the part it hangs on can fill no more."""
     guard: int | None = None
-    """The most it may have unfilled (rule shrink)."""
+    """The most units the part may have unfilled (rule shrink)."""
     share: int | None = None
-    """What its share comes to."""
+    """The units of the part's share."""
     held_back: bool = False
-    """Its others have to end before it sends (rule trigger)."""
+    """The part's siblings must end before the part sends (rule trigger)."""
     less: int = 0
-    """What its others have filled in its place (rule trigger)."""
+    """The units that the siblings have filled in the part's place (rule trigger)."""
     ending: Ending | None = None
-    """A part above is being ended."""
+    """How a part above ends this part; None = no part above ends it."""
     over: tuple[Lifetime, ...] = ()
     """Lifetimes of parts above that have ended."""
     lives_on: bool = False
     """A lifetime above counts in days, so the part outlives its session."""
     waits_on: bool = False
-    """Such days of waiting alone: the part outlives its session until it fires."""
+    """A lifetime above counts only days of waiting: the part outlives its session until it fires."""
     waiting_since: float | None = None
-    """Since when a group above waits whose parts have their turn with it (epoch seconds); None = none does."""
+    """Since when (epoch seconds) a group above waits, with which the part has its turn; None = no such group waits."""
     late: bool = False
-    """The time of a group above passed while nobody was looking, by more than an entry may be late."""
+    """The time of a group above passed without a look, by more than an entry may be late."""
     base_closes: bool = False
-    """What the part hangs on is being closed."""
+    """The part it hangs on is being closed."""

@@ -1,4 +1,4 @@
-"""A limit that is to rest: what becomes of it when it would trade at once (order-engine 3.37). Judged once, before it is sent."""
+"""A limit that must rest, and what happens when it would trade at once (order-engine 3.37). Judged once, before the limit is sent."""
 
 from decimal import Decimal
 
@@ -13,21 +13,23 @@ from onebroker.config.vocabulary import Side
 
 
 def crossed(quote: Seen, side: Side, limit: Decimal) -> Decimal | None:
-    """Return the best price that a limit would trade against at once; None where it rests, as on an empty side. Asked only where the
-    feed tells the book."""
+    """Return the best price that a limit would trade against at once; None where the limit rests, as it does on an empty side.
+
+    Callers ask only where the feed carries the book.
+    """
     touch = quote.opposite(side)
     return touch if touch is not None and (limit - touch) * side.sign >= 0 else None
 
 
 def unseen(market: Market, instrument_id: str, side: Side) -> tuple[int, str]:
-    """Return status and sentence for what its own book decides and that is not there: no usable quote, or one that tells no depth."""
+    """Return status and sentence of the refusal when a needed book is missing: there is no usable quote, or the quote has no depth."""
     if market.is_stale(instrument_id):
         return 409, texts.stale_quote(side)
     return (409, texts.no_quote(side)) if market.seen(instrument_id) is None else (503, texts.no_depth(side))
 
 
 def uncrossed(look: Look, part: OrderPart, rule: Crossing, limit: Decimal) -> Decimal | None:
-    """Return the limit at which the order rests; None while there is no quote to judge it by, and for good once it was refused."""
+    """Return the limit at which the order rests; None while there is no quote to judge by, and always after it was refused."""
     record, side = look.record(part), side_of(part)
     if record.memory.active:
         return limit

@@ -1,4 +1,4 @@
-"""An order that shows one limit and takes a little worse when that is offered (order-engine 1.4 discretion, 3.14)."""
+"""An order that shows one limit, and accepts a slightly worse price when the market offers it (order-engine 1.4 discretion, 3.14)."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from onebroker.actors.engine.plan.prices import Discretion
 from onebroker.config.vocabulary import OrderType, Validity
 
 BACK_SECONDS = 2.0
-"""After these what did not fill at the worse price is put back; also the least time between two tries."""
+"""After this time the units that did not fill at the worse price go back to the limit. Also the least time between two tries."""
 
 
 @attrs.frozen
@@ -21,7 +21,7 @@ class _Offer:
 
 
 def work_discretion(sending: Sending, price: Discretion) -> None:
-    """Rest at the limit; when the other side comes within reach, move there with all that is left, or strike beside it."""
+    """Rest at the limit. When the other side comes within reach, move the whole order there, or send an extra immediate order."""
     look, part = sending.look, sending.part
     own = look.record(part).price
     price = price if own is None else attrs.evolve(price, price=own)
@@ -51,7 +51,7 @@ def _within_reach(sending: Sending, price: Discretion) -> _Offer | None:
 
 
 def _move_whole(sending: Sending, offer: _Offer | None) -> None:
-    """Let the resting order itself go to the touch, for two seconds at a time."""
+    """Move the resting order itself to the touch, for two seconds at a time."""
     look, part = sending.look, sending.part
     memory = look.record(part).memory
     due = None if memory.since is None else memory.since + BACK_SECONDS
@@ -64,7 +64,7 @@ def _move_whole(sending: Sending, offer: _Offer | None) -> None:
 
 
 def _strike(sending: Sending, offer: _Offer | None, left: int, resting: list[Leg]) -> None:
-    """Take units off the resting order; once that is accepted, send them as an immediate order at the touch."""
+    """Take units off the resting order. Once the broker has accepted that, send these units as an immediate order at the touch."""
     look, part = sending.look, sending.part
     record = look.record(part)
     if any(order.instance == STRIKE for order in look.on_the_way(part)):
@@ -120,7 +120,7 @@ def _put_back(sending: Sending, strikes: list[Leg]) -> None:
 
 
 def _rest(sending: Sending, resting: list[Leg]) -> None:
-    """Keep what is neither filled, nor reserved, nor struck for, resting at the limit."""
+    """Keep the units resting at the limit that are not filled, not reserved, and not in an immediate order."""
     look, part = sending.look, sending.part
     out = any(leg.live and leg.instance == STRIKE for leg in look.legs(part))
     out = out or any(order.instance == STRIKE for order in look.on_the_way(part))

@@ -1,5 +1,5 @@
-"""By how much a plan has filled more than it was to: exits beyond what they close, two sides of one pair in the same moment
-(order-engine 1.7). Nothing is traded back for it; the parent shows the number."""
+"""How many units a plan has filled beyond its quantity: exits beyond what they close, or both sides of a pair in the same moment
+(order-engine 1.7). These units are not traded back; the parent shows the number."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,13 @@ from onebroker.actors.engine.plan.parts import (
 
 
 def over_filled(look: Look) -> int:
-    """Return the units filled beyond what was asked for, over the whole plan."""
+    """Return the units that the whole plan has filled beyond what was asked for."""
     hanging = sum(_beyond(look, base, exits) for base, exits in exits_by_base(look.root))
     return hanging + sum(_beyond_units(look, group) for group in _pairs(look.root))
 
 
 def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
-    """Yield what exits hang on, with them: those that trade the same instrument the other way."""
+    """Yield each part on which exits hang, with these exits: orders in the same instrument on the other side, sized by its fills."""
     for base, exits in takers_by_base(root):
         link = f"{base.path}.each_fill"
         sized = [order for order in exits if order.path.startswith(link) or order.quantity == FromFill()]
@@ -35,7 +35,7 @@ def exits_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
 
 
 def takers_by_base(root: Part) -> Iterator[tuple[Part, list[OrderPart]]]:
-    """Yield what other parts hang on, with those that trade the same instrument the other way, whatever their size."""
+    """Yield each part on which others hang, with the orders below in the same instrument on the other side, of any size."""
     for base, then in links_of(root):
         takers = [order for order in own_orders_of(then) if _closes(base, order)]
         if takers:
@@ -54,7 +54,7 @@ def _beyond(look: Look, base: Part, exits: list[OrderPart]) -> int:
 
 
 def _pairs(part: Part) -> Iterator[OneCancelsOthersPart]:
-    """Yield the groups that share units of their own: what hangs on something is measured by that."""
+    """Yield the groups that share units of their own. A group that hangs on a part is left out: that part's fills are its measure."""
     match part:
         case SequencePart():
             yield from _pairs(part.first)
@@ -80,7 +80,7 @@ def _is_share(part: Part) -> bool:
 
 
 def asked_of(look: Look, part: Part) -> int | None:
-    """Return the units that one side was asked for; None where it is no plain number."""
+    """Return the units asked for on one side; None where its quantity is no plain number."""
     if not isinstance(part, OrderPart):
         return None
     own = look.record(part).quantity

@@ -1,8 +1,8 @@
 """Keeping a net exposure within its band: an order part whose quantity is an exposure (order-engine 3.15). Pure.
 
-Every few seconds the net rows are read anew by the shell; where the exposure is outside its band one hedge is worked out, noted in
-the part's record as a row of its own, and sent. Until it has ended nothing is looked at: what it fills is in the rows that are
-read next, and the same gap is not hedged twice.
+Every few seconds the shell reads the net rows again. Where the exposure is outside its band, one hedge is worked out, noted in the
+part's record as a row of its own, and sent. Until the hedge has ended, the exposure is not looked at. The next read rows contain the
+hedge's fills, so the same gap is not hedged twice.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ from onebroker.actors.engine.plan.parts import FromExposure, Measure, OrderPart,
 
 
 def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
-    """Look at the exposure when that is due, and hedge it; return how the part has ended, None while it goes on."""
+    """Look at the exposure when a look is due, and hedge it. Return how the part has ended; None while it goes on."""
     form = part.quantity
     assert isinstance(form, FromExposure)
     ended = over or look.record(part).marketable
@@ -42,14 +42,14 @@ def work_exposure(look: Look, part: OrderPart, context: Context, *, over: bool) 
 
 
 def counted(form: FromExposure, part: OrderPart) -> tuple[Weighted, ...]:
-    """Return what the exposure is made of. The hedge counts by its own weight where the list does not name it: else what it fills
-    would change nothing, and it would be sent for ever."""
+    """Return the instruments that make up the exposure. If the list does not name the hedge's instrument, it counts with `hedge_weight`.
+    Otherwise its fills would not change the exposure, and hedges would be sent for ever."""
     named = any(one.instrument_id == part.instrument_id for one in form.instruments)
     return form.instruments if named else (*form.instruments, Weighted(part.instrument_id, form.hedge_weight))
 
 
 def _drop_old(look: Look, part: OrderPart) -> None:
-    """Send nothing more of a hedge that was worked out too long ago, or before a restart: the next look works it out anew."""
+    """Send no more of a hedge that was worked out too long ago, or before a restart. The next look works it out again."""
     record = look.record(part)
     old = record.rows_at is None or look.now - record.rows_at > ROWS_SECONDS
     if not record.rows or not old or look.on_the_way(part):
@@ -60,7 +60,7 @@ def _drop_old(look: Look, part: OrderPart) -> None:
 
 
 def _is_due(look: Look, part: OrderPart) -> bool:
-    """Whether the last hedge is done, and the time of the next look has come."""
+    """Whether the last hedge was sent, and the time of the next look at the exposure has come."""
     record, execution = look.record(part), part.execution
     assert isinstance(execution, TopUp)
     sent = {leg.instance for leg in look.legs(part)}
@@ -96,8 +96,8 @@ def _look(look: Look, part: OrderPart, form: FromExposure) -> None:
 
 
 def _hedge(look: Look, part: OrderPart, form: FromExposure, nets: Mapping[str, int]) -> int | None:
-    """Return the signed units that bring the exposure back to its target, in whole lots; 0 inside the band, None while a quote
-    that it needs is not there."""
+    """Return the signed units that bring the exposure back to its target, in whole lots; 0 inside the band; None while a needed
+    quote is missing."""
     exposure = Decimal(0)
     for weighted in counted(form, part):
         price = _price(look, weighted.instrument_id, form.measure)
@@ -128,7 +128,9 @@ def _in_lots(look: Look, part: OrderPart, form: FromExposure, wanted: Decimal) -
 
 
 def with_nets(record: PartRecord, nets: Mapping[str, int] | None, holders: Collection[str], now: float) -> PartRecord:
-    """Return the part's record with what was read for its next decision; None: it could not be read, and is tried again when the
-    next look is due."""
+    """Return the part's record with the net rows read for its next decision.
+
+    `nets` None = they could not be read; reading is tried again when the next look is due.
+    """
     memory = attrs.evolve(record.memory, since=now) if nets is None else record.memory
     return attrs.evolve(record, nets=nets, rows_at=now, holders=tuple(sorted(holders)), memory=memory)

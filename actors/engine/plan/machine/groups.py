@@ -1,4 +1,4 @@
-"""Parts above order parts in one look: whose turn it is, what siblings do to each other, how they end (order-engine 1.2, 1.7)."""
+"""The parts above order parts in one look: whose turn it is, how siblings affect each other, how they end (order-engine 1.2, 1.7)."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -42,12 +42,12 @@ from onebroker.config.messages import plan_life as texts
 DROPPED = Ending(state=PartState.CANCELLED)
 """Cancelled by the plan's own logic."""
 UNFILLED = Ending(state=PartState.CANCELLED, unfilled=True)
-"""Cancelled because what it hangs on ended without a fill; one that comes all the same takes it up again."""
+"""Cancelled because the part it hangs on ended without a fill. If a fill comes late, the part begins after all."""
 _SHOWN_FIRST = (PartState.WORKING, PartState.SENDING, PartState.CANCELLING, PartState.HELD, PartState.WAITING)
 
 
 def work(look: Look, part: Part, context: Context) -> None:
-    """Look at a part and all below it once."""
+    """Look once at a part and all parts below it."""
     if isinstance(part, OrderPart):
         _order(look, part, context)
     else:
@@ -64,7 +64,8 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
     if link is not None:
         dropped = record.own is not None and not look.filled(part)
         closing = record.ending is not None and record.ending.close
-        by_group = any(one.on_end is OnEnd.CLOSE_FILLED for one in context.over)  # what else hangs on it is closed too
+        # Then the part that hangs on this one is closed by the same lifetime.
+        by_group = any(one.on_end is OnEnd.CLOSE_FILLED for one in context.over)
         below = Context(
             turn=look.filled(part) > 0,
             base=part,
@@ -95,8 +96,10 @@ def _order(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def _without_stop(look: Look, part: OrderPart, link: Part) -> None:
-    """Where a stop of the link was lost or never reached its broker, open no more: the entry's rest is cancelled. What filled stays, and
-    is said to stand without a stop (1.7)."""
+    """Open no more units where a stop of the link was lost or never reached its broker (1.7).
+
+    The unfilled rest of the entry is cancelled. The filled units stay, and the root's status message says that they have no stop.
+    """
     stops = [order for order in own_orders_of(link) if is_stop(order.price)]
     lost = [stop for stop in stops if is_lost(look, stop)]
     if not lost and not any(_never_reached(look, stop) for stop in stops):
@@ -114,7 +117,7 @@ def _never_reached(look: Look, stop: OrderPart) -> bool:
 
 
 def _ended_together(look: Look, part: Part, states: Sequence[PartState]) -> PartState:
-    """How a part has ended with what hangs on it: not as if all had gone well where units were left open without their stop."""
+    """Return how a part and the parts that hang on it have ended. Not COMPLETED but FAILED where units were left open without their stop."""
     state = together(states)
     return PartState.FAILED if state is PartState.COMPLETED and left_open(look, part) > 0 else state
 
@@ -123,12 +126,12 @@ def _ended_together(look: Look, part: Part, states: Sequence[PartState]) -> Part
 
 
 def _fills_late(look: Look, part: Part) -> bool:
-    """Whether something below has filled after what hangs on it was dropped for want of a fill (row 13c)."""
+    """Whether a part below has filled after the part that hangs on it was dropped because there was no fill (row 13c)."""
     return any(look.record(then).ending == UNFILLED and look.kept(base) > 0 for base, then in links_of(part))
 
 
 def _take_up(look: Look, link: Part, base: Part) -> None:
-    """Have parts that were dropped for want of a fill begin after all: units that nobody guards are worse than a late stop."""
+    """Let parts begin after all that were dropped because there was no fill. Unguarded units are worse than a late stop."""
     if look.record(link).ending != UNFILLED:
         return
     for one in walk(link):
@@ -141,7 +144,7 @@ def _take_up(look: Look, link: Part, base: Part) -> None:
 
 
 def _uncovered(look: Look, part: OrderPart, link: Part) -> None:
-    """Say what filled without the order of another instrument that was to go with it (3.4, 3.25); the entry goes on."""
+    """Note in the root's status message the units that filled without their order in another instrument (3.4, 3.25). The entry goes on."""
     if not isinstance(link, OrderPart) or link.uncovered is None or not isinstance(link.quantity, FromFill):
         return
     if look.record(link).own not in (PartState.REJECTED, PartState.FAILED):
@@ -191,12 +194,12 @@ def _group(look: Look, part: Part, context: Context) -> None:
 
 
 def _has_begun(look: Look, part: Part) -> bool:
-    """Whether a part right below has had its turn."""
+    """Whether a part directly below has had its turn."""
     return any(look.record(child).due_at is not None for child in children_of(part))
 
 
 def _end_waiting(look: Look, part: Part, context: Context) -> None:
-    """End a group that waits, or have it begin, where a lifetime says so: the group's own or one above (1.8)."""
+    """End a waiting group, or let it begin, where a lifetime says so: the group's own or one above (1.8)."""
     for lifetime in context.over:
         if look.record(part).ending is None and applies(lifetime, has_sent=False):
             ending = ending_of(lifetime)
@@ -204,12 +207,12 @@ def _end_waiting(look: Look, part: Part, context: Context) -> None:
 
 
 def _is_to_close(look: Look, part: Part, context: Context, lifetime: Lifetime) -> bool:
-    """Whether orders of a group that have ended have filled what is to be closed at the end of a lifetime."""
+    """Whether ended order parts of a group have fills that must be closed at the end of a lifetime."""
     return any(is_to_close(look, order, context, lifetime) for order in own_orders_of(part))
 
 
 def _starts(look: Look, part: Part, context: Context) -> bool:
-    """Whether the group's children have their turn: its own has come, and its `when` is true."""
+    """Whether the group's children have their turn: the group's own turn has come, and its `when` is true."""
     record = look.record(part)
     if record.due_at is None:
         return False
@@ -237,7 +240,7 @@ def _settle(look: Look, part: Part, context: Context) -> None:
     children = [look.record(child) for child in children_of(part)]
     states = [child.state for child in children]
     if all(state.final for state in states):
-        # What never had its turn says nothing; but what waited for it until its time was over.
+        # A child that never had its turn does not count, unless it waited until its time was over.
         begun = [one.state for one in children if one.due_at is not None or one.state is PartState.EXPIRED]
         if isinstance(part, OneCancelsOthersPart):
             state = together(begun or states, one_is_enough=True)
@@ -258,7 +261,7 @@ def _settle(look: Look, part: Part, context: Context) -> None:
 
 
 def _was_refused(look: Look, part: TogetherPart, states: Sequence[PartState]) -> bool:
-    """Whether one was refused, the others ended with it, and no broker ever took any of them."""
+    """Whether a child was refused and no broker ever took an order of any child."""
     legs = (leg for order in own_orders_of(part) for leg in look.legs(order))
     return PartState.REJECTED in states and not any(leg.accepted for leg in legs)
 
@@ -274,7 +277,7 @@ def _together(look: Look, part: TogetherPart, context: Context) -> None:
 
 
 def _is_broken(look: Look, part: TogetherPart) -> bool:
-    """Whether an order of a child was refused, or its fate is not known; the parent says why."""
+    """Whether an order of a child was refused, or its fate is not known. The root's status message says why."""
     records = [look.record(child) for child in part.children]
     broken = [one for one in records if one.own in (PartState.REJECTED, PartState.FAILED)]
     if broken and look.record(look.root).status_message is None:
@@ -283,7 +286,7 @@ def _is_broken(look: Look, part: TogetherPart) -> bool:
 
 
 def _shares(look: Look, children: tuple[Part, ...], context: Context) -> dict[int, int]:
-    """Return what the shares of siblings come to, by their place (1.3)."""
+    """Return the units of the siblings that have a share, by child number (1.3)."""
     sharing = [
         (number, child.quantity, child)
         for number, child in enumerate(children)
@@ -343,7 +346,7 @@ def _cancel_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
 
 
 def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
-    """Return the units a shrink group guards: its quantity (or what the entry has filled) less what its children have filled."""
+    """Return the units that a shrink group guards: its quantity, or the filled quantity of the entry, less the fills of its children."""
     total = _total(look, part, context)
     limit = look.record(part).quantity
     if limit is not None:
@@ -352,7 +355,7 @@ def guarded(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
 
 
 def _done(look: Look, part: Part) -> int:
-    """Return what a child has filled of the units that its group guards: not what hangs on them."""
+    """Return the units that a child has filled of those its group guards, without the fills of parts that hang on it."""
     if isinstance(part, SequencePart):
         return _done(look, part.first)
     if isinstance(part, OrderPart):
@@ -361,7 +364,7 @@ def _done(look: Look, part: Part) -> int:
 
 
 def _unfilled(look: Look, part: Part, context: Context, most: int) -> int:
-    """Return what is left of the quantity that a part says itself, at most so much."""
+    """Return the unfilled units of the quantity that a part itself names, at most `most`; `most` when it names none."""
     says = _says(look, part, context)
     return most if says is None else min(most, max(0, says - _done(look, part)))
 
@@ -374,14 +377,14 @@ def _total(look: Look, part: OneCancelsOthersPart, context: Context) -> int:
     own = max([shares, *(_says(look, child, context) or 0 for child in part.children)])
     if base is None:
         return own
-    # In the `then` of a sequence its children may be there for a part of what has filled: together they never trade more.
+    # In the `then` of a sequence the children may be for only part of the filled units. Together they never trade more than that part.
     filled = look.filled(base)
     forms = [child.quantity if isinstance(child, OrderPart) else None for child in part.children]
     return min(filled, own) if all(isinstance(form, Units | Share | FromFill) for form in forms) else filled
 
 
 def _says(look: Look, child: Part, context: Context) -> int | None:
-    """Return the quantity that a child itself says, a group by its orders; None when one of them says none."""
+    """Return the quantity that a child itself names; for a group, that of its children. None when one of them names none."""
     match child:
         case OrderPart(quantity=FromFill() as form):
             return from_fill(look, child, form, context)
@@ -405,7 +408,7 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
     room = guard
     for number, child in enumerate(part.children):
         own = guard
-        if number in shares:  # trimmed from the last one back
+        if number in shares:  # trimmed from the last child backwards
             own = min(room, max(0, shares[number] - look.filled(child)))
             room -= own
         ending = DROPPED if not guard and _nothing_more(look, part, child, context) else context.ending
@@ -415,14 +418,14 @@ def _shrink_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> No
 
 
 def _nothing_more(look: Look, part: OneCancelsOthersPart, child: Part, context: Context) -> bool:
-    """Whether a child is over because the others have done what the group was to do."""
+    """Whether a child has nothing more to do because the other children did the group's work."""
     others = sum(look.filled(other) for other in part.children if other is not child)
     grows = isinstance(child, OrderPart) and isinstance(child.quantity, FromFill | Share) and not context.base_done
     return others > 0 and not grows
 
 
 def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Context) -> None:
-    """Move the stop to the entry's average, once, when so many targets have filled; never back (3.38)."""
+    """Move the stop to the entry's average, once, when `after` targets have completed. The stop never moves back (3.38)."""
     stop, done = part.children[0], [look.record(child).own for child in part.children[1:]]
     average = average_below(look, context.base)
     if not isinstance(stop, OrderPart) or not isinstance(stop.price, NativeStop):
@@ -436,7 +439,7 @@ def _break_even(look: Look, part: OneCancelsOthersPart, after: int, context: Con
 
 
 def _trigger_rule(look: Look, part: OneCancelsOthersPart, context: Context) -> None:
-    """The first child whose `when` comes true ends the others before it sends; a whole fill of one ends the rest."""
+    """The first child whose `when` comes true ends the others before it sends. A child that fills completely ends the others too."""
     complete = [child for child in part.children if look.record(child).own is PartState.COMPLETED]
     winner = next((child for child in part.children if child.when is not None and look.record(child).fired), None)
     for child in part.children:

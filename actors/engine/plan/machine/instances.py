@@ -1,4 +1,4 @@
-"""Exits made one by one for single fills (order-engine 1.2 exception, 1.4 from_fill)."""
+"""Exits that are made one by one, each for a single fill (order-engine 1.2 exception, 1.4 from_fill)."""
 
 from decimal import Decimal
 
@@ -15,11 +15,11 @@ from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
 from onebroker.actors.engine.plan.prices import FillBasis, FromFillPrice
 
 TRADES_LOOK_SECONDS = 0.5
-"""How often it is looked whether the price of a fill is known by now (2.3): nothing else need tell."""
+"""The seconds between two looks for the price of a fill (2.3): no event need announce it."""
 
 
 def send_instances(sending: Sending) -> None:
-    """Make an instance of each new fill, then send what each of them misses."""
+    """Make an instance of each new fill, then send the missing units of each instance."""
     look, part = sending.look, sending.part
     if sending.context.base is None:
         return
@@ -31,8 +31,8 @@ def send_instances(sending: Sending) -> None:
 
 
 def _make(look: Look, part: OrderPart, leg: Leg) -> None:
-    """Note a leg's units that no instance stands for: with a new one, or with the last when the price is the same and it has
-    not filled."""
+    """Note the filled units of a leg that no instance covers yet. They get a new instance, or join the last one if it has the same
+    price and has not finished."""
     made = look.record(part).made
     known = sum(one.quantity for one in made if one.leg_id == leg.leg_id)
     if leg.filled <= known:

@@ -1,4 +1,4 @@
-"""What a group that trades both sides is net long or short, and how much more it may rest (order-engine 3.18, 3.51)."""
+"""The net inventory of a group that trades both sides, and how many units more it may rest (order-engine 3.18, 3.51)."""
 
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ from onebroker.config.vocabulary import Side
 
 
 def group_of(look: Look, part: OrderPart) -> TogetherPart | None:
-    """Return the group above the part that bounds its inventory; None when none does."""
+    """Return the group above the part that bounds the part's inventory; None when no group does."""
     for path, above in look.by_path.items():
         bounded = isinstance(above, TogetherPart) and above.most_inventory is not None
         if bounded and part.path.startswith(f"{path}."):
@@ -20,7 +20,7 @@ def group_of(look: Look, part: OrderPart) -> TogetherPart | None:
 
 
 def net(look: Look, group: TogetherPart) -> int:
-    """Return the units bought less those sold by all orders of the group; what closes their fills again included."""
+    """Return the units that all orders of the group bought, less the units they sold. Legs that close their fills count too."""
     return sum(
         side_of(order).sign * (look.filled(order) - sum(leg.filled for leg in look.closing_legs(order)))
         for order in _orders(group)
@@ -32,8 +32,10 @@ def _orders(group: TogetherPart) -> tuple[OrderPart, ...]:
 
 
 def room(look: Look, part: OrderPart) -> int | None:
-    """Return how many units more the part may rest: the net with all that rests on its side, and all that fills call for there,
-    stays within the group's bound. None where there is no bound."""
+    """Return how many units more the part may rest; None where there is no bound.
+
+    The net, plus the resting units on its side and the units that fills still call for there, stays within the group's bound.
+    """
     group = group_of(look, part)
     if group is None or group.most_inventory is None:
         return None
@@ -48,7 +50,7 @@ def _resting(look: Look, order: OrderPart) -> int:
 
 
 def _owed(look: Look, order: OrderPart, side: Side) -> int:
-    """Return what the order's fills call for on that side and is not sent yet."""
+    """Return the units that the order's fills call for on that side and that are not sent yet."""
     link = order.each_fill
     if not isinstance(link, OrderPart) or side_of(link) is not side:
         return 0
@@ -64,7 +66,7 @@ def skew(look: Look, part: OrderPart, price: Peg, tick: Decimal | None) -> Decim
 
 
 def opposite_levels(look: Look, part: OrderPart) -> tuple[Level, ...]:
-    """Return what the group itself rests on the other side: it is no market to be priced by."""
+    """Return the group's own resting orders on the other side. They are no market, so they must not set a price."""
     group = group_of(look, part)
     if group is None:
         return ()

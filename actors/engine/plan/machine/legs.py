@@ -1,4 +1,4 @@
-"""The legs of a plan as the machine sees them, and what it wants done to them (order-engine 2.1, 2.2). Values only."""
+"""The legs of a plan as the machine sees them, and the actions it asks for (order-engine 2.1, 2.2). Values only."""
 
 from decimal import Decimal
 from typing import TypeAlias
@@ -14,21 +14,21 @@ CLOSING = "close"
 
 
 class Reason:
-    """Why the plan cancels a leg; `caller` and `late` are others' words for theirs."""
+    """Why the plan cancels a leg. `caller` and `late` are the reasons of cancels that did not come from the plan."""
 
     PLAN = "plan"
-    """Its part ends."""
+    """The leg's part ends."""
     PIECE = "piece"
-    """The next piece is due and takes the rest along."""
+    """The next piece is due and takes over the unfilled units."""
     REPLACE = "replace"
-    """A fresh leg takes the rest over."""
+    """A fresh leg takes over the unfilled units."""
     SHRINK = "shrink"
-    """Nothing is left for it to do."""
+    """Nothing is left for the leg to do."""
     CALLER = "caller"
     LATE = "late"
 
     GIVES_BACK = frozenset({PIECE, REPLACE, SHRINK})
-    """The unfilled rest goes back to the part."""
+    """Reasons after which the unfilled units go back to the part."""
 
 
 @attrs.frozen(kw_only=True)
@@ -41,12 +41,12 @@ class Leg:
     instrument_id: str
     side: Side
     quantity: int
-    """The order's total; of a change under way the larger of both."""
+    """The order's total. While a change is under way, the larger of the old and the new total."""
     filled: int = 0
     average: Decimal | None = None
     order_type: OrderType = OrderType.LIMIT
     immediate: bool = False
-    """Whether it is IOC."""
+    """Whether the order is IOC."""
     price: Decimal | None = None
     trigger: Decimal | None = None
     state: LegState = LegState.OPEN
@@ -54,34 +54,34 @@ class Leg:
     cancel_reason: str | None = None
     piece: int = 0
     instance: str | None = None
-    """Which fill, row or closing it was made for."""
+    """The fill, row or closing for which the leg was made."""
     sent_at: float = 0.0
     moved_at: float = 0.0
-    """When its price was last moved; 0 = never."""
+    """When the leg's price was last moved; 0 = never."""
     changes: int = 0
-    """Modifies sent for it."""
+    """The number of modifies sent for the leg."""
     refused: tuple[int, Decimal | None, Decimal | None] | None = None
-    """The (quantity, price, trigger) of the change that its broker refused last."""
+    """(quantity, price, trigger) of the last change that the broker refused."""
     settling: bool = False
-    """Whether its broker refused to move it and has not shown it since: it may have ended."""
+    """Whether the broker refused to move the leg and has not shown it since. The leg may have ended."""
     cancels: int = 0
-    """Cancels of the plan's own that its broker refused."""
+    """The number of the plan's own cancels that the broker refused."""
     cancelled_at: float = 0.0
-    """When the last one was sent."""
+    """When the last such cancel was sent."""
     busy: bool = False
-    """Whether a message for it is unanswered, or its outcome is not known."""
+    """Whether a message for the leg is unanswered, or its outcome is not known."""
     fills_unknown: bool = False
-    """Whether it ended unseen, so that it may have filled more than is known (K15)."""
+    """Whether the leg ended unseen, so that it may have filled more than is known (K15)."""
     given_up: bool = False
-    """Whether it stays unknown, because it cannot be told from other orders (row 13b): it is waited for no more."""
+    """Whether the leg stays unknown, because it cannot be told apart from other orders (row 13b). Nothing waits for it any longer."""
     unsent: bool = False
-    """Whether it certainly never left, or was turned away at the door, as an exit of a running plan."""
+    """Whether the leg is an exit of a running plan that certainly never left, or that its broker turned away at the door."""
     ended_at: float = 0.0
-    """When that was found out of one that never reached its broker."""
+    """For a leg that never reached its broker: when that was found out."""
 
     @property
     def never_reached(self) -> bool:
-        """Whether it is certain that its broker never had it in its books."""
+        """Whether it is certain that the broker never had the leg in its books."""
         return self.unsent or self.state is LegState.NOT_SENT
 
     @property
@@ -94,12 +94,12 @@ class Leg:
 
     @property
     def committed(self) -> int:
-        """What it stands for in its part's sum: all of it while it may fill, else what it filled."""
+        """The units that count in the part's sum: the whole quantity while the leg may fill, else the filled units."""
         return max(self.quantity, self.filled) if self.live else self.filled
 
     @property
     def accepted(self) -> bool:
-        """Whether a broker ever took it."""
+        """Whether a broker ever accepted the leg."""
         return self.filled > 0 or self.state not in (
             LegState.SENDING,
             LegState.UNKNOWN,
@@ -109,7 +109,7 @@ class Leg:
 
     @property
     def changeable(self) -> bool:
-        """Whether a modify or cancel may be sent for it now."""
+        """Whether a modify or cancel may be sent for the leg now."""
         return self.state in (LegState.OPEN, LegState.PENDING) and not self.busy
 
 
@@ -135,16 +135,16 @@ class NewLeg:
     tag: str | None = None
     disclosed_quantity: int = 0
     is_strike: bool = False
-    """Whether it may rest for a moment where no broker takes immediate orders (book_depth)."""
+    """Whether the order may rest for a moment where no broker takes immediate orders (book_depth)."""
     closing: QuantityReference | None = None
-    """Bounded by what is left of this position."""
+    """The order is bounded by what is left of this position."""
     unseen: str | None = None
-    """The broker at which an order of the same part ended unseen: this one goes there too, bounded by what it holds (K15)."""
+    """The broker at which an order of the same part ended unseen. This order goes there too, bounded by what that broker holds (K15)."""
 
 
 @attrs.frozen(kw_only=True)
 class ChangeLeg:
-    """A modify: the order as it shall be; `reduces` goes before everything else and as a cancel does."""
+    """A modify: the order as it shall be. A modify that `reduces` is sent before all other actions, in the same way as a cancel."""
 
     leg_id: str
     quantity: int
@@ -163,8 +163,10 @@ class EndLeg:
 
 @attrs.frozen(kw_only=True)
 class ReadRows:
-    """The net positions that a part closes, or that make its exposure, are to be read, fresh; those that it closes after what rests
-    there was cancelled where it says so."""
+    """A fresh read of the net positions that a part closes, or that make up its exposure.
+
+    Positions to be closed are read after the resting orders there were cancelled, where the part says so.
+    """
 
     part: str
 

@@ -1,4 +1,4 @@
-"""When a part's time is over, and what happens to it then (order-engine 1.8)."""
+"""When the lifetime of a part ends, and what happens to the part then (order-engine 1.8)."""
 
 from datetime import time, timedelta
 
@@ -13,7 +13,7 @@ from onebroker.actors.engine.plan.parts import AppliesTo, Lifetime, OnEnd, Order
 from onebroker.config.clock import from_epoch
 
 IN_LIFETIME = "lifetime."
-"""Where the conditions of a lifetime are kept beside those of `when`."""
+"""The prefix under which a record keeps the conditions of a lifetime, next to those of `when`."""
 
 
 def over(look: Look, part: Part) -> bool:
@@ -37,7 +37,7 @@ def _instants(look: Look, part: Part, lifetime: Lifetime, due_at: float) -> tupl
 
 
 def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | None:
-    """Return the close of the trading day so many calendar days on, or of the last one before."""
+    """Return the close of the trading day `days` calendar days later, or of the last trading day before it; None when not known."""
     order = next(own_orders_of(part), None)
     if order is None:
         return None
@@ -52,7 +52,7 @@ def _close_after(look: Look, part: Part, due_at: float, days: int) -> float | No
 
 
 def ending_of(lifetime: Lifetime) -> Ending:
-    """Return what the end of a lifetime asks of the order parts it covers."""
+    """Return how the end of a lifetime ends the order parts that it covers."""
     match lifetime.on_end:
         case OnEnd.CANCEL:
             return Ending(state=PartState.EXPIRED)
@@ -63,20 +63,22 @@ def ending_of(lifetime: Lifetime) -> Ending:
 
 
 def applies(lifetime: Lifetime, *, has_sent: bool) -> bool:
-    """Whether the end of the lifetime concerns a part that has sent orders, or one that has not."""
+    """Whether the end of the lifetime applies to the part: `has_sent` says whether the part has sent orders."""
     return lifetime.applies_to is AppliesTo.BOTH or (lifetime.applies_to is AppliesTo.WORKING) == has_sent
 
 
 def lives_on(look: Look, part: OrderPart, context: Context) -> bool:
-    """Whether the part outlives its session: by days of its own or of a part above, or because it is daily. Days of waiting are over
-    once it has fired: the order is then one of that day (3.19)."""
+    """Whether the part outlives its session: its own lifetime or one above counts days, or the part is daily.
+
+    Days of waiting end once the part has fired; the order is then an order of that day (3.19).
+    """
     if isinstance(part.execution, Daily) or context.lives_on or (counts_days(part) and not waits_days(part)):
         return True
     return (context.waits_on or waits_days(part)) and look.record(part).fired_at is None
 
 
 def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
-    """Whether the days of a daily part have passed: the next session is that of a later one (3.13)."""
+    """Whether the days of a daily part have passed: the next session is on a day after the part's last day (3.13)."""
     due_at, session = look.record(part).due_at, look.session(part, look.now)
     if due_at is None or session is None:
         return False
@@ -85,7 +87,8 @@ def days_are_over(look: Look, part: OrderPart, execution: Daily) -> bool:
 
 
 def _own_day(part: Part, due_at: float) -> float:
-    """Return an instant of the day to which the part's times belong: of a later one that its `when` names, or those of all its orders."""
+    """Return an instant (epoch seconds) of the day to which the part's times belong. This is the day it became due, or a later day that
+    its `when`, or the `when` of all its orders, names."""
     waits = (
         [part.when]
         if isinstance(part, OrderPart) or part.when is not None
@@ -102,12 +105,12 @@ def counts_days(part: Part) -> bool:
 
 
 def waits_days(part: Part) -> bool:
-    """Whether its lifetime counts days of waiting alone."""
+    """Whether the part's lifetime counts only days of waiting."""
     return counts_days(part) and part.lifetime is not None and part.lifetime.applies_to is AppliesTo.WAITING
 
 
 def day_is_over(look: Look, part: OrderPart, context: Context) -> bool:
-    """Whether the session of the part's day has closed: that on which it became due, unless it waits for a later one."""
+    """Whether the session of the part's day has closed. That is the day on which it became due, unless it waits for a later day."""
     due_at, fired_at = look.record(part).due_at, look.record(part).fired_at
     if due_at is None:
         return False
@@ -116,7 +119,7 @@ def day_is_over(look: Look, part: OrderPart, context: Context) -> bool:
 
 
 def session_closed(look: Look, part: OrderPart, since: float) -> bool:
-    """Whether the session that stood, or came next, at that time (epoch seconds) has closed."""
+    """Whether the session that was open at `since` (epoch seconds), or came next after it, has closed."""
     session = look.session(part, since)
     if session is None:
         return False

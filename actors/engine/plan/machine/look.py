@@ -1,4 +1,4 @@
-"""One look through a plan: its records while they change, the legs by part, what came out of it."""
+"""One look at a plan: its records while they change, the legs by part, and the results of the look."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -13,18 +13,18 @@ from onebroker.actors.engine.plan.parts import OrderPart, Part, orders_of, own_o
 from onebroker.config.vocabulary import Side
 
 CHANGES_PER_ORDER = 25
-"""Of a broker that nothing else is said of (order-engine 1.4)."""
+"""The limit for a broker that has no limit of its own in the settings (order-engine 1.4)."""
 
 
 @attrs.frozen(kw_only=True)
 class Rules:
-    """Settings of order-engine 5.8 that the machine goes by; seconds."""
+    """Settings of order-engine 5.8 that the machine uses; times in seconds."""
 
     move_interval_seconds: float = 1.0
     follow_seconds: float = 5.0
     marketable_after_seconds: float | None = None
     changes_per_order: Mapping[str, int] = attrs.field(factory=dict)
-    """Broker code -> how often it lets one order be changed."""
+    """Broker code -> how many times the broker lets one order be changed."""
     late_entry_seconds: float = 300.0
 
     def most_changes(self, broker: str) -> int:
@@ -33,7 +33,7 @@ class Rules:
 
 @attrs.frozen
 class Refused:
-    """Why a part could not begin: what a caller is told when that is known at intake."""
+    """Why a part could not begin. The caller gets this answer when the reason is known at intake."""
 
     status: int
     sentence: str
@@ -41,18 +41,18 @@ class Refused:
 
 @attrs.frozen(kw_only=True)
 class Inputs:
-    """What one look is made of, besides the tree."""
+    """The inputs of one look, besides the tree."""
 
     parts: Mapping[str, PartRecord]
     legs: tuple[Leg, ...]
     market: Market
     placing: tuple[NewLeg, ...] = ()
-    """Orders handed out that have no leg yet."""
+    """Orders that earlier looks asked for and that have no leg yet."""
     held_up: Mapping[str, str] = attrs.field(factory=dict)
-    """Part path -> why an exit of it could not leave when that was tried last; it is tried again."""
+    """Part path -> why an exit of the part could not leave at the last attempt. It is tried again."""
     rules: Rules = Rules()
     draw: float = 0.5
-    """From 0 to 1; a fresh one each time."""
+    """A random number from 0 to 1, fresh for each look."""
 
 
 class Look:
@@ -73,18 +73,18 @@ class Look:
             self._legs[leg.part].append(leg)
         self.actions: list[Action] = []
         self.held_back: dict[str, list[Decimal]] = {}
-        """Part path -> the limits of the orders that the virtual book keeps back."""
+        """Part path -> the limits of the orders that the virtual book holds back."""
         self.excess: dict[str, int] = {}
-        """Part path -> units that stand for it, sent or on the way, beyond what it wants now."""
+        """Part path -> units sent or on the way for the part, beyond its present target."""
         self.reasons: dict[str, Refused] = {}
         self.untold: set[str] = set()
-        """Sentences on figures of the account that a condition waits for and a broker does not tell."""
+        """Sentences on account figures that a condition waits for but a broker does not report."""
         self.wake_at = float("inf")
         self.bookless: set[str] = set()
-        """Instruments whose book was needed and is not there: no quote, or one that tells none."""
+        """Instruments whose book was needed but is missing: there is no quote, or the quote has no book."""
         self.watched: set[str] = set()
         self.calm: dict[str, list[Calm] | None] = {}
-        """Instrument -> what its quote may do without anything following from it; None = nothing."""
+        """Instrument -> bounds within which its quote changes nothing; None = any change may matter."""
 
     # --- records ----------------------------------------------------------------------------------------------------
 
@@ -92,19 +92,19 @@ class Look:
         return self.parts[part.path]
 
     def note(self, part: Part, **changes: Any) -> PartRecord:
-        """Change a part's record; returns the new one."""
+        """Change a part's record; return the new record."""
         changed = attrs.evolve(self.parts[part.path], **changes)
         self.parts[part.path] = changed
         return changed
 
     def remember(self, part: Part, memory: Memory) -> PartRecord:
-        """Change what a part's price rule remembers; returns the part's record."""
+        """Change the memory of a part's price rule; return the part's record."""
         return self.note(part, memory=memory) if memory != self.record(part).memory else self.record(part)
 
     # --- legs -------------------------------------------------------------------------------------------------------
 
     def legs(self, part: Part) -> list[Leg]:
-        """The part's own legs, without those that close what it filled."""
+        """The part's own legs, without the legs that close its fills."""
         return [leg for leg in self._legs[part.path] if leg.instance != CLOSING]
 
     def closing_legs(self, part: Part) -> list[Leg]:
@@ -114,28 +114,30 @@ class Look:
         return [leg for leg in self.legs(part) if leg.live]
 
     def came_back(self, part: Part) -> bool:
-        """Whether a leg is at its broker after all, which was taken as not sent, and is not being cancelled for that (row 13c).
-        Only asked of parts that have ended: those have no other live legs."""
+        """Whether a leg that was taken as not sent is at its broker after all, and is not being cancelled for that (row 13c).
+
+        Ask only for parts that have ended: they have no other live legs.
+        """
         return any(
             leg.live and leg.cancel_reason != Reason.LATE for order in orders_of(part) for leg in self.legs(order)
         )
 
     def on_the_way(self, part: Part) -> list[NewLeg]:
-        """Orders of this part that have no leg yet: handed out before, or in this look."""
+        """Orders of this part that have no leg yet: asked for by an earlier look, or by this look."""
         now = [action for action in self.actions if isinstance(action, NewLeg)]
         return [order for order in (*self.placing, *now) if order.part == part.path]
 
     def filled(self, part: Part) -> int:
-        """Units that the part's own legs have filled; of a group, those of its order parts, links apart."""
+        """Units that the part's own legs have filled; for a group, the legs of its order parts, without links."""
         return sum(leg.filled for order in own_orders_of(part) for leg in self.legs(order))
 
     def kept(self, part: Part) -> int:
-        """What a part filled and did not close itself again (1.8, close_filled)."""
+        """Units that a part filled and has not closed again itself (1.8, close_filled)."""
         closed = (leg.filled for order in own_orders_of(part) for leg in self.closing_legs(order))
         return self.filled(part) - sum(closed)
 
     def committed(self, part: Part) -> int:
-        """What was sent and may fill or did, with what is on its way."""
+        """Units that were sent and have filled or may still fill, plus the units on the way."""
         on_the_way = sum(order.quantity for order in self.on_the_way(part) if order.instance != CLOSING)
         return sum(leg.committed for leg in self.legs(part)) + on_the_way
 
@@ -144,7 +146,7 @@ class Look:
         return average_of(self.legs(part))
 
     def quiet(self, part: Part) -> bool:
-        """Whether nothing of it is at a broker, or on the way there."""
+        """Whether no order of the part is at a broker, or on the way there."""
         return (
             not self.live(part) and not self.on_the_way(part) and not any(leg.live for leg in self.closing_legs(part))
         )
@@ -152,13 +154,13 @@ class Look:
     # --- the world --------------------------------------------------------------------------------------------------
 
     def seen(self, instrument_id: str) -> Seen | None:
-        """The usable quote; whoever asks wants to be told when it changes."""
+        """The usable quote. Any change of it then calls for a new look."""
         self.watched.add(instrument_id)
         self.calm[instrument_id] = None
         return self.market.seen(instrument_id)
 
     def book(self, instrument_id: str) -> Seen | None:
-        """The usable quote where what is decided needs the book; None also while the feed has told none: that is not an empty one."""
+        """The usable quote, for a decision that needs the book. None also while the feed has sent no book, which is not an empty book."""
         quote = self.seen(instrument_id)
         if quote is not None and quote.tells_depth:
             return quote
@@ -166,7 +168,7 @@ class Look:
         return None
 
     def glimpsed(self, instrument_id: str) -> Seen | None:
-        """The usable quote, of which whoever asks says by `stays` which changes matter; without one, any does."""
+        """The usable quote, for code that then says with `stays` which changes do not matter. Without a quote, any change matters."""
         quote = self.market.seen(instrument_id)
         if quote is None:
             return self.seen(instrument_id)
@@ -175,7 +177,7 @@ class Look:
         return quote
 
     def stays(self, instrument_id: str, *calms: Calm) -> None:
-        """Note that a quote within these bounds changes nothing for the one who asks."""
+        """Note that a quote within these bounds changes nothing for the code that asked (`glimpsed`)."""
         noted = self.calm[instrument_id]
         if noted is not None:
             noted.extend(calms)
@@ -187,7 +189,7 @@ class Look:
         return self.market.session(part.instrument_id, after)
 
     def wake(self, at: float) -> None:
-        """Ask for a look at that time (epoch seconds), when it lies ahead."""
+        """Ask for a look at `at` (epoch seconds), if that is in the future."""
         if at > self.now:
             self.wake_at = min(self.wake_at, at)
 
@@ -195,12 +197,12 @@ class Look:
         self.actions.append(action)
 
     def cannot(self, part: Part, status: int, sentence: str) -> None:
-        """Note why a part waits, for the caller of an order that begins with it."""
+        """Note why a part waits. The caller gets the first reason if the order begins with this part."""
         self.reasons.setdefault(part.path, Refused(status, sentence))
 
 
 def average_of(legs: Iterable[Leg]) -> Decimal | None:
-    """Return the average of the legs' fills, weighted; None without a fill or where one's price is not known."""
+    """Return the weighted average price of the legs' fills; None without a fill, or where the price of a filled leg is not known."""
     filled = [leg for leg in legs if leg.filled]
     if not filled or any(leg.average is None for leg in filled):
         return None

@@ -31,7 +31,7 @@ from onebroker.config.messages import plan_life as texts
 
 
 def work_order(look: Look, part: OrderPart, context: Context) -> None:
-    """Look at the part once; what hangs on it is looked at by the caller, who then settles it."""
+    """Look at the part once. The calling function then looks at the part that hangs on it, and sets the part's state."""
     record = look.record(part)
     if record.state.final and record.own is None:
         return
@@ -63,7 +63,7 @@ def _becomes_due(look: Look, part: OrderPart, context: Context) -> bool:
 
 
 def _missed_its_turn(look: Look, part: OrderPart, context: Context) -> bool:
-    """Whether the part waited with a group until its day was over (1.8), or is an entry whose time has passed unseen (2.5)."""
+    """Whether the part waited with a group until its day was over (1.8), or is an entry whose time passed without a look (2.5)."""
     if context.late and not part.is_exit:
         return True
     if context.waiting_since is None or context.lives_on or context.waits_on:
@@ -72,7 +72,7 @@ def _missed_its_turn(look: Look, part: OrderPart, context: Context) -> bool:
 
 
 def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
-    """Take up the end of the part's own lifetime, or of one above."""
+    """Apply the end of the part's own lifetime, or of a lifetime above."""
     own = part.lifetime
     ended = (*context.over, own) if own is not None and over(look, part) else context.over
     for lifetime in ended:
@@ -93,12 +93,12 @@ def _lifetimes(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def waits_to_close(look: Look, part: OrderPart, context: Context) -> bool:
-    """Whether a part whose own legs have ended goes on because what filled is to be closed at the end of its lifetime (1.8)."""
+    """Whether a part whose own legs have ended goes on, because its fills are to be closed at the end of its lifetime (1.8)."""
     return part.lifetime is not None and is_to_close(look, part, context, part.lifetime)
 
 
 def is_to_close(look: Look, part: OrderPart, context: Context, lifetime: Lifetime) -> bool:
-    """Whether what a part whose own legs have ended has filled is to be closed at the end of a lifetime, its own or one above."""
+    """Whether the fills of a part whose own legs have ended must be closed at the end of `lifetime`, its own or one above."""
     record = look.record(part)
     if lifetime.on_end is not OnEnd.CLOSE_FILLED or record.own is None or (record.ending or context.ending) is not None:
         return False
@@ -111,15 +111,17 @@ def is_to_close(look: Look, part: OrderPart, context: Context, lifetime: Lifetim
 
 
 ARMED_SECONDS = 0.05
-"""How long what is due as it comes in stands armed: its caller is told so before anything is sent."""
+"""How long a part that is due at once stays armed. The caller is told that it is armed before anything is sent."""
 
 
 def _is_being_armed(look: Look, part: Part) -> bool:
-    """Whether a part that waits for a price, the account or a morning has only just become due: it is armed first, also when it has
-    nothing to wait for any more, and sends a moment later (rules 2.7, first answers)."""
+    """Whether a part that waits for a price, the account or a morning has only just become due (rules 2.7, first answers).
+
+    Such a part is armed first, even when it has nothing left to wait for, and sends a moment later.
+    """
     waits = not isinstance(part.when, TimeOfDay | None) or (isinstance(part, OrderPart) and _begins_armed(part))
     due_at = look.record(part).due_at
-    # By the clock, not by the number of looks: the same plan looked at twice in a moment asks for the same.
+    # By the clock, not by the number of looks: two looks in the same moment must ask for the same actions.
     if not waits or due_at is None or look.now >= due_at + ARMED_SECONDS:
         return False
     look.wake(due_at + ARMED_SECONDS)
@@ -160,11 +162,11 @@ def _work(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def fires(look: Look, part: Part) -> bool:
-    """Whether the part's `when`, where it has one, has come true; noted in its record."""
+    """Whether the part's `when` has come true, or it has none. This is noted in the part's record."""
     if look.record(part).fired:
         return True
     if part.when is not None:
-        # What came true while it was being armed stays so: a touch is not taken back.
+        # A `when` that comes true while the part is being armed stays true: a touch is not taken back.
         if look.record(part).fired_at is None and fired(look, part, part.when):
             look.note(part, fired_at=look.now)
         if look.record(part).fired_at is None or _is_being_armed(look, part):
@@ -180,7 +182,7 @@ def _day_over(look: Look, part: OrderPart, context: Context) -> bool:
 
 
 def _work_holdings(look: Look, part: OrderPart, context: Context, verdict: Verdict | None) -> None:
-    """Work a part whose quantity is taken from what is held: each row by itself, or one hedge after the other."""
+    """Work a part whose quantity comes from positions: each row separately, or one hedge after the other."""
     over = _day_over(look, part, context)
     if isinstance(part.quantity, FromPosition):
         ended = work_positions(look, part, context, over=over)
@@ -197,7 +199,7 @@ def _once_quiet(look: Look, part: OrderPart, verdict: Verdict) -> Verdict | None
 
 
 def _fill_in_time(look: Look, part: OrderPart) -> None:
-    """A marketable order that has not filled in the time it was given is cancelled, and the part is over (3.29)."""
+    """Cancel a marketable order that has not filled within its `fill_within_seconds`, and end the part (3.29)."""
     price = uncapped(part.price)
     if not isinstance(price, Marketable) or price.fill_within_seconds is None or look.record(part).marketable:
         return
@@ -220,7 +222,7 @@ def _verdict(look: Look, part: OrderPart, context: Context) -> Verdict | None:
 
 
 def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | None, wanted_units: int) -> None:
-    """Note how the part's own legs ended, once nothing of it is at a broker any more."""
+    """Note how the part's own legs ended, once no order of the part is at a broker."""
     if not look.quiet(part):
         return
     left_out = forgone(part, look.legs(part))
@@ -232,7 +234,7 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
     elif whole:
         look.note(part, own=PartState.CANCELLED)
     elif isinstance(part.execution, Daily) and is_stop(part.price) and look.filled(part):
-        look.note(part, own=PartState.COMPLETED)  # it has traded: no further day is armed (3.13)
+        look.note(part, own=PartState.COMPLETED)  # the stop has traded: no order is sent on a further day (3.13)
     elif _day_over(look, part, context):
         look.note(part, own=PartState.EXPIRED)
         if part.hold and part.when is not None and not look.legs(part):
@@ -244,7 +246,7 @@ def _conclude(look: Look, part: OrderPart, context: Context, verdict: Verdict | 
 
 
 def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
-    """Cancel what rests; once nothing does, close what filled where that was asked, and note the end."""
+    """Cancel the resting legs. Once none is left, close the fills where the ending asks for that, and note the end."""
     ending = look.record(part).ending
     assert ending is not None
     refused = [leg for leg in look.live(part) if not end(look, leg, Reason.PLAN)]
@@ -252,7 +254,7 @@ def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
         look.note(part, status_message=texts.CANCEL_REFUSED)
     if look.live(part) or look.on_the_way(part):
         return
-    # What is taken from positions has no fills to be closed: its orders were the closing.
+    # A part whose quantity comes from positions has no fills to close: its orders were the close.
     if ending.close and not isinstance(part.quantity, FromPosition | FromExposure):
         closed = close_filled(look, part)
         if closed is not None:
@@ -265,8 +267,11 @@ def _wind_down(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def _after_the_end(look: Look, part: OrderPart, context: Context) -> None:
-    """A part goes on with an order that is there after all (row 13c); a linked one that had ended with all it was to do takes up
-    a late fill of what it hangs on (row 43)."""
+    """Work an ended part again where it must go on.
+
+    Either one of its orders is at a broker after all (row 13c), or a completed linked part gets a late fill of the part it hangs on
+    (row 43).
+    """
     record = look.record(part)
     if any(leg.live and leg.cancel_reason != Reason.LATE for leg in look.legs(part)):
         look.note(part, own=None, state=PartState.WORKING, status_message=None)
@@ -283,7 +288,7 @@ def _after_the_end(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def state_now(look: Look, part: OrderPart) -> PartState:
-    """Return the state an order part shows while it is open."""
+    """Return the state that an order part shows while it is open."""
     record = look.record(part)
     live = look.live(part) or look.closing_legs(part)
     if record.ending is not None and live:

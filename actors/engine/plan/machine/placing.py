@@ -1,4 +1,4 @@
-"""Placing legs of one order part: their price, the virtual book, their brokers, their sizes (order-engine 1.5, 1.9)."""
+"""Placing the legs of one order part: price, virtual book, brokers, sizes (order-engine 1.5, 1.9)."""
 
 from decimal import Decimal
 
@@ -19,13 +19,13 @@ from onebroker.actors.engine.plan.pricing.touch import on_touch
 from onebroker.config.vocabulary import OrderType, Side, Validity
 
 UNSEEN_SECONDS = 60.0
-"""How long an exit waits when its broker has never shown two orders of it; twice as long for each further one."""
+"""How long an exit waits when two of its orders never reached a broker; twice as long for each further such order."""
 MOST_UNSEEN_SECONDS = 900.0
 
 
 @attrs.frozen(kw_only=True)
 class Sending:
-    """One order part in one look, with what it wants in all."""
+    """One order part in one look, with its target: the units that it wants in all."""
 
     look: Look
     part: OrderPart
@@ -38,11 +38,11 @@ class Sending:
 
     @property
     def missing(self) -> int:
-        """Units not yet sent; negative when more is out than wanted."""
+        """Units not yet sent; negative when more units are out than wanted."""
         return self.target - self.look.committed(self.part)
 
     def place(self, quantity: int, *, piece: int = 0, asked: Asked | None = None, immediate: bool = False) -> bool:
-        """Have a leg placed at the price that is wanted now; False while there is none, or it is held."""
+        """Ask for a leg at the price that is wanted now. False if nothing is asked for: there is no price, or the order is held or too soon."""
         if quantity <= 0 or self._is_too_soon():
             return False
         want = self.priced(quantity, asked or Asked(quantity=quantity, piece=piece))
@@ -55,8 +55,8 @@ class Sending:
         return True
 
     def _is_too_soon(self) -> bool:
-        """Whether an exit is to wait because its broker never had several orders of it that it did not answer: each of them that turns
-        up late stands beside the newest for a moment (row 13c)."""
+        """Whether an exit must wait because several of its orders went unanswered and never reached their broker. Each of them that turns
+        up late would be live together with the newest order for a moment (row 13c)."""
         unseen = [
             leg for leg in self.look.legs(self.part) if leg.state is LegState.NOT_SENT and goes_again(self.part, leg)
         ]
@@ -68,7 +68,7 @@ class Sending:
         return self.look.now < at
 
     def priced(self, quantity: int, asked: Asked | None = None) -> Wanted | None:
-        """Return the order as it would leave now; None while there is no price for it, or it is held."""
+        """Return the type and prices of the order if it left now; None while there is no price, or the order is held."""
         want = wanted(self.look, self.part, self.context, asked or Asked(quantity=quantity))
         if want is not None and want.price is not None and self._held(want):
             self.look.held_back.setdefault(self.part.path, []).append(want.price)
@@ -76,7 +76,7 @@ class Sending:
         return want
 
     def _held(self, want: Wanted) -> bool:
-        """Whether the virtual book keeps it: the market has not reached the limit yet (1.9)."""
+        """Whether the virtual book keeps the order, because the market has not reached its limit yet (1.9)."""
         if (
             not self.part.hold
             or want.order_type is not OrderType.LIMIT
@@ -102,14 +102,14 @@ class Sending:
             self.look.note(self.part, started_at=self.look.now)
 
     def _sizes(self, quantity: int) -> tuple[int, ...]:
-        """Cut what is only known late, pieces, and resting stops, at the freeze quantity (1.5); the rest was checked at intake."""
+        """Cut an order at the freeze quantity (1.5), unless intake has checked it. Cut are quantities known only late, pieces, and stops."""
         whole = isinstance(self.part.quantity, Units) and isinstance(self.part.execution, AllAtOnce)
         if whole and not is_stop(self.part.price):
             return (quantity,)
         return freeze_pieces(quantity, self.look.terms(self.part))
 
     def _brokers(self, quantity: int) -> list[tuple[int, str | None]]:
-        """Share an exit out over the brokers that hold what it closes; anything else goes where it was pinned."""
+        """Share an exit over the brokers that hold the units it closes. Any other order goes to its pinned broker, if it has one."""
         base = self.context.base
         if self.part.broker is not None or not self.part.is_exit or not isinstance(base, OrderPart):
             return [(quantity, self.part.broker)]
@@ -132,7 +132,7 @@ class Sending:
         return shares
 
     def _unseen(self) -> str | None:
-        """Return the broker at which the part's last order that ended unseen was."""
+        """Return the broker of the part's newest order that ended unseen; None when no order did."""
         ended = [leg for leg in self.look.legs(self.part) if leg.fills_unknown]
         return max(ended, key=lambda leg: leg.sent_at).broker if ended else None
 

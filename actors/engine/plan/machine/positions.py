@@ -1,8 +1,8 @@
 """Closing net positions, each at its own broker: an order part whose quantity is taken from positions (order-engine 1.3).
 
-The rows are read by the shell, after what rests there was cancelled where the part says so, and stand in the part's record before
-anything is sent for them. Each of them lives on its own: it is worked at its own instrument's quotes, on its own side, and what
-becomes of it does not stop the others.
+The shell reads the rows, after it has cancelled the resting orders there where the part says so. The rows are in the part's record
+before anything is sent for them. Each row is independent: it is worked on its own side, at its own instrument's quotes, and its end
+does not stop the other rows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,12 +24,12 @@ from onebroker.config.vocabulary import Side
 
 _NO_PRICE = Decimal(0)
 ROWS_SECONDS = 5.0
-"""Rows older than this are read again before the first order for them leaves: one that waited for a quote or a price would close
-what is no longer there."""
+"""Rows older than this are read again before their first order leaves. A row that waited for a quote or a price could close a position
+that is no longer there."""
 
 
 def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool) -> Verdict | None:
-    """Do what the rows want now; return how the part has ended, None while it goes on. `over`: its day is."""
+    """Do what the rows want now. Return how the part has ended; None while it goes on. `over`: the part's day is over."""
     record = look.record(part)
     if record.rows is None and over:
         return Verdict(PartState.EXPIRED)
@@ -47,7 +47,7 @@ def work_positions(look: Look, part: OrderPart, context: Context, *, over: bool)
 
 
 def _watch(look: Look, part: OrderPart) -> None:
-    """Have the quotes come while the rows are read."""
+    """Watch the instruments' quotes already while the rows are read."""
     form = part.quantity
     if isinstance(form, FromPosition):
         for instrument_id in form.instrument_ids:
@@ -55,7 +55,7 @@ def _watch(look: Look, part: OrderPart) -> None:
 
 
 def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
-    """Put the ends of the rows together: what was not closed comes first."""
+    """Combine the ends of the rows into one verdict. A row that was not closed takes precedence."""
     words = [record.rows_message, *(end.message for end in ends)]
     message = "; ".join(dict.fromkeys(word for word in words if word)) or None
     if record.rows_message is not None:
@@ -75,8 +75,8 @@ def _together(record: PartRecord, ends: Sequence[Verdict]) -> Verdict:
 
 
 def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, over: bool) -> Verdict | None:
-    """Send what a row misses and move what rests; return how it has ended, None while it goes on."""
-    # One that its broker never had is as none: its row is read again before another goes.
+    """Send the missing units of a row and move its resting legs. Return how the row has ended; None while it goes on."""
+    # A leg that its broker never had does not count: the row is read again before another order leaves.
     legs = [leg for leg in look.legs(part) if leg.instance == row.key and not goes_again(part, leg)]
     verdict = _stopped(part, row, legs)
     sending = Sending(look=look, part=_as_row(part, row), context=context, target=row.units)
@@ -95,7 +95,7 @@ def work_row(look: Look, part: OrderPart, context: Context, row: RowToClose, *, 
 
 
 def _as_row(part: OrderPart, row: RowToClose) -> OrderPart:
-    """Return the part as it is for one row: what is bought or sold where."""
+    """Return the part for one row, with the row's instrument, side, product and broker."""
     side = Side.SELL if row.quantity > 0 else Side.BUY
     return attrs.evolve(
         part,
@@ -134,7 +134,7 @@ def _send(sending: Sending, row: RowToClose, legs: Sequence[Leg]) -> None:
 
 
 def _is_old(look: Look, part: OrderPart, *, fresh_start: bool) -> bool:
-    """Whether the rows are to be read again first; of one that has sent something only what was read before a restart."""
+    """Whether the rows must be read again first. For a row that has sent something, only after a restart."""
     read_at = look.record(part).rows_at
     return read_at is None or (fresh_start and look.now - read_at > ROWS_SECONDS)
 
@@ -144,7 +144,7 @@ def _must_not_reverse(look: Look, row: RowToClose) -> bool:
 
 
 def _close_only(look: Look, part: OrderPart, row: RowToClose) -> None:
-    """On a locked-out day a reversal closes, and opens nothing (3.44)."""
+    """Reduce a reversal to a close: on a locked-out day it opens nothing (3.44)."""
     why = look.market.lockout()
     assert why is not None
     rows = look.record(part).rows or ()
@@ -158,25 +158,25 @@ def _close_only(look: Look, part: OrderPart, row: RowToClose) -> None:
 
 @attrs.frozen(kw_only=True)
 class FoundRows:
-    """What reading came to."""
+    """The result of reading the rows."""
 
     rows: tuple[RowToClose, ...]
-    """Those that may be closed."""
+    """The rows that may be closed."""
     nets: Mapping[str, int]
-    """`RowToClose.key` -> signed net units, of every row that was read."""
+    """`RowToClose.key` -> signed net units, for every row that was read."""
     message: str | None
-    """What could not be read or cleared."""
+    """Says what could not be read or cleared."""
     status_message: str | None = None
-    """What is closed otherwise than was asked."""
+    """Says what is closed in another way than the caller asked."""
     at: float
     """Epoch seconds."""
 
 
 def with_rows(record: PartRecord, legs: Collection[Leg], under_way: Collection[str], found: FoundRows) -> PartRecord:
-    """Return the part's record with the rows that were read; `legs` are the part's own, `under_way` the keys of orders without a
-    leg.
+    """Return the part's record with the rows that were read. `legs` are the part's own legs; `under_way` are the row keys of orders that
+    have no leg yet.
 
-    A row for which something was sent stays as it was read then, and sends no more than what is still there.
+    A row for which something was sent stays as it was first read, and sends no more than what is still open.
     """
     begun = {leg.instance for leg in legs if not leg.never_reached} | set(under_way)
     kept = [_still_there(row, legs, found) for row in record.rows or () if row.key in begun]
@@ -200,7 +200,7 @@ def _still_there(row: RowToClose, legs: Collection[Leg], found: FoundRows) -> Ro
 
 
 def refused_row(record: PartRecord, key: str | None, sentence: str) -> PartRecord:
-    """Note that a check refused the order for one row; the others go on."""
+    """Note that a check refused the order for one row. The other rows go on."""
     rows = record.rows or ()
     return attrs.evolve(
         record, rows=tuple(attrs.evolve(row, refusal=sentence) if row.key == key else row for row in rows)
@@ -208,5 +208,5 @@ def refused_row(record: PartRecord, key: str | None, sentence: str) -> PartRecor
 
 
 def not_fresh(parts: Mapping[str, PartRecord]) -> Mapping[str, PartRecord]:
-    """Return the records as they are after a restart: what was read before it is read again before more is sent for it."""
+    """Return the records as they are after a restart. Rows read before the restart are read again before more is sent for them."""
     return {path: attrs.evolve(part, rows_at=None, nets=None) for path, part in parts.items()}

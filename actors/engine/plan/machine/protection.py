@@ -1,8 +1,8 @@
-"""How many units a plan has open that no stop guards, because an exit was lost or cannot leave (order-engine 1.7, 2.2). Pure.
+"""How many open units of a plan no stop guards, because an exit was lost or cannot leave (order-engine 1.7, 2.2). Pure.
 
-The one place that knows: what the parent says, what `/api/health` shows and what the log holds come from here. An exit is lost when
-its broker refused it, when it expired, or when another hand cancelled it; not when its own plan or its caller did, nor when that was told
-to its caller's face.
+This is the only source: the parent's message, `/api/health` and the log take the number from here. An exit is lost when its broker
+refused it, when it expired, or when someone else cancelled it. It is not lost when its own plan or its caller cancelled it, or when its
+caller was told directly how it ended.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from onebroker.actors.engine.plan.prices import is_stop
 
 
 def unprotected(look: Look) -> Mapping[str, int]:
-    """Return the units that are open without a stop, by instrument; empty while every exit is where it is to be."""
+    """Return instrument -> units that are open without a stop; empty while every exit is in place."""
     found: Counter[str] = Counter()
     for base, exits in exits_by_base(look.root):
         found[exits[0].instrument_id] += without_stop(look, base, exits)
@@ -45,22 +45,24 @@ def unprotected(look: Look) -> Mapping[str, int]:
 
 
 def without_stop(look: Look, base: Part, exits: list[OrderPart]) -> int:
-    """Return what `base` has filled that its exits have neither closed nor a stop of theirs still guards, when one of them is lost
-    or held up; else 0."""
+    """Return the filled units of `base` that its exits have not closed and that none of their stops guards.
+
+    0 unless one of the exits is lost or held up.
+    """
     if not any(is_lost(look, order) or is_held_up(look, order) for order in exits):
         return 0
     return max(0, look.kept(base) - sum(look.filled(order) for order in exits) - _guarded(look, exits))
 
 
 def left_open(look: Look, part: Part) -> int:
-    """Return the units that a part, or the first of a sequence, has left open without a stop."""
+    """Return the units that a part, or the `first` of a sequence, has left open without a stop."""
     base = part.first if isinstance(part, SequencePart) else part
     found = (without_stop(look, one, exits) for one, exits in exits_by_base(look.root) if one is base)
     return next(found, 0)
 
 
 def is_lost(look: Look, order: OrderPart) -> bool:
-    """Whether a stop, or any other exit, has ended otherwise than by its plan, its caller or its fills."""
+    """Whether a stop, or any other exit, has ended for a reason other than its plan, its caller or its fills."""
     record = look.record(order)
     if not (order.is_exit or is_stop(order.price)) or record.own is None:
         return False
@@ -75,7 +77,7 @@ def is_lost(look: Look, order: OrderPart) -> bool:
 
 
 def is_held_up(look: Look, order: OrderPart) -> bool:
-    """Whether an exit that is wanted now cannot leave, or has not left again since its last order certainly did not."""
+    """Whether an exit that is wanted now cannot leave, or has no live order after an order that certainly never reached its broker."""
     if look.record(order).own is not None:
         return False
     if order.path in look.held_up:
@@ -84,21 +86,21 @@ def is_held_up(look: Look, order: OrderPart) -> bool:
 
 
 def _guarded(look: Look, exits: list[OrderPart]) -> int:
-    """Return the units for which a stop is at its broker, or on its way there."""
+    """Return the units that have a stop at a broker, or on its way there."""
     units = 0
     for stop in exits:
-        held_up = stop.path in look.held_up  # one more attempt guards nothing before its broker has taken it
+        held_up = stop.path in look.held_up  # another attempt guards nothing until its broker has accepted it
         if is_stop(stop.price):
             units += sum(leg.unfilled for leg in look.live(stop) if leg.accepted or not held_up)
             units += 0 if held_up else sum(new.quantity for new in look.on_the_way(stop))
     return units
 
 
-# --- exits of what the plan has not opened itself ------------------------------------------------------------------------
+# --- exits of positions that the plan has not opened itself ----------------------------------------------------------------
 
 
 def _standing_alone(part: Part) -> Iterator[Part]:
-    """Yield the exits that hang on no entry of the plan: single orders, and groups that share units."""
+    """Yield the exits that hang on no entry of the plan: single order parts, and groups that share units."""
     match part:
         case OrderPart(is_exit=True):
             yield part
@@ -113,8 +115,10 @@ def _standing_alone(part: Part) -> Iterator[Part]:
 
 
 def _left_of(look: Look, part: Part) -> int:
-    """Return what such an exit, or group of exits, was to close and has not, less what a stop guards. One that left at once and that its
-    broker never had was refused to its caller's face."""
+    """Return the units that such an exit, or group of exits, should have closed but has not, less the units that a stop guards.
+
+    An exit does not count as lost if its caller was told how it ended (`_is_told`).
+    """
     exits = list(own_orders_of(part))
     lost = [order for order in exits if is_lost(look, order) and not _is_told(look, order)]
     if not lost and not any(is_held_up(look, order) for order in exits):
@@ -124,8 +128,11 @@ def _left_of(look: Look, part: Part) -> int:
 
 
 def _is_told(look: Look, order: OrderPart) -> bool:
-    """Whether the caller of such an exit knows how it ended, or sees to it himself: it left as soon as its turn came, and was refused then,
-    or rested where he cancels it. A stop is there to guard, so one that was accepted is missed whoever takes it away."""
+    """Whether the caller of such an exit knows how it ended, or looks after it.
+
+    Such an exit left as soon as its turn came. It was refused then, or it rested where the caller cancels it. An accepted stop is
+    different: it was there to guard, so its loss counts no matter who cancelled it.
+    """
     record = look.record(order)
     if record.started_at is not None and record.due_at is not None and record.started_at > record.due_at:
         return False
@@ -133,7 +140,7 @@ def _is_told(look: Look, order: OrderPart) -> bool:
 
 
 def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
-    """Return the units of positions whose close cannot leave, by instrument."""
+    """Return instrument -> units of positions whose close cannot leave."""
     found: Counter[str] = Counter()
     if look.record(part).own is None and part.path in look.held_up:
         for row in look.record(part).rows or ():
@@ -143,7 +150,7 @@ def _rows_left(look: Look, part: OrderPart) -> Mapping[str, int]:
     return found
 
 
-# --- what a part closes itself at the end of its lifetime ----------------------------------------------------------------
+# --- fills that a part closes itself at the end of its lifetime ------------------------------------------------------------
 
 
 def _closes_itself(look: Look, part: OrderPart) -> bool:

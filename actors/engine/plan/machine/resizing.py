@@ -1,4 +1,4 @@
-"""Changing what rests: smaller, larger, at another price, ended (order-engine 1.2, 1.4, 1.7)."""
+"""Changing resting legs: smaller, larger, to another price, or ended (order-engine 1.2, 1.4, 1.7)."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,13 @@ from onebroker.actors.engine.plan.parts import OrderPart
 from onebroker.actors.engine.plan.prices import Marketable, Price, is_stop, uncapped
 
 STRIKE = "strike"
-"""`Leg.instance` of an immediate order beside a resting one (discretion)."""
+"""`Leg.instance` of an immediate order next to a resting order (discretion)."""
 RETRIES_SECONDS = (2.0, 5.0, 15.0)
-"""When a cancel of the plan's own that was refused is sent again (row 32)."""
+"""The seconds after which a refused cancel of the plan's own is sent again (row 32)."""
 
 
 def shrink(sending: Sending) -> None:
-    """Take what is too much off the resting legs, the newest first: by a modify, or a cancel when nothing is left (1.7)."""
+    """Take the excess units off the resting legs, the newest leg first: by a modify, or by a cancel when nothing is left (1.7)."""
     too_much = -sending.missing
     for leg in reversed(sending.look.live(sending.part)):
         if too_much <= 0:
@@ -29,7 +29,7 @@ def shrink(sending: Sending) -> None:
 
 
 def reduce(look: Look, leg: Leg, quantity: int) -> None:
-    """Make a resting leg smaller; one whose broker refused that is replaced by a fresh, smaller one."""
+    """Make a resting leg smaller. If its broker refused that, a fresh, smaller leg replaces it."""
     if quantity <= leg.filled:
         end(look, leg, Reason.SHRINK)
     elif leg.refused is not None and leg.refused[0] == quantity:
@@ -39,7 +39,7 @@ def reduce(look: Look, leg: Leg, quantity: int) -> None:
 
 
 def end(look: Look, leg: Leg, reason: str) -> bool:
-    """Cancel a leg when that may be sent now; False once its broker has refused for good."""
+    """Cancel a leg if a cancel may be sent now. False once its broker has refused too often, so that no cancel is sent again."""
     if leg.cancels > len(RETRIES_SECONDS):
         return False
     again = leg.cancelled_at + RETRIES_SECONDS[leg.cancels - 1] if leg.cancels else look.now
@@ -53,7 +53,7 @@ def end(look: Look, leg: Leg, reason: str) -> bool:
 
 
 def grow(sending: Sending, missing: int) -> bool:
-    """Raise the resting leg; False where there is none that may grow (ended, at the freeze quantity, refused)."""
+    """Make the resting leg larger. False where no leg may grow: it has ended, is at the freeze quantity, or was refused this."""
     freeze = sending.look.terms(sending.part).freeze
     for leg in sending.look.live(sending.part):
         if leg.instance == STRIKE:
@@ -70,7 +70,7 @@ def grow(sending: Sending, missing: int) -> bool:
 
 
 def _one_broker(sending: Sending, leg: Leg) -> bool:
-    """Whether all that an exit still misses lies where this leg rests."""
+    """Whether all fills that an exit closes are at the broker of this leg."""
     base = sending.context.base
     if not isinstance(base, OrderPart) or not sending.part.is_exit:
         return True
@@ -78,7 +78,7 @@ def _one_broker(sending: Sending, leg: Leg) -> bool:
 
 
 def move(sending: Sending) -> None:
-    """Move resting legs whose rule wants another price: at most once a second, never while a message is unanswered."""
+    """Move the resting legs to the price that their rule wants: at most once a second, never while a message is unanswered."""
     move_legs(sending, sending.look.live(sending.part))
 
 
@@ -103,7 +103,7 @@ def _touches(action: object, leg: Leg) -> bool:
 
 
 def _follows(look: Look, leg: Leg, price: Price) -> bool:
-    """A marketable rest follows the touch only every few seconds."""
+    """Whether a leg may follow its rule now. A marketable leg follows the touch only every few seconds (`follow_seconds`)."""
     if not isinstance(uncapped(price), Marketable):
         return True
     due = max(leg.sent_at, leg.moved_at) + look.rules.follow_seconds
@@ -113,11 +113,11 @@ def _follows(look: Look, leg: Leg, price: Price) -> bool:
 
 def _move_to(look: Look, leg: Leg, want: Wanted) -> None:
     if want.trigger is None and leg.order_type.takes_trigger:
-        end(look, leg, Reason.REPLACE)  # no modify makes a plain limit of a stop
+        end(look, leg, Reason.REPLACE)  # no modify turns a stop into a plain limit
         return
     price, trigger = want.price, want.trigger if leg.trigger is not None else None
     if leg.settling:
-        return  # it is looked at again when its broker has shown it
+        return  # the next look follows when the broker has shown the leg
     if (price, trigger) == (leg.price, leg.trigger) or leg.refused == (leg.quantity, price, trigger):
         return
     due = leg.moved_at + look.rules.move_interval_seconds

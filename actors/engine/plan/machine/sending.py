@@ -1,4 +1,4 @@
-"""What an order part sends now, by its execution kind (order-engine 1.5)."""
+"""The orders that an order part sends now, by its execution kind (order-engine 1.5)."""
 
 from collections.abc import Callable
 from datetime import date
@@ -53,13 +53,13 @@ from onebroker.config.clock import from_epoch
 from onebroker.config.messages import plan_life as texts
 
 STRIKE_SECONDS = 2.0
-"""Least time between two strikes of book_depth, and how long a strike may rest where a broker has no IOC."""
+"""The least time between two strikes of book_depth, and how long a strike may rest at a broker without IOC."""
 VOLUME_SECONDS = 5.0
-"""How often participation looks at the market's volume."""
+"""The seconds between two looks of participation at the market's volume."""
 
 
 def send(sending: Sending) -> None:
-    """Do what the execution wants now."""
+    """Send what the execution wants now."""
     part = sending.part
     if sending.look.record(part).marketable:
         if not sending.look.on_the_way(part):
@@ -78,8 +78,8 @@ def _all_at_once(sending: Sending, _: AllAtOnce) -> None:
         return
     for leg in sending.look.live(sending.part):
         if leg.state.unsettled or leg.busy:
-            return  # what it comes to is not known; more follows then
-    # At the market the difference goes at the price there is now, not at the one of before.
+            return  # its outcome is not known yet; the missing units follow later
+    # A marketable price: the difference is sent at the present price, not at the resting order's older price.
     grown = not isinstance(uncapped(sending.part.price), Marketable) and grow(sending, missing)
     if not grown:
         sending.place(missing)
@@ -104,7 +104,7 @@ def _iceberg(sending: Sending, execution: Iceberg) -> None:
 
 
 def _size(sending: Sending, size: int, percent: Decimal, piece: int) -> int:
-    """Return the size drawn for a piece; drawn once."""
+    """Return the size of a piece. A random size is drawn only once for each piece."""
     look, part = sending.look, sending.part
     sizes = look.record(part).sizes
     if piece < len(sizes):
@@ -128,9 +128,9 @@ def _timed(sending: Sending, execution: Twap | Vwap | FrontLoaded) -> None:
     if moves_away(look, part) and older:
         for leg in older:
             end(look, leg, Reason.PIECE)
-        return  # their rests join the piece once they have ended
+        return  # their unfilled units join the new piece once they have ended
     if piece + 1 < execution.slices and any(leg.piece == piece and _stands(leg) for leg in look.legs(part)):
-        return  # what a caller took off it goes with the next one
+        return  # units that a caller took off this piece go with the next piece
     if isinstance(price_of(look, part), RESTING):
         _each_piece(sending, ends, piece)
     elif not look.on_the_way(part):
@@ -138,17 +138,17 @@ def _timed(sending: Sending, execution: Twap | Vwap | FrontLoaded) -> None:
 
 
 def _stands(leg: Leg) -> bool:
-    """Whether a piece was sent, and not given back since."""
+    """Whether the leg of a piece is live or complete, so that the piece is not to be sent again."""
     return leg.live or leg.state is LegState.COMPLETE
 
 
 def moves_away(look: Look, part: OrderPart) -> bool:
-    """Whether a piece's rest goes with the next one: all but plain limits, which stay (1.5, timed pieces)."""
+    """Whether a piece's unfilled units go with the next piece: for all prices except plain limits, which stay (1.5, timed pieces)."""
     return not isinstance(price_of(look, part), RESTING)
 
 
 def _each_piece(sending: Sending, ends: tuple[int, ...], piece: int) -> None:
-    """Send each due piece as an order of its own; those before it that were sent are left as they are."""
+    """Send each due piece as its own order. Earlier pieces that were sent are left unchanged."""
     look, part = sending.look, sending.part
     sent = look.committed(part)
     known = {leg.piece for leg in look.legs(part) if _stands(leg)}
@@ -185,7 +185,7 @@ def _participate(sending: Sending, execution: Participation) -> None:
 
 
 def _replaced(leg: Leg) -> bool:
-    """Whether a fresh leg took its rest over: both are one piece."""
+    """Whether a fresh leg took over the unfilled units of this leg: both legs are then one piece."""
     return leg.state is LegState.CANCELLED and leg.cancel_reason == Reason.REPLACE
 
 
@@ -203,7 +203,7 @@ def _strike(sending: Sending, execution: BookDepth) -> None:
         look.wake(last + STRIKE_SECONDS)
         return
     quote = look.seen(part.instrument_id)
-    own = look.record(part).price  # a caller's own
+    own = look.record(part).price  # a caller's own limit
     limit = execution.limit_price if own is None else own
     reach = None if quote is None else within_reach(quote, sending.side, limit, terms)
     if reach is not None and reach.quantity >= min(execution.minimum_quantity, rest):
@@ -220,7 +220,7 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
     look.wake((look.now if started_at is None else started_at) + (beats + 1) * every)
     began = look.now if started_at is None else started_at + beats * every
     this_beat = [leg for leg in look.legs(part) if leg.sent_at >= began]
-    # One piece at a beat, whatever becomes of it; what replaces an order that cannot be moved any more is the same piece.
+    # One piece in each beat, however it ends. An order that replaces one which can no longer be moved is the same piece.
     if look.on_the_way(part) or not all(_replaced(leg) for leg in this_beat):
         return
     due = sending.target if execution.standing else min(sending.target, (beats + 1) * execution.piece_quantity)
@@ -237,7 +237,7 @@ def _top_up(sending: Sending, execution: TopUp) -> None:
 
 
 def _daily(sending: Sending, execution: Daily) -> None:
-    """A fresh leg each trading day; a stop that has traded at all is not armed again."""
+    """Send a fresh leg each trading day. A stop that has traded at all is not sent again."""
     look, part = sending.look, sending.part
     look.note(part, arms_at=None)
     if look.live(part) or look.on_the_way(part) or (is_stop(part.price) and look.filled(part)):
@@ -263,14 +263,14 @@ def _daily(sending: Sending, execution: Daily) -> None:
 
 
 def _arms_at(session: Session, execution: Daily) -> float:
-    """Return when a daily part sends its order in a session."""
+    """Return when a daily part sends its order in a session, in epoch seconds."""
     arm_at = execution.arm_at
     at = from_epoch(session.opens).replace(hour=arm_at.hour, minute=arm_at.minute, second=0, microsecond=0)
     return max(session.opens, at.timestamp())
 
 
 def _arms_next(look: Look, part: OrderPart, session: Session, execution: Daily) -> float | None:
-    """Return when a daily part sends its order after this session; None when its days are over by then."""
+    """Return when a daily part sends its next order after this session, in epoch seconds; None when its days are over by then."""
     following, due_at = look.session(part, session.closes), look.record(part).due_at
     if following is None or due_at is None:
         return None
@@ -279,7 +279,7 @@ def _arms_next(look: Look, part: OrderPart, session: Session, execution: Daily) 
 
 
 def _say_why_not(look: Look, part: OrderPart, day: date) -> None:
-    """Show why the day's order is not there: its broker, or a check of ours, refused it."""
+    """Note in the part's record why the day's order is missing: the broker, or one of our checks, refused it."""
     refusal, legs = look.record(part).refusal, look.legs(part)
     if refusal is not None:
         look.note(part, refusal=None, status_message=refusal, armed_day=day.isoformat())
@@ -317,7 +317,8 @@ def _ladder(sending: Sending, execution: Ladder) -> None:
 
 
 def _placed_around(sending: Sending, execution: Ladder) -> Ladder | None:
-    """Return the ladder with its prices; one around the middle waits for the first middle there is, and keeps it."""
+    """Return the ladder with its prices; None while they are not known. A ladder around the middle waits for the first middle, and keeps
+    that middle."""
     if not execution.from_middle:
         return execution
     look, part = sending.look, sending.part
@@ -337,13 +338,15 @@ def _placed_around(sending: Sending, execution: Ladder) -> Ladder | None:
 
 
 def _moved(ladder: Ladder, centre: Decimal) -> Ladder:
-    """Return a ladder of distances around a price."""
+    """Return the ladder with its distances turned into prices around `centre`."""
     return attrs.evolve(ladder, from_price=centre + ladder.from_price, to_price=centre + ladder.to_price)
 
 
 def _referenced_rung(sending: Sending, execution: Ladder, around: PriceReference, number: int) -> Decimal | None:
-    """Return a rung's price around what the reference comes to: worked out once for each order, so that a held one waits at its price;
-    None while it cannot be."""
+    """Return a rung's price around the price of the reference; None while that cannot be worked out.
+
+    The price is worked out once for each order, so a held order waits at a fixed price.
+    """
     look, part = sending.look, sending.part
     resolved = look.record(part).memory.resolved
     key = f"{number}.{sum(leg.piece == number for leg in look.legs(part))}"
@@ -360,7 +363,7 @@ def _referenced_rung(sending: Sending, execution: Ladder, around: PriceReference
 
 
 def _later_rest(sending: Sending, number: int) -> bool:
-    """Cancel what rests at later rungs before an earlier one is restored; whether any of it still does (3.39)."""
+    """Cancel the resting orders of later rungs before an earlier rung is restored. Return whether any such order is still there (3.39)."""
     later = [leg for leg in sending.look.live(sending.part) if leg.piece > number]
     for leg in later:
         end(sending.look, leg, Reason.SHRINK)

@@ -1,4 +1,4 @@
-"""How much an order part is to send in all, by its quantity form (order-engine 1.3)."""
+"""The units that an order part shall send in all, by its quantity form (order-engine 1.3)."""
 
 from typing import assert_never
 
@@ -18,7 +18,7 @@ from onebroker.actors.engine.plan.pieces.cutting import rounded_lots
 
 
 def target(look: Look, part: OrderPart, context: Context) -> int | None:
-    """Return the units wanted in all, filled ones included; None while that is not known."""
+    """Return the units wanted in all, filled units included; None while that is not known."""
     wanted = _form(look, part, context)
     if wanted is None:
         return None
@@ -30,7 +30,7 @@ def target(look: Look, part: OrderPart, context: Context) -> int | None:
 
 
 def final_target(part: OrderPart, context: Context) -> bool:
-    """Whether the target can grow no more."""
+    """Whether the target can no longer grow."""
     if (isinstance(part.execution, Ladder) and part.execution.restore) or _is_standing(part):
         return False
     return context.base_done or not isinstance(part.quantity, FromFill | Share)
@@ -41,7 +41,7 @@ def _is_standing(part: OrderPart) -> bool:
 
 
 def given_back(look: Look, part: OrderPart, rung: int | None = None) -> int:
-    """Return what the orders made by the fills of a restoring ladder (or of one rung) have filled: it is sent again."""
+    """Return the filled units of the orders that the fills of a restoring ladder (or of one rung) made. These units are sent again."""
     link = part.each_fill
     if not isinstance(part.execution, Ladder) or not part.execution.restore or not isinstance(link, OrderPart):
         return 0
@@ -68,7 +68,7 @@ def _form(look: Look, part: OrderPart, context: Context) -> int | None:
 
 
 def from_fill(look: Look, part: OrderPart, form: FromFill, context: Context) -> int:
-    """Return the cumulative target from what the part it hangs on has filled."""
+    """Return the cumulative target, worked out from the fills of the part it hangs on."""
     if context.base is None:
         return 0
     filled = look.kept(context.base)

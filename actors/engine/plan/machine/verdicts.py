@@ -1,4 +1,4 @@
-"""How a part ended: by its own legs, with what hangs on it, as a group (order-engine 2.1, 2.2)."""
+"""How a part ended: by its own legs, together with the parts that hang on it, or as a group (order-engine 2.1, 2.2)."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ class Verdict:
 
 
 def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
-    """Return what the ends of its legs make of the part, before it is filled; None = it goes on."""
+    """Return how the part ends because of how its legs ended, before it is filled; None = the part goes on."""
     accepted = any(leg.accepted for leg in legs)
     for leg in legs:
         verdict = _of_leg(part, leg, legs, accepted=accepted)
@@ -31,7 +31,7 @@ def stopped(part: OrderPart, legs: Sequence[Leg]) -> Verdict | None:
 
 
 def goes_again(part: OrderPart, leg: Leg) -> bool:
-    """Whether another order goes in the place of one that its broker certainly never had: an exit is never given up for that."""
+    """Whether another order replaces a leg that its broker certainly never had. An exit is never given up for that reason."""
     return part.is_exit and leg.never_reached
 
 
@@ -48,7 +48,7 @@ def _of_leg(part: OrderPart, leg: Leg, legs: Sequence[Leg], *, accepted: bool) -
                 PartState.FAILED if accepted else PartState.REJECTED, leg.status_message
             )  # rows 8, 9, 13, 17
         case LegState.EXPIRED:
-            # An exit goes on with what its broker still holds; of anything else it is not known what is missing.
+            # An exit goes on with the position that its broker still holds. For an entry the missing units are not known.
             goes_on = isinstance(part.execution, Daily) and (part.is_exit or not leg.fills_unknown)
             return None if goes_on else Verdict(PartState.EXPIRED, leg.status_message)  # row 18, K15
         case LegState.CANCELLED if leg.filled < leg.quantity:
@@ -62,8 +62,9 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
     if leg.cancel_reason == Reason.PLAN:
         return None  # the part is being ended anyway
     if is_independent(part) or isinstance(part.execution, TopUp):
-        return None  # the others go on; a piece at a beat gives its rest back (3.2, 3.24)
-    if leg.cancel_reason == Reason.CALLER:  # its only leg ends the part (row 28); else the piece is not sent again
+        return None  # the other orders go on; a top_up piece gives its unfilled units back (3.2, 3.24)
+    # It ends the part (row 28). Only of several all_at_once legs the others go on, and its units are not sent again.
+    if leg.cancel_reason == Reason.CALLER:
         return Verdict(PartState.CANCELLED) if len(legs) == 1 or not isinstance(part.execution, AllAtOnce) else None
     if leg.immediate:  # row 15b
         gives_back = isinstance(part.execution, BookDepth) or isinstance(part.price, Discretion)
@@ -72,12 +73,12 @@ def _cancelled(part: OrderPart, leg: Leg, legs: Sequence[Leg]) -> Verdict | None
 
 
 def is_independent(part: OrderPart) -> bool:
-    """Whether each of its orders lives on its own: the rungs of a ladder (3.24)."""
+    """Whether the part's orders are independent of each other: the rungs of a ladder (3.24)."""
     return isinstance(part.execution, Ladder) and not part.execution.one_at_a_time
 
 
 def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
-    """Return the units of pieces that a caller cancelled, of rungs that anybody did: they are not sent again."""
+    """Return the units that are not sent again: of pieces that a caller cancelled, or of rungs that anyone outside the engine cancelled."""
     if is_independent(part):
         ours = (*Reason.GIVES_BACK, Reason.LATE, Reason.PLAN)
         cancelled = [leg for leg in legs if leg.state is LegState.CANCELLED and leg.cancel_reason not in ours]
@@ -92,7 +93,7 @@ def forgone(part: OrderPart, legs: Sequence[Leg]) -> int:
 
 
 def together(states: Sequence[PartState], *, one_is_enough: bool = False) -> PartState:
-    """Put the ends of several parts together, the first that applies (2.1); `one_is_enough` in one_cancels_others."""
+    """Combine the ends of several parts into one state: the first rule that applies (2.1). `one_is_enough` is for one_cancels_others."""
     if one_is_enough and PartState.COMPLETED in states:
         return PartState.COMPLETED
     rejected = states.count(PartState.REJECTED)

@@ -1,4 +1,4 @@
-"""What price a part wants now, for a new leg or for a resting one (order-engine 1.4)."""
+"""The price that a part wants now, for a new leg or for a resting leg (order-engine 1.4)."""
 
 from decimal import Decimal
 
@@ -45,7 +45,7 @@ from onebroker.config.vocabulary import OrderType, Side
 
 NEXT_QUOTE_SECONDS = 1.0
 LEAST_BAR_SECONDS = 0.5
-"""Shorter bars are not looked at more often."""
+"""Bars shorter than this are not looked at more often."""
 FOLLOWING = Marketable(follow=True)
 _MOVING = (Trail, Stages, Peg, Chase, FollowInstrument, OptionModel, FromParentFill, Discretion)
 
@@ -61,31 +61,31 @@ class Wanted:
 
 @attrs.frozen(kw_only=True)
 class Asked:
-    """What a price is wanted for."""
+    """The leg, piece or fill for which a price is wanted."""
 
     quantity: int
     leg: Leg | None = None
-    """The resting one; None = a new one."""
+    """The resting leg; None = a new leg."""
     piece: int = 0
     instance: Instance | None = None
 
 
 def price_of(look: Look, part: OrderPart) -> Price:
-    """Return the rule in force: the part's own, or marketable with follow once its lifetime said so."""
+    """Return the price rule in force: the part's own, or marketable with follow once the part's record says `marketable`."""
     if look.record(part).marketable:
         return FOLLOWING
     return followed_rest(part.price) if isinstance(part.execution, ONE_AFTER_ANOTHER) else part.price
 
 
 def moves(price: Price) -> bool:
-    """Whether a resting leg of the kind is moved by the rule."""
+    """Whether a price rule of this kind moves a resting leg."""
     if isinstance(price, Cap):
         return moves(price.of)
     return isinstance(price, _MOVING) or (isinstance(price, Marketable) and price.follow)
 
 
 def observe(look: Look, part: OrderPart, context: Context) -> None:
-    """Let a stop see the last prices, in their order, whether or not one rests: its watermark begins when the part does."""
+    """Show a moving stop the last prices in their order, even if no leg rests: the watermark begins when the part begins."""
     price, side = price_of(look, part), side_of(part)
     if not isinstance(price, Trail | Stages):
         return
@@ -93,12 +93,12 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
     quote = look.seen(part.instrument_id) if moving_bars else look.glimpsed(part.instrument_id)
     for one in () if quote is None else quote.since(look.record(part).due_at)[:-1]:
         _watch(look, part, price, one, one.received_at)
-        if look.record(part).memory.stop is not None:  # it went there, also where a later price takes it further
+        if look.record(part).memory.stop is not None:  # the stop moved here, even if a later price moves it further
             _stop(look, part, context, price, Asked(quantity=0))
     _watch(look, part, price, quote, look.now)
     memory = look.record(part).memory
     if quote is None or quote.last_price is None:
-        look.seen(part.instrument_id)  # any that comes matters
+        look.seen(part.instrument_id)  # any new quote matters
     else:
         look.stays(part.instrument_id, _unmoved(price, memory, side))
     if isinstance(price, Trail) and price.atr is not None and memory.bars.open_bar is not None:
@@ -106,7 +106,7 @@ def observe(look: Look, part: OrderPart, context: Context) -> None:
 
 
 def _watch(look: Look, part: OrderPart, price: Trail | Stages, quote: Seen | None, at: float) -> None:
-    """Let a stop see one quote; `at` is when it is looked at (epoch seconds)."""
+    """Show a stop one quote; `at` is the time of the look (epoch seconds)."""
     memory, side = look.record(part).memory, side_of(part)
     if isinstance(price, Stages):
         memory = watch(memory, None if quote is None else quote.last_price, side, None)
@@ -117,7 +117,7 @@ def _watch(look: Look, part: OrderPart, price: Trail | Stages, quote: Seen | Non
 
 
 def _unmoved(price: Trail | Stages, memory: Memory, side: Side) -> Calm:
-    """Return the bounds within which the last price neither activates a stop nor moves its watermark."""
+    """Return the bounds within which a last price neither activates a stop nor moves its watermark."""
     if not memory.active:
         assert isinstance(price, Trail)
         return Calm(below=price.activate_at) if side is Side.SELL else Calm(above=price.activate_at)
@@ -125,7 +125,7 @@ def _unmoved(price: Trail | Stages, memory: Memory, side: Side) -> Calm:
 
 
 def wanted(look: Look, part: OrderPart, context: Context, asked: Asked) -> Wanted | None:
-    """Return the order that is wanted now; None while a price it needs is not there (noted in `look.reasons`)."""
+    """Return the order that is wanted now; None while a price that it needs is missing (the reason is noted in `look.reasons`)."""
     price, side = price_of(look, part), side_of(part)
     if is_stop(price):
         stop = _stop(look, part, context, price, asked)
@@ -166,7 +166,7 @@ def _limit(look: Look, part: OrderPart, context: Context, price: Price, asked: A
 
 
 def _referenced(look: Look, part: OrderPart, reference: PriceReference, asked: Asked) -> Decimal | None:
-    """Work a reference out for one order, once: a held one waits at that price (rules 2.6)."""
+    """Return the limit of a price reference, worked out once for each order. A held order waits at that price (rules 2.6)."""
     if asked.leg is not None:
         return asked.leg.price
     memory, piece = look.record(part).memory, str(asked.piece)
@@ -238,11 +238,11 @@ def _modelled(look: Look, part: OrderPart, price: OptionModel, asked: Asked) -> 
 
 
 MODEL_SECONDS = 60.0
-"""A modelled price is looked at again this often: time itself changes it."""
+"""The seconds after which a modelled price is worked out again, because time itself changes it."""
 
 
 def _stepped(limit: Decimal, steps: int, asked: Asked, tick: Decimal | None) -> Decimal:
-    """Return the resting price while the wanted one is less than so many ticks away from it."""
+    """Return the wanted limit, but the resting price while the two differ by less than `steps` ticks."""
     leg = asked.leg
     if leg is None or leg.price is None or tick is None or abs(limit - leg.price) >= steps * tick:
         return limit
@@ -255,7 +255,7 @@ def _blind(look: Look, part: OrderPart) -> Decimal | None:
 
 
 def _affordable(look: Look, part: OrderPart, price: Marketable, quote: Seen, asked: Asked) -> bool:
-    """Whether crossing costs no more than was allowed (3.29)."""
+    """Whether crossing costs no more than the part allows (3.29)."""
     if price.maximum_cost_bps is None:
         return True
     side = side_of(part)
@@ -295,7 +295,7 @@ def _stop(look: Look, part: OrderPart, context: Context, price: Price, asked: As
 
 
 def _carries(look: Look, part: OrderPart, stop: StopPrice) -> bool:
-    """Whether an order can carry the stop's prices (1.4)."""
+    """Whether an order can carry the stop's prices: they are above zero (1.4)."""
     lowest = stop.trigger if stop.limit is None else min(stop.trigger, stop.limit)
     if lowest <= 0:
         look.cannot(part, 400, texts.not_a_price(lowest))
@@ -305,7 +305,7 @@ def _carries(look: Look, part: OrderPart, stop: StopPrice) -> bool:
 def _native(look: Look, part: OrderPart, price: NativeStop, asked: Asked) -> StopPrice | None:
     record = look.record(part)
     own = trigger_of(record, price)
-    trigger = own if record.memory.stop is None else record.memory.stop  # moved by the plan: to break even
+    trigger = own if record.memory.stop is None else record.memory.stop  # the plan moved it to break even
     if price.limit_offset is not None:
         return stop_at(trigger, price.limit_offset, side_of(part), look.terms(part))
     if price.limit_reference is not None:
@@ -318,16 +318,16 @@ def _native(look: Look, part: OrderPart, price: NativeStop, asked: Asked) -> Sto
 
 
 def trigger_of(record: PartRecord, price: NativeStop) -> Decimal:
-    """Return the trigger of a stop as it was given, by the plan or by a caller since."""
+    """Return the given trigger of a stop: the plan's, or the one that a caller has set since."""
     return record.trigger_price if record.trigger_price is not None else price.trigger_price
 
 
 def _is_past(look: Look, part: OrderPart, context: Context, trigger: Decimal) -> bool | None:
     """Whether the market has reached a stop's trigger; None while that is not known.
 
-    A fill can be heard of before the price that made it. Where the entry itself filled short of the trigger, a quote that has not
-    changed since is older than the fill, and would sell at once what was just bought: the next quote is waited for, a second at
-    most, then the fill is believed.
+    A fill can arrive before the quote of the price that made it. If the entry filled at a price short of the trigger, an unchanged
+    quote past the trigger is older than the fill. To act on it would sell at once what was just bought. So the next quote is waited
+    for, at most a second; then the fill is believed.
     """
     quote, side, record = look.seen(part.instrument_id), side_of(part), look.record(part)
     if quote is None or not quote.is_past(trigger, side):
@@ -347,8 +347,8 @@ def _is_past(look: Look, part: OrderPart, context: Context, trigger: Decimal) ->
 
 
 def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: StopPrice, asked: Asked) -> Wanted | None:
-    """Return the stop as an order: a plain limit where the market is already past its trigger (3.0, already past), marketable where
-    the engine made that trigger itself."""
+    """Return the stop as an order. Where the market is already past the trigger, the order is a plain limit (3.0, already past), or
+    marketable where the engine made the trigger itself."""
     if asked.leg is not None:
         if asked.leg.trigger is not None and stop.trigger != asked.leg.trigger:
             return _as_moved(look, part, side, stop, asked.leg)
@@ -371,34 +371,36 @@ def _as_stop(look: Look, part: OrderPart, context: Context, side: Side, stop: St
 
 
 def _as_moved(look: Look, part: OrderPart, side: Side, stop: StopPrice, leg: Leg) -> Wanted | None:
-    """Return a resting stop with its new trigger. Where the market has fallen through that one already, the stop has fired: moved
-    there it would be refused, or be triggered at once and rest as a limit that nobody trades against."""
+    """Return a resting stop with its new trigger, or the fired stop where the market is already past the new trigger.
+
+    A stop moved there would be refused, or be triggered at once and rest as a limit that nobody trades against.
+    """
     quote = look.seen(part.instrument_id)
     if quote is None or quote.last_price is None:
-        return None  # the old trigger protects until it is known where the market is
+        return None  # the old trigger protects until the market's price is known
     if quote.is_past(stop.trigger, side):
         return _as_fired(look, part, side, stop, leg.unfilled)
     return _jumped_over(look, part, leg) or Wanted(leg.order_type, stop.limit, stop.trigger)
 
 
 def _as_fired(look: Look, part: OrderPart, side: Side, stop: StopPrice, quantity: int) -> Wanted | None:
-    """Return the marketable order that a stop becomes, for good: it went through its trigger between two looks."""
+    """Return the marketable order that a stop becomes, permanently, because the market passed its trigger between two looks."""
     quote = look.seen(part.instrument_id)
     limit = None if quote is None else past_touch(FOLLOWING, side, quantity, quote, look.terms(part))
     if limit is None:
-        return None  # nobody is there: what rests stays
+        return None  # the other side is empty: the resting order stays
     look.note(part, marketable=True, fired=True, status_message=texts.fell_through(stop.trigger))
     return Wanted(OrderType.LIMIT, limit)
 
 
 def gives_up_after(look: Look, price: Price) -> float | None:
-    """Return after how many seconds past its limit a stop goes on as marketable; None = never (1.4)."""
+    """Return how many seconds the market must be past a stop's limit before the stop becomes marketable; None = never (1.4)."""
     own = getattr(price, "marketable_after_seconds", None)
     return look.rules.marketable_after_seconds if own is None else float(own)
 
 
 def _jumped_over(look: Look, part: OrderPart, leg: Leg) -> Wanted | None:
-    """Return the marketable order that a stop-limit becomes once the market has been past its limit for so long."""
+    """Return the marketable order that a stop-limit becomes after the market has been past its limit for `gives_up_after` seconds."""
     seconds, side = gives_up_after(look, price_of(look, part)), side_of(part)
     quote = None if seconds is None else look.seen(part.instrument_id)
     if seconds is None or quote is None or quote.last_price is None or leg.price is None:
@@ -433,7 +435,7 @@ def _from_fill(
 
 
 def average_below(look: Look, base: Part | None) -> Decimal | None:
-    """Return the average price of all that a part (or the order parts in a group) has filled."""
+    """Return the average price of all fills of a part (of a group: of its order parts); None where it is not known."""
     if base is None:
         return None
     return average_of(leg for order in own_orders_of(base) for leg in look.legs(order))
