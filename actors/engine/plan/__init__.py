@@ -1,1 +1,1 @@
-"""The plan: what one parent wants done, as a tree of parts, and the rules that work it (order-engine 1 and 2). Pure."""
+"""The plan: a tree of parts that says what one parent shall do, and the rules that work the tree (order-engine 1 and 2). Pure."""

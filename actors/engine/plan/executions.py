@@ -1,4 +1,4 @@
-"""The execution kinds of the plan grammar as values (order-engine 1.5); what they send when is worked out in `pieces/`.
+"""The execution kinds of the plan grammar as values (order-engine 1.5); `pieces/` works out how they cut a quantity.
 
 Quantities in units, times in seconds unless named otherwise, prices in rupees.
 """
@@ -14,12 +14,12 @@ from onebroker.actors.engine.orders.references import PriceReference
 
 @attrs.frozen
 class AllAtOnce:
-    """One leg."""
+    """The whole quantity in one leg."""
 
 
 @attrs.frozen(kw_only=True)
 class Iceberg:
-    """One piece resting, the next when it is filled."""
+    """One piece rests; the next piece is sent when it is filled."""
 
     slice_quantity: int
     randomise_percent: Decimal = Decimal(0)
@@ -27,7 +27,7 @@ class Iceberg:
 
 @attrs.frozen(kw_only=True)
 class Twap:
-    """Piece k at k x over_minutes / slices, the first at once."""
+    """Piece k is sent at k x over_minutes / slices; the first piece is sent at once."""
 
     slices: int
     over_minutes: Decimal
@@ -35,7 +35,7 @@ class Twap:
 
 @attrs.frozen(kw_only=True)
 class Vwap:
-    """As twap, weighted by a profile."""
+    """Like twap, but the pieces are weighted by a volume profile."""
 
     slices: int
     over_minutes: Decimal
@@ -44,7 +44,7 @@ class Vwap:
 
 @attrs.frozen(kw_only=True)
 class FrontLoaded:
-    """Shrinking pieces: the Almgren-Chriss shape."""
+    """Pieces that shrink over time: the Almgren-Chriss shape."""
 
     slices: int
     over_minutes: Decimal
@@ -53,7 +53,7 @@ class FrontLoaded:
 
 @attrs.frozen(kw_only=True)
 class Participation:
-    """A share of the market's volume since the start."""
+    """Follows a share of the market's volume since the start."""
 
     percent: Decimal
     most_slices: int = 60
@@ -61,7 +61,7 @@ class Participation:
 
 @attrs.frozen(kw_only=True)
 class BookDepth:
-    """An IOC at `limit_price` whenever the other side shows enough at or better than it."""
+    """Sends an IOC at `limit_price` whenever the other side shows enough units at that price or better."""
 
     limit_price: Decimal
     minimum_quantity: int
@@ -69,7 +69,7 @@ class BookDepth:
 
 @attrs.frozen(kw_only=True)
 class TopUp:
-    """Keeps what was sent equal to a target that grows."""
+    """Keeps the sent quantity equal to a target that grows."""
 
     piece_quantity: int
     every_seconds: Decimal = Decimal(60)
@@ -77,12 +77,12 @@ class TopUp:
     wait_for_fill: bool = True
     catch_up: bool = False
     standing: bool = False
-    """The target is what has filled and one piece more, without end (two_sided_quote)."""
+    """The target is always the filled quantity plus one more piece, without end (two_sided_quote)."""
 
 
 @attrs.frozen(kw_only=True)
 class Daily:
-    """A fresh leg for what is unfilled each trading day."""
+    """Each trading day a fresh leg is sent for the unfilled quantity."""
 
     arm_at: time = time(9, 20)
     valid_days: int = 30
@@ -90,23 +90,23 @@ class Daily:
 
 @attrs.frozen(kw_only=True)
 class Ladder:
-    """Rungs evenly between two prices."""
+    """Rungs at even distances between two prices."""
 
     from_price: Decimal
     to_price: Decimal
     steps: int
     one_at_a_time: bool = False
     restore: bool = False
-    """A rung is sent again when the order made by its fill has filled."""
+    """A rung is sent again when the order that its fill made has filled."""
     from_middle: bool = False
-    """The two prices are distances from the middle of the market as it is when the part starts (grid)."""
+    """The two prices are distances from the middle of the market at the time the part starts (grid)."""
     around: PriceReference | None = None
-    """The two prices are distances from what this comes to, worked out anew for every order (grid)."""
+    """The two prices are distances from the price of this reference, which is worked out again for every order (grid)."""
 
 
 @attrs.frozen
 class FreezeLimit:
-    """Pieces of the largest whole-lot size not above the freeze quantity, all at once."""
+    """Sends all pieces at once; each has the largest whole-lot size not above the freeze quantity."""
 
 
 Execution: TypeAlias = (
@@ -114,4 +114,4 @@ Execution: TypeAlias = (
 )
 TIMED = (Twap, Vwap, FrontLoaded)
 ONE_AFTER_ANOTHER = (Iceberg, Participation, TopUp)
-"""The next piece waits for the one before: one that the market left behind would keep all others back for ever."""
+"""Each piece waits for the piece before it. A piece that the market left behind would hold back all later pieces for ever."""

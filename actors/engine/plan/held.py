@@ -1,4 +1,4 @@
-"""The open net positions that the brokers show, for whoever is judged by them. Values only."""
+"""The open net positions that the brokers show, for the code that judges orders by them. Values only."""
 
 import attrs
 
@@ -8,12 +8,12 @@ from onebroker.actors.engine.plan.parts import FromPosition
 
 @attrs.frozen(kw_only=True)
 class Positions:
-    """What the brokers show."""
+    """The net positions that the brokers show."""
 
     nets: tuple[tuple[Holding, int], ...]
     """Signed units of net rows, none of them zero."""
     unread: tuple[str, ...] = ()
-    """Codes of brokers that ought to show theirs and do not."""
+    """Codes of the brokers that should show their positions but do not."""
 
     def of(self, form: FromPosition) -> tuple[tuple[Holding, int], ...]:
         """Return the rows that a part with this quantity would close."""

@@ -1,4 +1,4 @@
-"""The words of the plan grammar for its kinds, in the order of its tables (order-engine 1.2 to 1.6): word -> class."""
+"""The words of the plan grammar for its kinds: word -> class, in the order of the tables in order-engine 1.2 to 1.6."""
 
 from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ PARTS: Mapping[str, type] = {
     "together": TogetherPart,
     "one_cancels_others": OneCancelsOthersPart,
 }
-"""A `preset` is none: once read it is what it was expanded to."""
+"""`preset` is not listed: once it is read, it is the parts that it was expanded to."""
 
 QUANTITIES: Mapping[str, type] = {
     "units": Units,
@@ -84,7 +84,7 @@ PRICES: Mapping[str, type] = {
 }
 
 MADE_PRICES: Mapping[str, type] = {"referenced": Referenced}
-"""Prices that no caller can name: only types make them."""
+"""Price kinds that a caller cannot name: only types make them."""
 
 EXECUTIONS: Mapping[str, type] = {
     "all_at_once": AllAtOnce,

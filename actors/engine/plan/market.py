@@ -1,4 +1,4 @@
-"""What the rules of a plan see of the world: quotes as decimals, the terms of an instrument (order-engine 0). Values only."""
+"""The world as the rules of a plan see it: quotes as decimals, the terms of an instrument (order-engine 0). Values only."""
 
 from collections.abc import Collection, Sequence
 from decimal import Decimal
@@ -21,10 +21,10 @@ class Level:
 
 @attrs.frozen(kw_only=True)
 class Seen:
-    """A usable quote; what the feed does not carry is None, an empty side of the book an empty tuple."""
+    """A usable quote. A field that the feed does not carry is None; an empty side of the book is an empty tuple."""
 
     last_price: Decimal | None
-    """None = none that may be acted on: it strays outside its book, or is an earlier day's."""
+    """None = no last price may be acted on: it lies outside its book, or is from an earlier day."""
     received_at: float
     """Epoch seconds."""
     buy: tuple[Level, ...] | None = None
@@ -38,16 +38,18 @@ class Seen:
     last_quantity: int | None = None
     previous_close: Decimal | None = None
     passed: tuple["Seen", ...] = ()
-    """What it has replaced and no look has seen, oldest first: a level that was touched for a moment was touched."""
+    """The quotes that this one replaced and no look has seen, oldest first. A level that was touched for a moment counts as touched."""
 
     def since(self, after: float | None) -> tuple["Seen", ...]:
-        """Return the quotes to be judged, oldest first: those passed that came after that time (epoch seconds; None: none of them),
-        and this one."""
+        """Return the quotes to be judged, oldest first: the passed quotes received after `after`, then this quote.
+
+        `after` in epoch seconds; None = no passed quote.
+        """
         return (*(one for one in self.passed if after is not None and one.received_at > after), self)
 
     @property
     def tells_depth(self) -> bool:
-        """Whether the feed tells both sides of the book, be they empty: without that nobody can say who is there."""
+        """Whether the feed carries both sides of the book, even if they are empty. Without them the book is not known."""
         return self.buy is not None and self.sell is not None
 
     @property
@@ -67,15 +69,15 @@ class Seen:
         return self.bid if side is Side.BUY else self.offer
 
     def opposite(self, side: Side) -> Decimal | None:
-        """The best price it would trade against: best offer for a BUY."""
+        """The best price that the order would trade against: best offer for a BUY."""
         return self.offer if side is Side.BUY else self.bid
 
     def against(self, side: Side) -> tuple[Level, ...]:
-        """The side of the book it would trade against; empty also where the feed tells none (`tells_depth`)."""
+        """The side of the book that the order would trade against; empty also where the feed carries no such side (`tells_depth`)."""
         return (self.sell if side is Side.BUY else self.buy) or ()
 
     def value(self, field: QuoteField) -> Decimal | None:
-        """A field by its name in the grammar."""
+        """The value of a field, by its name in the grammar."""
         match field:
             case QuoteField.MID:
                 return self.mid
@@ -93,13 +95,13 @@ class Seen:
         return None if not before or last is None else (last - before) / before * 100
 
     def is_past(self, level: Decimal, side: Side) -> bool:
-        """Whether the last price is at or past a stop's trigger; False where none may be acted on."""
+        """Whether the last price is at or past a stop's trigger; False where no last price may be acted on."""
         return self.last_price is not None and (self.last_price - level) * side.sign >= 0
 
 
 @attrs.frozen(kw_only=True)
 class Calm:
-    """While a field of a quote stays within these bounds a look comes to what it came to: nobody has to look."""
+    """Bounds of one quote field. While the field stays within them, a new look would give the same result and is not needed."""
 
     field: QuoteField = QuoteField.LAST_PRICE
     least: Decimal | None = None
@@ -108,7 +110,7 @@ class Calm:
     below: Decimal | None = None
 
     def holds(self, quote: Seen) -> bool:
-        """Whether the quote is within them; a field that it does not carry is not."""
+        """Whether the quote's field is within the bounds; False where the quote does not carry the field."""
         value = quote.value(self.field)
         return (
             value is not None
@@ -120,7 +122,7 @@ class Calm:
 
 
 def seen(tick: Tick, received_at: float, *, last_price_acts: bool = True) -> Seen:
-    """Return a tick as the rules see it; `received_at` in epoch seconds."""
+    """Return a feed tick as the rules see it; `received_at` in epoch seconds."""
     return Seen(
         last_price=exact(tick.last_price) if last_price_acts else None,
         received_at=received_at,
@@ -146,33 +148,33 @@ def _levels(levels: Sequence[DepthLevel] | None) -> tuple[Level, ...] | None:
 
 @attrs.frozen(kw_only=True)
 class Terms:
-    """What the brokers agree on about an instrument."""
+    """The terms of an instrument on which the brokers agree."""
 
     tick: Decimal | None
-    """None = no agreed tick: prices are then left as they are."""
+    """None = no agreed tick: prices are then not snapped."""
     lot: int = 1
     freeze: int | None = None
-    """Units; usable: whole lots."""
+    """Units; only the whole lots in it are usable."""
 
     def passive(self, price: Decimal, side: Side) -> Decimal:
         """Snap away from trading: BUY down, SELL up."""
         return self._snap(price, up=side is Side.SELL)
 
     def towards(self, price: Decimal, side: Side) -> Decimal:
-        """Snap towards trading: BUY up, SELL down. Also away from the market for a stop of that side."""
+        """Snap towards trading: BUY up, SELL down. For a stop of that side this is away from the market."""
         return self._snap(price, up=side is Side.BUY)
 
     def _snap(self, price: Decimal, *, up: bool) -> Decimal:
         return price if self.tick is None else snap(price, self.tick, "up" if up else "down")
 
     def whole_lots(self, units: int) -> int:
-        """The most units in whole lots not above `units`."""
+        """The largest number of units that is whole lots and not above `units`."""
         return units // self.lot * self.lot
 
 
 @attrs.frozen(kw_only=True)
 class Session:
-    """One trading day of an instrument, in epoch seconds; several sessions of a day count as one."""
+    """One trading day of an instrument, in epoch seconds. Several sessions of one day count as one session."""
 
     opens: float
     closes: float
@@ -180,8 +182,11 @@ class Session:
 
 @attrs.frozen(kw_only=True)
 class AccountFigures:
-    """The account in rupees; None = not given. Each is the sum over all brokers that answer: those of the day's profit and loss are not
-    given where one of these does not tell its own."""
+    """The account in rupees; None = not given.
+
+    Each figure is the sum over all brokers that answer. A figure of the day's profit and loss is None if one of these brokers does
+    not report its own.
+    """
 
     realized_pnl: Decimal | None
     unrealized_pnl: Decimal | None
@@ -189,11 +194,11 @@ class AccountFigures:
     total_balance: Decimal | None
     margin_utilized: Decimal | None
     day_pnl: Decimal | None = attrs.field(default=attrs.Factory(lambda self: self.both, takes_self=True))
-    """May be known where its two parts are not."""
+    """May be known even where its two parts (realized, unrealized) are not."""
     without_result: tuple[str, ...] = ()
-    """Codes of the brokers that answer and tell no result of the day."""
+    """Codes of the brokers that answer but report no result of the day."""
     without_parts: tuple[str, ...] = ()
-    """Codes of those of which either part of it is not known."""
+    """Codes of the brokers that answer but of whose day result at least one of the two parts is not known."""
 
     @property
     def both(self) -> Decimal | None:
@@ -208,11 +213,11 @@ class JointFigure:
 
     rupees: Decimal
     brokers: frozenset[str]
-    """Those that have such a position."""
+    """The brokers that have such a position."""
 
 
 class Market(Protocol):
-    """The world at one moment. Nothing here changes while a plan is looked through once."""
+    """The world at one moment. Nothing here changes during one look at a plan."""
 
     @property
     def now(self) -> float:
@@ -222,16 +227,18 @@ class Market(Protocol):
         """Return the usable quote, or None (order-engine 0)."""
 
     def is_stale(self, instrument_id: str) -> bool:
-        """Whether there is a live quote that is too old to be acted on."""
+        """Whether there is a live quote, but too old to be acted on."""
 
     def terms(self, instrument_id: str) -> Terms: ...
 
     def session(self, instrument_id: str, after: float) -> Session | None:
-        """Return the first trading day whose close lies after `after` (epoch seconds); None when none is known."""
+        """Return the first trading day whose close lies after `after` (epoch seconds); None when no such day is known."""
 
     def opening(self, instrument_id: str, at: float, within: float) -> float | None:
-        """Return when a session or the pre-open of the instrument's market opens, where `at` is less than `within` seconds after that
-        (epoch seconds); None where it is not."""
+        """Return when a session or the pre-open of the instrument's market opens, if `at` is less than `within` seconds after it.
+
+        Epoch seconds; None if there is no such opening.
+        """
 
     def account(self) -> AccountFigures | None:
         """Return the account's figures when they may be acted on (at most 30 s old)."""
@@ -245,15 +252,18 @@ class Market(Protocol):
         today: bool,
         holders: Collection[str] | None,
     ) -> JointFigure | None:
-        """Return the figure of those positions since they were opened, or since the day began (`today`: what was carried in counts from the
-        previous close); None while they cannot be trusted: rows older than 30 s, or one of `holders`
-        (None = not known yet: every broker that showed such a row last) without readable ones (3.45)."""
+        """Return the joint figure of these positions since they were opened, or with `today` since the day began. With `today` a carried
+        position counts from the previous close.
+
+        None while the rows cannot be trusted: they are older than 30 s, or one of `holders` has no readable rows (3.45).
+        `holders` None = not known yet: then every broker that last showed such a row.
+        """
 
     def fill_price(self, leg_id: str, before: int, after: int) -> Decimal | None:
-        """Return what the units of a leg between two fills were traded at; None while the trades are not known (2.3)."""
+        """Return the price at which a leg filled its units from `before` to `after`; None while the trades are not known (2.3)."""
 
     def option(self, instrument_id: str) -> Option | None:
-        """Return the terms of an option; None for anything else."""
+        """Return the terms of an option; None for any other instrument."""
 
     def is_future(self, instrument_id: str) -> bool: ...
 

@@ -1,7 +1,7 @@
 """The plan grammar as values: parts, quantity forms, conditions, lifetimes (order-engine 1.2, 1.3, 1.6, 1.8).
 
-Prices stand in `prices.py`, executions in `executions.py`. A tree is only made by `reading/` and by presets, which check it;
-its paths never change during a parent's life. Prices in rupees, quantities in units.
+Prices are in `prices.py`, executions in `executions.py`. Only `reading/` and presets make a tree, and they check it.
+The paths of a tree never change during a parent's life. Prices in rupees, quantities in units.
 """
 
 from collections.abc import Iterator
@@ -22,34 +22,34 @@ from onebroker.config.money import Rounding
 
 @attrs.frozen
 class Units:
-    """So many units."""
+    """A fixed number of units."""
 
     quantity: int
 
 
 @attrs.frozen
 class Share:
-    """A part of the body's quantity; below a link, of what has filled."""
+    """A share of the body's quantity; below a link, of the filled quantity."""
 
     share: Decimal
     """Above 0, at most 1."""
     of: int | None = None
-    """The body's quantity; None below a link: there it is of what has filled."""
+    """The body's quantity in units; None below a link, where the share is of the filled quantity."""
 
 
 @attrs.frozen(kw_only=True)
 class FromFill:
-    """`ratio` times what the part it hangs on has filled so far; the cumulative target is rounded to lots."""
+    """`ratio` times the units that the part it hangs on has filled so far. The cumulative target is rounded to lots."""
 
     ratio: Decimal = Decimal(1)
     rounding: Rounding = "nearest"
     most: int | None = None
-    """Units; the most it comes to."""
+    """The largest target, in units."""
 
 
 @attrs.frozen(kw_only=True)
 class FromPosition:
-    """What closes the net positions as they are when the part becomes due; `ratio` 2 turns them round."""
+    """The units that close the net positions as they are when the part becomes due; `ratio` 2 reverses the positions."""
 
     product: str | None
     """A position product, such as `intraday`; None = all."""
@@ -59,7 +59,7 @@ class FromPosition:
     ratio: int = 1
     cancel_resting_first: bool = True
     most: int | None = None
-    """Units of the net position used at the most."""
+    """The most units of the net position that are used."""
 
 
 @attrs.frozen
@@ -76,7 +76,7 @@ class Measure(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class FromExposure:
-    """What brings a net exposure back into its band (section 3, exposure_hedge); signed."""
+    """The signed units that bring a net exposure back into its band (section 3, exposure_hedge)."""
 
     instruments: tuple[Weighted, ...]
     measure: Measure
@@ -115,7 +115,7 @@ class QuoteField(StrEnum):
 
 
 ONLY_RISING = frozenset({QuoteField.VOLUME})
-"""Fields that never fall within a day: a direction left to the present value is `above`."""
+"""Fields that never fall within a day. A direction that the caller leaves out is `above`, whatever the present value."""
 
 
 @attrs.frozen(kw_only=True)
@@ -126,12 +126,12 @@ class PriceAt:
     field: QuoteField = QuoteField.LAST_PRICE
     level: Decimal
     direction: Direction | None
-    """None = taken from the side the field is on when the part is armed."""
+    """None = taken when the part is armed, from the side of the level on which the field is then."""
 
 
 @attrs.frozen(kw_only=True)
 class BarClosed:
-    """A whole bar of last prices closes past a level (strictly)."""
+    """A whole bar of last prices closes strictly past a level."""
 
     instrument_id: str
     level: Decimal
@@ -141,11 +141,11 @@ class BarClosed:
 
 @attrs.frozen
 class TimeOfDay:
-    """The day has come to this time (India)."""
+    """This time of day (India) has come."""
 
     at: time
     day: str | None = None
-    """YYYY-MM-DD, known beforehand (opening_auction); None = the day on which the part became due."""
+    """YYYY-MM-DD, where the day is known beforehand (opening_auction); None = the day on which the part became due."""
 
 
 class AccountField(StrEnum):
@@ -216,13 +216,13 @@ class OnEnd(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Lifetime:
-    """What ends a part; the earliest counts."""
+    """The conditions that end a part; the earliest one counts."""
 
     at_time: time | None = None
     after_minutes: Decimal | None = None
     """From the moment the part became due."""
     after_days: int | None = None
-    """Calendar days; the end is the close of that day's session."""
+    """Calendar days; the part ends at the close of that day's session."""
     when: Condition | None = None
     applies_to: AppliesTo = AppliesTo.BOTH
     on_end: OnEnd = OnEnd.CANCEL
@@ -236,7 +236,7 @@ class _Part:
     path: str
     """JSON path within the synthetic object: `root`, `root.each_fill.children.0`."""
     preset: str | None = None
-    """The type it was expanded from; until it starts it is shown, and changed, only as a whole."""
+    """The type from which the part was expanded. Until the part starts, it is shown and changed only as a whole."""
     when: Condition | None = None
     lifetime: Lifetime | None = None
 
@@ -256,22 +256,22 @@ class OrderPart(_Part):
     """The pinned broker."""
     tag: str | None = None
     closing: QuantityReference | None = None
-    """The position that it takes apart: each order is bounded by what is left of it when it is sent (rules 2.6)."""
+    """The position that the part closes. Each order is at most what is left of this position when the order is sent (rules 2.6)."""
     disclosed_quantity: int = 0
     """Units shown to the market; 0 = all (plain orders that run as a marketable_limit or virtual_limit)."""
     hold: bool = False
     """Kept in the engine until the market reaches its limit (1.9)."""
     uncovered: str | None = None
-    """Of a linked part: what the units are called that have filled without it, once its order was refused (`unhedged`)."""
+    """For a linked part whose order was refused: the word for the units that filled without it (`unhedged`)."""
     release_ticks: int = 0
-    """Released so many ticks before that (virtual_limit)."""
+    """A held order is released this many ticks before the market reaches its limit (virtual_limit)."""
     is_exit: bool = False
-    """Whether it may use the rooms kept for exits (0, entry and exit)."""
+    """Whether the part may use the rooms that are kept for exits (0, entry and exit)."""
     known_exit: bool = False
-    """Whether the engine itself knows that it closes something, not by a caller's flag alone: then the day's loss does not stop it
-    (4.7)."""
+    """Whether the engine itself knows that the part closes something, not only from a caller's flag. Then the day's loss does not
+    stop the part (4.7)."""
     compulsory: bool = False
-    """A caller may not cancel it while what it hangs on is open (cover)."""
+    """A caller may not cancel the part while the part it hangs on is open (cover)."""
     each_fill: "Part | None" = None
 
 
@@ -291,9 +291,10 @@ class SequencePart(_Part):
 class TogetherPart(_Part):
     children: tuple["Part", ...]
     most_inventory: int | None = None
-    """Units that the net of its fills, with what rests on one side, never passes either way (grid, two_sided_quote)."""
+    """Units. The net of the group's fills plus the resting units of one side never exceeds this bound, long or short (grid,
+    two_sided_quote)."""
     inseparable: bool = False
-    """A child whose order is refused takes the others with it: one of them alone is not what was asked for (two_sided_quote)."""
+    """A child whose order is refused ends the other children too: the caller did not ask for one of them alone (two_sided_quote)."""
 
 
 class Rule(StrEnum):
@@ -307,14 +308,15 @@ class OneCancelsOthersPart(_Part):
     children: tuple["Part", ...]
     rule: Rule = Rule.CANCEL
     breakeven_after: int | None = None
-    """So many completed targets (children but the first) move the stop, the first child, to the entry's average (scale_out)."""
+    """The number of completed targets (all children except the first) after which the stop (the first child) moves to the entry's average
+    (scale_out)."""
 
 
 Part: TypeAlias = OrderPart | SequencePart | TogetherPart | OneCancelsOthersPart
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the parts right below, in tree order; a link last."""
+    """Return the parts directly below a part, in tree order; the link is last."""
     match part:
         case OrderPart():
             return () if part.each_fill is None else (part.each_fill,)
@@ -325,14 +327,15 @@ def children_of(part: Part) -> tuple[Part, ...]:
 
 
 def walk(part: Part) -> Iterator[Part]:
-    """Yield the part and all below it, in tree order."""
+    """Yield the part and all parts below it, in tree order."""
     yield part
     for child in children_of(part):
         yield from walk(child)
 
 
 def links_of(part: Part) -> Iterator[tuple[Part, Part]]:
-    """Yield what has other parts hanging on its fills, with these: an order and its link, the two of a sequence."""
+    """Yield each part on whose fills another part hangs, together with that other part: an order and its link, or `first` and `then`
+    of a sequence."""
     for one in walk(part):
         match one:
             case OrderPart(each_fill=link) if link is not None:
@@ -347,7 +350,7 @@ def orders_of(part: Part) -> Iterator[OrderPart]:
 
 
 def own_orders_of(part: Part) -> Iterator[OrderPart]:
-    """Yield the order parts of a part itself: without those that hang on another's fills."""
+    """Yield the order parts of a part itself, without the order parts below a link (`each_fill`)."""
     if isinstance(part, OrderPart):
         yield part
         return
@@ -356,7 +359,7 @@ def own_orders_of(part: Part) -> Iterator[OrderPart]:
 
 
 def first_orders_of(part: Part) -> Iterator[OrderPart]:
-    """Yield the order parts that a plan's start can send: without those that hang on another's fills or end."""
+    """Yield the order parts that a plan can send at its start, without the parts that hang on another part's fills or end."""
     match part:
         case OrderPart():
             yield part

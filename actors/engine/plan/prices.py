@@ -1,4 +1,4 @@
-"""The pricing kinds of the plan grammar as values (order-engine 1.4); what they come to is worked out in `pricing/`.
+"""The pricing kinds of the plan grammar as values (order-engine 1.4); `pricing/` works out their prices.
 
 Prices in rupees, distances in rupees unless named percent or ticks, times in seconds.
 """
@@ -13,27 +13,27 @@ from onebroker.actors.engine.orders.references import PriceReference
 
 
 class Crossing(StrEnum):
-    """What becomes of a limit that would trade at once."""
+    """What happens to a limit that would trade at once."""
 
     REFUSE = "refuse"
     REST = "rest"
-    """It goes one tick short of the other side."""
+    """The limit moves to one tick short of the other side."""
 
 
 @attrs.frozen
 class Fixed:
-    """Never moves; the only kind that can be held."""
+    """A limit that never moves; with `Referenced`, the only kinds that can be held."""
 
     price: Decimal
     on_crossing: Crossing | None = None
-    """Judged once, before its first order is sent (post_only); None = sent as it is."""
+    """Judged once, before the first order of the part is sent (post_only); None = the limit is sent unchanged."""
 
 
 @attrs.frozen
 class Referenced:
-    """A limit worked out from a price reference at the moment each order is sent, or its holding begins; it never moves then.
+    """A limit worked out from a price reference when each order is sent, or when its holding begins. After that it never moves.
 
-    Only types make it (rules 2.6, resolved at each later order, or when its time has come).
+    Only types make this kind, never a caller (rules 2.6, resolved at each later order, or when its time has come).
     """
 
     reference: PriceReference
@@ -45,7 +45,7 @@ class Marketable:
 
     buffer_ticks: int = 2
     reaches_size: bool = False
-    """The touch is the deepest visible level that the quantity needs."""
+    """The touch is then the deepest visible level that the quantity needs."""
     maximum_cost_bps: Decimal | None = None
     fill_within_seconds: Decimal | None = None
     follow: bool = False
@@ -54,14 +54,14 @@ class Marketable:
 
 @attrs.frozen(kw_only=True)
 class NativeStop:
-    """A real stop order; neither limit: sent as SL-M."""
+    """A real stop order. With no limit at all it is sent as SL-M."""
 
     trigger_price: Decimal
     limit_price: Decimal | None = None
     limit_offset: Decimal | None = None
     marketable_after_seconds: Decimal | None = None
     limit_reference: PriceReference | None = None
-    """In the place of a limit: worked out when the stop is sent."""
+    """Used instead of a limit: worked out when the stop is sent."""
 
 
 @attrs.frozen(kw_only=True)
@@ -75,7 +75,7 @@ class Atr:
 
 @attrs.frozen(kw_only=True)
 class Trail:
-    """A real stop-limit that follows the best last price since the start; never moves back."""
+    """A real stop-limit that follows the best last price since the start. It never moves back."""
 
     points: Decimal | None = None
     percent: Decimal | None = None
@@ -88,7 +88,7 @@ class Trail:
 
 @attrs.frozen(kw_only=True)
 class Milestone:
-    """From `gain` on: the stop at entry plus `stop_at_gain` (in the position's favour), or trailing by `trail_points`."""
+    """From `gain` on, the stop is at entry plus `stop_at_gain` (in the position's favour), or it trails by `trail_points`."""
 
     gain: Decimal
     stop_at_gain: Decimal | None = None
@@ -97,10 +97,10 @@ class Milestone:
 
 @attrs.frozen(kw_only=True)
 class Stages:
-    """A stop moved by milestones, only in the position's favour."""
+    """A stop that milestones move, only in the position's favour."""
 
     entry_price: Decimal | None
-    """None = the average of the fills it hangs on."""
+    """None = the average price of the fills that the stop hangs on."""
     stop_price: Decimal
     limit_offset: Decimal
     rules: tuple[Milestone, ...]
@@ -116,25 +116,25 @@ class Touch(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Peg:
-    """Re-priced to the book; `offset_ticks` away from the market, negative towards it."""
+    """A limit that is re-priced to the book: `offset_ticks` away from the market; a negative offset is towards the market."""
 
     reference: Touch = Touch.OWN_TOUCH
     offset_ticks: int = 0
     cap_price: Decimal | None = None
     requote_ticks: int = 1
-    """Moved when the wanted price is at least so many ticks away (two_sided_quote)."""
+    """The order moves when the wanted price is at least this many ticks away (two_sided_quote)."""
     passive: bool = False
-    """Never at the opposite touch or past it (two_sided_quote)."""
+    """The limit is never at the opposite touch or past it (two_sided_quote)."""
     skew_ticks: int = 0
-    """It stands so many ticks lower for each `skew_quantity` units that its group is long, higher when it is short."""
+    """The limit is this many ticks lower for each `skew_quantity` units that its group is long, and higher when the group is short."""
     skew_quantity: int = 1
     centre: PriceReference | None = None
-    """In the place of the touch: worked out anew at every look (two_sided_quote)."""
+    """Used instead of the touch: worked out again at every look (two_sided_quote)."""
 
 
 @attrs.frozen(kw_only=True)
 class Chase:
-    """Steps towards the other side until filled."""
+    """A limit that steps towards the other side until it is filled."""
 
     start_price: Decimal | None
     """None = own touch."""
@@ -193,7 +193,7 @@ class ExitOrder(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class FromParentFill:
-    """Measured from the average fill price of the part it hangs on; moves with that average."""
+    """A price measured from the average fill price of the part it hangs on. It moves with that average."""
 
     distance: Decimal | None = None
     percent: Decimal | None = None
@@ -210,7 +210,7 @@ class FillBasis(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class FromFillPrice:
-    """Measured from the one fill that made the instance; never moves."""
+    """A price measured from the one fill that made the instance. It never moves."""
 
     distance: Decimal | None = None
     percent: Decimal | None = None
@@ -222,7 +222,7 @@ class FromFillPrice:
 
 @attrs.frozen(kw_only=True)
 class Discretion:
-    """Rests at `price`; takes up to `points` worse when that is offered."""
+    """A limit that rests at `price` and accepts a price up to `points` worse when the market offers it."""
 
     price: Decimal
     points: Decimal
@@ -232,7 +232,7 @@ class Discretion:
 
 @attrs.frozen(kw_only=True)
 class Cap:
-    """The inner rule, never past `worst_price`."""
+    """The price of the inner rule, but never past `worst_price`."""
 
     worst_price: Decimal
     of: "Price"
@@ -263,7 +263,7 @@ def uncapped(price: Price) -> Price:
 
 
 def followed_rest(price: Price) -> Price:
-    """The rule with an unfilled rest at the market moved to the fresh touch; any other kind as it is."""
+    """Return a marketable rule with `follow` set, so that its unfilled rest moves to the fresh touch; any other kind unchanged."""
     match price:
         case Cap():
             return attrs.evolve(price, of=followed_rest(price.of))
@@ -273,11 +273,11 @@ def followed_rest(price: Price) -> Price:
 
 
 RESTING = (Fixed, Referenced)
-"""Plain limits: they stay where they were sent, and can be held in the engine."""
+"""Plain limits: they stay at the price they were sent at, and the engine can hold them."""
 
 
 def is_stop(price: Price) -> bool:
-    """Whether the kind rests at the broker as a stop."""
+    """Whether an order of this kind rests at the broker as a stop."""
     match price:
         case NativeStop() | Trail() | Stages():
             return True

@@ -1,7 +1,7 @@
-"""A plan's tree as callers see it: `plan` of a dry run (order-engine 5.4), and what `parts` of a parent's record show of each part's
-price, execution, condition and lifetime (5.5). In the words of the grammar, so that what is shown reads as what is sent.
+"""A plan's tree as callers see it: `plan` of a dry run (order-engine 5.4), and each part's price, execution, condition and lifetime
+in `parts` of a parent's record (5.5). It uses the words of the grammar, so that what is shown reads as what is sent.
 
-What is not set is left out. Numbers are Decimal; the edge writes them as JSON numbers.
+A field that is not set is left out. Numbers are Decimal; the edge writes them as JSON numbers.
 """
 
 from datetime import time
@@ -35,7 +35,7 @@ from onebroker.actors.engine.plan.prices import Price
 
 
 def shown_plan(part: Part) -> dict[str, Any]:
-    """Return the tree. Every part carries its path, and `preset` when it was expanded from one."""
+    """Return the tree. Every part carries its path, and `preset` when it was expanded from a preset."""
     head: dict[str, Any] = {"part": WORDS[type(part)], "path": part.path, "preset": part.preset}
     tail = {
         "when": None if part.when is None else shown_condition(part.when),
@@ -76,7 +76,7 @@ def _order(part: OrderPart) -> dict[str, Any]:
 
 
 def shown_quantity(quantity: Quantity) -> int | dict[str, Any]:
-    """Return units as a number, every other form as its object."""
+    """Return `Units` as a number, and every other form as its object."""
     match quantity:
         case Units():
             return quantity.quantity
@@ -118,7 +118,7 @@ def shown_lifetime(lifetime: Lifetime) -> dict[str, Any]:
 
 
 def _of_instruments(fields: dict[str, Any]) -> dict[str, Any]:
-    """Either the instruments or that it is every one."""
+    """Keep either `instrument_ids` or `every_instrument`, and drop the one that is not used."""
     unused = "instrument_ids" if fields["every_instrument"] else "every_instrument"
     return {name: value for name, value in fields.items() if name != unused}
 

@@ -1,7 +1,7 @@
-"""A plan's tree as the parent record keeps it, so that a restart never judges it anew against a changed catalogue.
+"""A plan's tree as the parent record stores it, so that a restart never judges the tree again against a changed catalogue.
 
-Every kind carries its word of the grammar under `kind`; numbers are text, so that nothing is lost on the way through JSON;
-fields that have defaults are written too, so that a default changed later does not change a running plan.
+Every kind carries its grammar word under `kind`. Numbers are text, so that JSON loses no digits. Fields with defaults are written
+too, so that a default that changes later does not change a running plan.
 """
 
 import types
@@ -31,7 +31,7 @@ def encode_plan(part: Part) -> dict[str, Any]:
 
 
 def decode_plan(written: Mapping[str, Any]) -> Part:
-    """Read a tree that `encode_plan` wrote. Raises `config.converters.StructureError` when it is none."""
+    """Read a tree that `encode_plan` wrote. Raises `config.converters.StructureError` when the value is no such tree."""
     plan: Part = structure(Part, written, "plan")  # type: ignore[arg-type]  # a union is no class
     return plan
 
@@ -57,7 +57,7 @@ def _encoded(value: object) -> object:
 
 
 def _members(kind: object) -> frozenset[type]:
-    """Return the classes of a union, without None; empty for anything else."""
+    """Return the classes of a union, without None; empty when `kind` is no union."""
     if get_origin(kind) not in (Union, types.UnionType):
         return frozenset()
     return frozenset(get_args(kind)) - {types.NoneType}
@@ -89,7 +89,7 @@ def _tagged_hook(kind: Any) -> Callable[[object, type], object]:
 
 
 def _time(value: object, _: type) -> time:
-    """Unlike a time of the settings, one of a plan may have seconds."""
+    """Read a time of day. Unlike a time in the settings, a time in a plan may have seconds."""
     try:
         return time.fromisoformat(value) if isinstance(value, str) and len(value) == 8 else _no_time()
     except ValueError:
@@ -116,7 +116,7 @@ def _register() -> None:
 
 
 def _checked(cls: type, inner: Callable[[Any, Any], Any]) -> None:
-    """Register a class's own hook behind the look that every object gets."""
+    """Register a class's own hook, which runs after the check that the value is an object."""
 
     def structure_object(value: object, kind: type) -> object:
         if not isinstance(value, Mapping):
