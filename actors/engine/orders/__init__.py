@@ -1,1 +1,1 @@
-"""Records of parents, parts and legs, their states, and which order of a broker's book is whose: the ground of the engine."""
+"""Records of parents, parts and legs, their states, and the owner of each order in a broker's book. The rest of the engine builds on this."""

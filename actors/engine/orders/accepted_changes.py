@@ -1,7 +1,7 @@
-"""A resting order as it stands, and whether a change of it can be sent (order-engine 5.6). Shared by desk and parents; asks nobody.
+"""The current values of a resting order, and whether a change of it can be sent (order-engine 5.6). Desk and parents share it; it asks nobody.
 
-A broker's book may run behind a change that the broker has accepted. Several brokers are sent the whole order as it shall
-stand, so a second change built from such a row would take the first one back.
+A broker's book may not show an accepted change yet. Several brokers receive the whole order with its new values. A second change
+built from such an old row would undo the first one.
 """
 
 from collections.abc import Hashable, Mapping
@@ -24,7 +24,7 @@ from onebroker.config.vocabulary import OrderType
 
 PRICES = ("price", "trigger_price")
 RUNS_BEHIND_SECONDS = 10.0
-"""A book begun this long after a change was accepted shows what is true, whatever that is."""
+"""A book read that begins this long after a change was accepted is the truth, whatever it shows."""
 
 
 @attrs.frozen
@@ -35,17 +35,17 @@ class _Accepted:
 
 
 class AcceptedChanges:
-    """Changes that brokers accepted, laid over rows that do not show them yet. Times are monotonic seconds."""
+    """Changes that brokers accepted, put into rows that do not show them yet. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._accepted: dict[Hashable, _Accepted] = {}
 
     def note(self, key: Hashable, before: OrderRow, change: LegChange, now: float) -> None:
-        """Note that the order which stood as `before` was changed."""
+        """Note that the order whose row was `before` has been changed."""
         self._accepted[key] = _Accepted(change, before, now)
 
     def standing(self, key: Hashable, row: OrderRow, read_began: float | None) -> OrderRow:
-        """Return the order as it stands: what the book still shows as it was before is taken as changed."""
+        """Return the order's current values. A field that the book still shows with its old value gets its new value."""
         held = self._accepted.get(key)
         if held is None:
             return row
@@ -72,12 +72,12 @@ def shows(row: OrderRow, change: LegChange) -> bool:
 
 
 def needed(row: OrderRow, change: LegChange) -> LegChange:
-    """Return what of a change differs from the order as it stands."""
+    """Return the values of a change that differ from the order's current values."""
     return LegChange(**{name: value for name, value in change.given().items() if value != _stands(row, name)})
 
 
 def shown_changes(row: OrderRow, change: LegChange) -> dict[str, dict[str, Any]]:
-    """Return `changes` of an answer: field -> {from, to}; null where the order had no such value."""
+    """Return `changes` of an answer: field -> {from, to}. `from` is null where the order has no such price."""
     return {name: {"from": _shown(row, name), "to": value} for name, value in change.given().items()}
 
 
@@ -96,18 +96,18 @@ def _shown(row: OrderRow, name: str) -> object:
 
 @attrs.frozen(kw_only=True)
 class Target:
-    """The order to change, and what is known of its instrument."""
+    """The order to change, and its instrument if known."""
 
     broker: str
     capabilities: Capabilities
     row: OrderRow
-    """As it stands."""
+    """The order's current values."""
     instrument: Instrument | None
-    """None when the broker's token names none, or more than one."""
+    """None when the broker's token names no instrument, or more than one."""
 
     @property
     def listing(self) -> Listing:
-        """Return how the broker names the instrument: of its file, else of its own order book."""
+        """Return how the broker names the instrument: from its file, else from its own order book."""
         known = None if self.instrument is None else self.instrument.listings.get(self.broker)
         row = self.row
         return known or Listing(
@@ -118,13 +118,13 @@ class Target:
         )
 
     def order_change(self, change: LegChange) -> OrderChange:
-        """Return the change as the broker's codec takes it."""
+        """Return the change in the form that the broker's codec takes."""
         segment = "" if self.instrument is None else self.instrument.identity.segment
         return OrderChange(row=self.row, listing=self.listing, segment=segment, **change.given())
 
 
 def instrument_of(snapshot: Snapshot | None, broker: str, token: str) -> Instrument | None:
-    """Return the one instrument a broker's token names."""
+    """Return the one instrument that a broker's token names."""
     instrument_id = None if snapshot is None else snapshot.by_token(broker, token)
     return None if snapshot is None or instrument_id is None else snapshot.instrument(instrument_id)
 
@@ -136,7 +136,7 @@ def instrument_fields(snapshot: Snapshot | None, instrument_id: str) -> dict[str
 
 
 def check(target: Target, change: LegChange) -> LegChange:
-    """Return what has to be sent, empty when the order has these values already. Raises Refusal 400 and 501."""
+    """Return the values to send; empty when the order has them already. Raises Refusal 400 and 501."""
     row = target.row
     order_type = change.order_type or row.order_type
     if order_type in tuple(OrderType):
@@ -152,7 +152,7 @@ def check(target: Target, change: LegChange) -> LegChange:
 
 
 def _check_prices(order_type: OrderType, row: OrderRow, change: LegChange) -> None:
-    """The place rules for the order as it shall stand; what a change leaves alone is the broker's to judge."""
+    """Apply the rules of a place to the order after the change. The broker judges the values that the change leaves alone."""
     price = exact(row.price) if change.price is None else change.price
     trigger = exact(row.trigger_price) if change.trigger_price is None else change.trigger_price
     retyped = change.order_type is not None

@@ -1,9 +1,9 @@
-"""Plans whose contract has another instrument_id since its strike was adjusted for a corporate action. Pure.
+"""Plans whose contract got another instrument_id when its strike was adjusted for a corporate action. Pure.
 
-The exchange keeps the contract, its number and everybody's positions; the id changes, because the strike is in it. A plan made before
-that day goes on under the new id: its id everywhere in the record, but for the body as it was sent. Under the old id a new contract
-with the old strike may be listed by then, which is another one. Where the lot changed too (a split or bonus), the plan's quantities
-and prices would be wrong: it is left as it is, and says so.
+The exchange keeps the contract, its number and all positions. The id changes, because it contains the strike. A plan made before
+that day continues under the new id, which replaces the old id everywhere in the record except in the body as the caller sent it.
+By then the old id may name another contract, newly listed with the old strike. Where the lot changed too (a split or bonus), the
+plan's quantities and prices would be wrong. Such a plan stays unchanged, and its status message says so.
 """
 
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ from onebroker.config.messages import plan_life as texts
 
 
 def followed(record: ParentRecord, renames: Iterable[Rename]) -> ParentRecord:
-    """Return the record with the ids its contracts have now; the same object where nothing is to be changed.
+    """Return the record with the ids that its contracts have now; the same object where nothing changes.
 
-    `renames` are those of contracts, by day.
+    `renames` are the renames of contracts, by day.
     """
     for rename in renames:
         made_after = record.created_at >= datetime.combine(rename.from_day, time(), IST).timestamp()

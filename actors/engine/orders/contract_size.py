@@ -1,5 +1,5 @@
-"""How many units one contract has, and how far brokers agree on it: for currencies and commodities, of which some brokers speak in
-lots and others in units (order-engine 4.3). Pure."""
+"""How many units one contract has, and how far brokers agree on that. Only for currencies and commodities: some brokers count
+these in lots and others in units (order-engine 4.3). Pure."""
 
 from collections import Counter
 from enum import StrEnum
@@ -14,11 +14,11 @@ from onebroker.config.instruments import Shape, calendar_of
 
 class SizeStatus(StrEnum):
     AGREED = "agreed"
-    """All that say it say the same; two or more."""
+    """All brokers that give a size give the same one; two or more brokers."""
     MAJORITY = "majority"
-    """More than half say the same; at least two."""
+    """More than half give the same size; at least two brokers."""
     SINGLE = "single"
-    """One broker alone says it."""
+    """Only one broker gives a size."""
     DISPUTED = "disputed"
     UNKNOWN = "unknown"
 
@@ -27,25 +27,25 @@ class SizeStatus(StrEnum):
 class ContractSize:
     status: SizeStatus
     units: int | None
-    """What most say; None when nobody says it or no size has most."""
+    """The size that most brokers give; None when no broker gives one, or no size has a majority."""
 
     @property
     def trusted(self) -> int | None:
-        """Units per contract when an order may be built on them, else None."""
+        """Units per contract where an order may rely on them, else None."""
         return self.units if self.status in (SizeStatus.AGREED, SizeStatus.MAJORITY) else None
 
 
 def contract_size(instrument: Instrument) -> ContractSize | None:
-    """Return the size of a currency or commodity contract; None for any other instrument, which has each broker's own lot.
+    """Return the size of a currency or commodity contract. None for any other instrument: there each broker's own lot counts.
 
-    Counted are brokers whose own file tells the size (`Listing.lot_size`) and whose quantities are understood, not those that take
-    the size from the others.
+    A broker counts if its own file gives the size (`Listing.lot_size`) and its quantities are understood. A broker that takes
+    the size from the others does not count.
     """
     identity = instrument.identity
     if identity.shape is Shape.SECURITY or calendar_of(identity.segment) == "equity":
         return None
     if identity.exchange == "mcx" and (known := contract(identity.underlying_symbol, identity.expiry_date)) is not None:
-        return ContractSize(SizeStatus.AGREED, known.units)  # the exchange's own size, whatever files make of it
+        return ContractSize(SizeStatus.AGREED, known.units)  # the exchange's own size, whatever the brokers' files say
     told = Counter(one.lot_size for one in instrument.listings.values() if one.lot_size and one.contract_units)
     if not told:
         return ContractSize(SizeStatus.UNKNOWN, None)
@@ -60,6 +60,6 @@ def contract_size(instrument: Instrument) -> ContractSize | None:
 
 
 def differs(listing: Listing, units: int) -> bool:
-    """Tell whether a broker's listing contradicts the trusted size: in the size it tells, or in the lots it is sent."""
+    """Tell whether a broker's listing contradicts the trusted size: by the size that it gives, or by the lots in which orders are sent."""
     own_lots = listing.contract_units not in (None, 1, units)
     return own_lots or (listing.lot_size or units) != units

@@ -1,8 +1,8 @@
-"""Which order of a broker's book is a leg of unknown outcome, where the broker does not give our token back: by what it is
+"""Finds the order of a leg of unknown outcome by the order's terms, at a broker that does not give our token back
 (order-engine 2.4, fingerprint). Pure.
 
-Only for brokers none of whose books has ever shown a token of ours. Legs alike in all of it are interchangeable, whoever's they
-are, so they share the candidates in order of time.
+Used only for brokers whose books have never shown a token of ours. Legs with equal terms are interchangeable, whichever parent owns
+them. So they share the candidate orders in order of time.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,16 +17,16 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType
 
 EARLIER_SECONDS = 2.0
-"""How much earlier than it was sent an order's time may read: two clocks."""
+"""How much earlier than our sending time an order's time may read: two clocks differ."""
 UNDER_WAY_SECONDS = 30.0
-"""A leg that is `sending` for longer has no message under way any more."""
+"""A leg that is `sending` for longer no longer has a message under way."""
 
 
 class Doubt(StrEnum):
     LATER = "later"
-    """Another leg alike is still being answered: its order may be the one that is seen."""
+    """Another leg with equal terms still waits for its answer. The order in the book may belong to that leg."""
     TOO_MANY = "too many"
-    """More orders could be it than there are such legs, or one does not say when it was placed."""
+    """There are more candidate orders than such legs, or a candidate has no order time."""
 
 
 Match: TypeAlias = OrderRow | Doubt | None
@@ -35,10 +35,10 @@ Match: TypeAlias = OrderRow | Doubt | None
 def match(
     leg: LegRecord, unsettled: Collection[LegRecord], free: Sequence[OrderRow], now: float, time_seconds: int
 ) -> Match:
-    """Return the order that is the leg's; None when none can be.
+    """Return the leg's order; None when no order can be the leg's.
 
-    `unsettled`: every such leg there is, of any broker; `free`: the orders of the leg's broker that no leg owns and that carry no
-    tag; `time_seconds`: the fineness in which the broker writes an order's time; `now` in epoch seconds.
+    `unsettled`: every leg of unknown outcome, of any broker. `free`: the orders of the leg's broker that no leg owns and that carry no
+    tag. `time_seconds`: the resolution of the broker's order times. `now` in epoch seconds.
     """
     alike = sorted((one for one in unsettled if _alike(one, leg)), key=lambda one: (one.sent_at, one.leg_id))
     first = min((one.sent_at for one in alike), default=leg.sent_at)
@@ -53,7 +53,7 @@ def match(
 
 
 def _own(leg: LegRecord, alike: Sequence[LegRecord], candidates: Sequence[OrderRow], time_seconds: int) -> Match:
-    """Give each leg, in order of time, the first order that is not too early for it; return the one of `leg`."""
+    """Give each leg, in order of time, the first order that is not too early for it. Return the order of `leg`."""
     left = sorted(candidates, key=lambda row: (row.order_timestamp or "", row.order_id))
     for one in alike:
         mine = next((row for row in left if not _too_early(row, one.sent_at, time_seconds)), None)
@@ -73,7 +73,7 @@ def _alike(one: LegRecord, other: LegRecord) -> bool:
 
 
 def _terms(leg: LegRecord) -> tuple[object, ...]:
-    """What an order is told by; of a MARKET order not its prices, which brokers turn into a limit's."""
+    """The terms that identify an order. Not the prices of a MARKET order: brokers turn it into a limit order with prices of their own."""
     common = (leg.instrument_token, leg.transaction_type, leg.product, leg.quantity)
     if leg.order_type == OrderType.MARKET:
         return common
@@ -88,7 +88,7 @@ def _is_such(leg: LegRecord, row: OrderRow) -> bool:
 
 
 def _too_early(row: OrderRow, sent_at: float, time_seconds: int) -> bool:
-    """Whether the order was there before the leg was sent; both times cut to the fineness of the broker's."""
+    """Whether the order existed before the leg was sent; both times are cut to the resolution of the broker's times."""
     if row.order_timestamp is None:
         return False
     placed = datetime.fromisoformat(row.order_timestamp).timestamp()

@@ -6,10 +6,10 @@ from onebroker.actors.catalogue.interface import Instrument
 
 
 def freeze_of(instrument: Instrument, code: str, table: Mapping[str, int]) -> int | None:
-    """Return the freeze quantity at one broker in units; None when nobody knows one, which is then not checked.
+    """Return the freeze quantity at one broker in units. None when no freeze quantity is known; then it is not checked.
 
-    The operator's table decides, by underlying. Else what most brokers' files agree on, or the smallest they give (the
-    catalogue's figure), and never more than this broker's own file says: above that its own systems refuse.
+    The operator's table decides, by underlying. Else the catalogue's figure counts: the one that most brokers' files agree on, or
+    the smallest. It is never more than this broker's own file says, because above that the broker's systems refuse.
     """
     listing = instrument.listings.get(code)
     lot = _lot(instrument, code)
@@ -21,7 +21,7 @@ def freeze_of(instrument: Instrument, code: str, table: Mapping[str, int]) -> in
 
 
 def most_per_order(instrument: Instrument, code: str, table: Mapping[str, int]) -> int | None:
-    """Return the largest whole number of lots that is not above the freeze quantity, in units; None as in `freeze_of`."""
+    """Return the largest whole number of lots not above the freeze quantity, in units; None as in `freeze_of`."""
     freeze = freeze_of(instrument, code, table)
     return None if freeze is None else freeze - freeze % _lot(instrument, code)
 

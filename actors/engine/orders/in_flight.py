@@ -1,4 +1,4 @@
-"""Which legs of a parent have an order message without an answer, and waiting until one has not."""
+"""Which legs of a parent have an unanswered order message, and waiting until a leg has none."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ import trio
 
 
 class Traffic:
-    """One parent's. `tell` whoever waits, whenever something about a leg has changed."""
+    """The unanswered messages of one parent. Call `tell` whenever something about a leg has changed: it wakes all that wait."""
 
     def __init__(self) -> None:
         self._unanswered: Counter[str] = Counter()
@@ -23,7 +23,7 @@ class Traffic:
 
     @contextmanager
     def message(self, leg_id: str) -> Iterator[None]:
-        """Hold the leg as one with a message under way."""
+        """Count a message of the leg as under way."""
         self._unanswered[leg_id] += 1
         try:
             yield
@@ -32,7 +32,7 @@ class Traffic:
             self.tell()
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until `condition()`, at most so many seconds; return whether it came true."""
+        """Wait until `condition()` is true, at most `seconds`; return whether it is true."""
         with trio.move_on_after(seconds):
             while not condition():
                 await self._news.wait()

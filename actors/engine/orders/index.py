@@ -1,9 +1,9 @@
-"""Whose an order is: by leg token first, then by the order id of the day (order-engine 2.3).
+"""Which leg owns an order: by leg token first, then by the order id of the day (order-engine 2.3).
 
-The engine notes its legs before they leave. Legs of before a restart are learnt from the store when a book shows their token, or
-at a broker that has never shown one, their order id: by the engine's router, and by the order book's document before it is
-built, so that an order of ours is never shown as somebody else's. Orders with a token that the store does not know either are
-`strangers`: a store that came back without its last writes may have forgotten them (order-engine K19, `recovering`).
+The engine notes its legs before they leave. Legs from before a restart are learnt from the store when a book shows their token. At a
+broker that has never shown a token, the order id serves instead. The engine's router learns them, and so does the order book's document
+before it is built; so an order of ours is never shown as somebody else's. An order with a token that the store does not know either is
+one of the `strangers`: a store that came back without its last writes may have forgotten it (order-engine K19, `recovering`).
 """
 
 from collections.abc import Collection, Mapping
@@ -18,28 +18,28 @@ from onebroker.actors.store.interface import Store, StoreError
 from onebroker.brokers.records import OrderRow
 
 KEPT_DAYS = 8
-"""How long an order's token is known."""
+"""How many days an order's token stays known."""
 
 
 class Legs:
-    """The leg index; implements `legs.LegIndex` for the documents and the desk."""
+    """The leg index. It implements `legs.LegIndex` for the documents and the desk."""
 
     def __init__(self) -> None:
         self._by_token: dict[str, LegEntry] = {}
         self._by_order: dict[tuple[str, str], LegEntry] = {}
         self._day = ""
         self._strangers: dict[tuple[str, str], OrderRow] = {}
-        """(broker, token) -> an order whose token the store does not know either."""
+        """(broker, token) -> an order whose token neither this index nor the store knows."""
         self._found: list[FoundOrder] = []
-        """Orders that the store had forgotten and their brokers have, by token; of those that no book showed when they were asked for."""
+        """Orders that the store had forgotten and that a broker, asked by token, has. No book showed them when the broker was asked."""
         self._nobodys: set[tuple[str, str]] = set()
-        """(broker, order id) of orders without a token that are not ours."""
+        """(broker, order id) of orders that have no token and are not ours."""
         self._unfinished: dict[str, LegRecord] = {}
         """Leg id -> a leg that has not ended."""
         self._unsettled: dict[str, LegRecord] = {}
-        """Leg id -> a leg of which it is not known whether its broker has it."""
+        """Leg id -> a leg that its broker may or may not have."""
         self._sent_to: set[str] = set()
-        """Brokers that have legs of ours since the start, or had open ones at it."""
+        """Brokers to which legs went since the start, or which had open legs at the start."""
         self._tagging: set[str] = set()
         """Brokers whose books have shown a token of ours."""
         self._traded: set[tuple[str, str]] = set()
@@ -61,13 +61,13 @@ class Legs:
 
     @property
     def tagging(self) -> frozenset[str]:
-        """Brokers of which it is known that their books show our tokens; the others' orders are told by what they are."""
+        """Brokers whose books are known to show our tokens. At the others, an order is identified by its terms."""
         return frozenset(self._tagging)
 
     def note_tagging(self, brokers: Collection[str]) -> None:
         self._tagging.update(brokers)
 
-    # --- what is not settled ----------------------------------------------------------------------------------------
+    # --- unsettled legs ---------------------------------------------------------------------------------------------
 
     @property
     def unfinished(self) -> Collection[LegRecord]:
@@ -76,24 +76,24 @@ class Legs:
 
     @property
     def unsettled(self) -> Collection[LegRecord]:
-        """Every leg of which it is not known whether its broker has it, of all parents."""
+        """Every leg that its broker may or may not have, of all parents."""
         return self._unsettled.values()
 
     @property
     def strangers(self) -> Mapping[tuple[str, str], OrderRow]:
-        """(broker, token) -> today's order with a token that nobody here knows."""
+        """(broker, token) -> today's order with a token that neither this index nor the store knows."""
         return self._strangers
 
     @property
     def found(self) -> Collection[FoundOrder]:
-        """Today's orders that brokers were asked for by token and have."""
+        """Today's orders that brokers have, as they answered when asked by token."""
         return tuple(self._found)
 
     def note_found(self, order: FoundOrder) -> None:
         self._found.append(order)
 
     def begins_one(self, broker: str, tag: str | None) -> str | None:
-        """Return the one unsettled leg's token that a broker's shortened tag begins; None when it begins none or several."""
+        """Return the token of the one unsettled leg whose token begins with a broker's shortened tag. None when there is no such leg, or several."""
         if tag is None or not may_be_cut(tag):
             return None
         found = [
@@ -115,7 +115,7 @@ class Legs:
         )
 
     def note(self, record: ParentRecord, leg: LegRecord) -> None:
-        """Index a leg: called before it is sent, and again when its order id is known."""
+        """Index a leg. Called before the leg is sent, and again when its order id is known."""
         entry = entry_of(record, leg)
         self._add(leg.token, leg.order_id, entry)
         self._sent_to.add(leg.broker)
@@ -132,11 +132,11 @@ class Legs:
             self._traded.add((leg.broker, leg.instrument_token))
 
     def traded(self, broker: str, instrument_token: str) -> bool:
-        """Whether an order of ours in this instrument was sent to the broker today, or is about to be."""
+        """Whether an order of ours in this instrument was sent to the broker today, or is about to be sent."""
         return (broker, instrument_token) in self._traded
 
     def knows(self, row: OrderRow, broker: str) -> bool:
-        """Whether nothing more can be learnt about a row's owner."""
+        """Whether everything that can be learnt about a row's owner is known."""
         if not looks_like_token(row.tag) or row.tag is None:
             by_id = (broker, row.order_id)
             told_by_token = broker in self._tagging or broker not in self._sent_to
@@ -145,7 +145,7 @@ class Legs:
         return self._is_leg(broker, token) or (broker, token) in self._strangers
 
     async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
-        """Ask the store whose an order is; one it does not know is not asked again. False: it could not be asked."""
+        """Ask the store which leg owns an order. An order that the store does not know is not asked again. False: the store did not answer."""
         token = row.tag.lower() if row.tag is not None and looks_like_token(row.tag) else None
         try:
             body = await store.get(
@@ -158,7 +158,7 @@ class Legs:
             self._learnt(entry, token, row.order_id)
         elif token is None:
             self._nobodys.add((broker, row.order_id))
-        elif not self._is_leg(broker, token):  # the engine may have noted it meanwhile
+        elif not self._is_leg(broker, token):  # the engine may have noted the leg meanwhile
             self._strangers[broker, token] = row
         return True
 
@@ -173,13 +173,13 @@ class Legs:
             self._add(token, order_id, entry)
 
     def shown(self, entry: LegEntry, order_id: str) -> None:
-        """Note under which id the broker shows a leg today: it may be another than before, and trades name only the id."""
+        """Note the order id under which the broker shows a leg today. It may differ from the earlier one, and trades name only the id."""
         if self._by_order.get((entry.broker, order_id)) != entry:
             self._by_order[(entry.broker, order_id)] = entry
             self._version += 1
 
     def forget(self) -> None:
-        """Forget every leg: the store has lost some, and what it does not know is to be found by its token again."""
+        """Forget every leg: the store has lost some of them. A leg that it does not know must be found by its token again."""
         for known in (self._by_token, self._by_order, self._strangers, self._unfinished, self._unsettled):
             known.clear()
         self._found.clear()
@@ -187,7 +187,7 @@ class Legs:
         self._version += 1
 
     def begin_day(self, day: str) -> None:
-        """Forget order ids of other days, which brokers use again, and tokens older than eight days."""
+        """Forget order ids of other days, because brokers reuse them, and tokens older than eight days."""
         if day == self._day:
             return
         self._day = day

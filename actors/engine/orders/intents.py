@@ -1,5 +1,5 @@
-"""Intents: what a caller asked of the engine, its way into the journal, and the answer kept for reading by id (order-engine 2.4,
-5.1, 5.3). An intent that is refused before anything is written leaves only its answer."""
+"""Intents: the change that a caller asks of the engine, its journal entry, and its answer, which can be read by id later (order-engine 2.4,
+5.1, 5.3). If an intent is refused before anything is written, only its answer is kept."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,9 +14,9 @@ from onebroker.actors.store.interface import Op, Set, StreamAdd
 INTENTS_KEPT = 10_000
 STARTED_KEPT_SECONDS = 2 * 86_400
 CHANGE_KEPT_SECONDS = 600
-"""How long it is known that a change was taken up: longer than one takes, and than its answer is kept."""
+"""How long the store knows that a change was taken up: longer than a change takes, and longer than its answer is kept."""
 ANSWERED = b"answered"
-"""What `orders:started:<intent_id>` holds in place of a parent's id once a change was answered: nobody waits for it any more."""
+"""`orders:started:<intent_id>` holds this instead of a parent's id once a change was answered: nobody waits for the change any more."""
 
 
 class IntentKind(StrEnum):
@@ -29,19 +29,19 @@ class IntentKind(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Intent:
-    """A change asked of the engine by the desk."""
+    """A change that the desk asks of the engine."""
 
     intent_id: str
     kind: IntentKind
     body: Mapping[str, Any]
-    """What was asked, by the names of the API."""
+    """The fields of the request, by their API names."""
 
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def taken_up(intent: Intent, parent_id: str) -> tuple[Op, ...]:
-    """Return the writes that journal a change; they go with its first write-ahead."""
+    """Return the writes that journal a change; they go with the change's first write-ahead."""
     entry = {
         "intent_id": intent.intent_id.encode(),
         "kind": intent.kind.encode(),
@@ -55,7 +55,7 @@ def taken_up(intent: Intent, parent_id: str) -> tuple[Op, ...]:
 
 
 def answered(intent: Intent, answer: bytes, keep_seconds: float) -> tuple[Op, ...]:
-    """Return the writes that keep a change's answer, as `answers.encode` wrote it."""
+    """Return the writes that keep a change's answer; `answer` is as `answers.encode` wrote it."""
     return (
         Set(keys.answer(intent.intent_id), answer, int(keep_seconds)),
         Set(keys.started(intent.intent_id), ANSWERED, CHANGE_KEPT_SECONDS),

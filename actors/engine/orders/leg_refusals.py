@@ -1,4 +1,4 @@
-"""What brokers have refused of one leg's changes and cancels while its plan's actor lives. Pure."""
+"""The refused changes and cancels of one leg, kept while its plan's actor lives. Pure."""
 
 from decimal import Decimal
 
@@ -7,11 +7,11 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Refusals:
-    """What brokers have refused of one leg, since this actor began."""
+    """The refused changes and cancels of one leg since this actor began."""
 
     change: tuple[int, Decimal | None, Decimal | None] | None = None
-    """(quantity, price, trigger) of the change refused last."""
+    """(quantity, price, trigger) of the last refused change."""
     cancels: int = 0
     cancelled_at: float = 0.0
     unsent: str | None = None
-    """Why its last cancel did not leave; it is sent as soon as it can be."""
+    """Why the leg's last cancel did not leave; the cancel is sent as soon as possible."""

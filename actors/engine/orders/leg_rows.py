@@ -1,4 +1,4 @@
-"""Which row of a broker's orders is a leg's: by token first, then by the order id of the leg's own day (order-engine 2.3). Pure."""
+"""Finds a leg's row among a broker's orders: by token first, then by the order id of the leg's own day (order-engine 2.3). Pure."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,14 @@ from onebroker.brokers.records import OrderRow
 
 
 def is_of(leg: LegRecord, row: OrderRow, today: str) -> bool:
-    """Whether a row of the leg's broker is the leg's; brokers use ids again on another day. `today` as `session_day`."""
+    """Whether a row of the leg's broker is the leg's row. Brokers reuse order ids on other days. `today` as `session_day`."""
     if looks_like_token(row.tag) and row.tag is not None:
         return row.tag.lower() == leg.token
     return leg.order_id == row.order_id and leg.session_day == today
 
 
 def row_of(leg: LegRecord, orders: Mapping[str, OrderRow], today: str) -> OrderRow | None:
-    """Return the leg's row out of its broker's orders."""
+    """Return the leg's row from its broker's orders."""
     row = orders.get(leg.order_id) if leg.order_id is not None else None
     if row is not None and is_of(leg, row, today):
         return row

@@ -1,4 +1,4 @@
-"""Whether a row that cannot be read may be a certain leg's order: where it may, its book says nothing about the leg. Pure."""
+"""Whether an unreadable row may be a certain leg's order. If it may, the row's book says nothing about that leg. Pure."""
 
 from onebroker.actors.engine.orders.index import Legs
 from onebroker.actors.engine.orders.records import LegRecord
@@ -6,10 +6,10 @@ from onebroker.actors.sessions.view import OddOrder
 
 
 def may_be(leg: LegRecord, odd: OddOrder, legs: Legs, *, today: str, sent_after: float | None) -> bool:
-    """Whether the row may be the leg's. It is not when it carries another tag, or none, at a broker that gives our tokens back; when its order id
-    is another order's; or when its broker showed that id before the leg was sent.
+    """Whether the row may be the leg's. It is not in three cases: at a broker that gives our tokens back it carries another tag or an empty
+    one; its order id is another order's; or its broker showed that id before the leg was sent.
 
-    `today` as `session_day`; `sent_after`: monotonic seconds before which the leg's message certainly had not left, None where that is not known.
+    `today` as `session_day`. `sent_after`: monotonic seconds before which the leg's message certainly had not left; None where not known.
     """
     if odd.tag is not None and leg.broker in legs.tagging:
         tag = odd.tag.lower()

@@ -1,4 +1,4 @@
-"""What is kept of each part of a plan between two looks, and in the store (order-engine 2.1, 2.4)."""
+"""The record of each part of a plan, kept from one look to the next and in the store (order-engine 2.1, 2.4)."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -12,7 +12,7 @@ class PartState(StrEnum):
     PENDING = "pending"
     """Not due."""
     WAITING = "waiting"
-    """Due; its condition or a price is not there."""
+    """Due, but its condition is not true yet or a price is missing."""
     HELD = "held"
     """In the virtual book."""
     SENDING = "sending"
@@ -36,14 +36,14 @@ FINAL_PARTS = frozenset(
 
 @attrs.frozen(kw_only=True)
 class Bar:
-    """A bar of last prices that is being built; times in epoch seconds."""
+    """A bar of last prices that is still being built. Times in epoch seconds."""
 
     began: float
     high: Decimal
     low: Decimal
     close: Decimal
     whole: bool
-    """Whether it was watched from its beginning."""
+    """Whether the bar was watched from its beginning."""
 
 
 @attrs.frozen(kw_only=True)
@@ -52,64 +52,64 @@ class Bars:
 
     open_bar: Bar | None = None
     until: float | None = None
-    """Epoch seconds at which the newest closed bar ended: what was received before is in the bars already."""
+    """Epoch seconds at which the newest closed bar ended. Prices received before that are in the bars already."""
     closed: int = 0
     last_close: Decimal | None = None
-    """Of the newest whole bar."""
+    """Close of the newest whole bar."""
     ranges: tuple[Decimal, ...] = ()
-    """True ranges until there are enough for the first average."""
+    """True ranges, collected until there are enough for the first average."""
     atr: Decimal | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Memory:
-    """What a price rule remembers."""
+    """The memory of a price rule."""
 
     watermark: Decimal | None = None
     """Best last price since the start."""
     active: bool = False
-    """Whether `activate_at` was reached; of a stop that was to break even, whether it was moved."""
+    """Whether `activate_at` was reached; of a stop with break-even, whether the stop was moved."""
     stop: Decimal | None = None
     """The trigger in force, which never moves back."""
     base: Decimal | None = None
-    """What the watched instrument stood at when the rule began, or where a chase began; of a stop below a fill, the last price known
-    when that was heard of."""
+    """Price of the watched instrument when the rule began, or where a chase began. Of a stop below a fill: the last price known
+    when the fill was heard of."""
     shift: Decimal = Decimal(0)
-    """What a caller's own price added to the rule."""
+    """The difference that a caller's own price adds to the rule."""
     own_price: Decimal | None = None
-    """A caller's own price whose distance from the rule could not be measured yet; None = there is none."""
+    """A caller's own price whose distance from the rule could not be measured yet; None = no such price."""
     since: float | None = None
     """Epoch seconds from which steps are counted."""
     began: float | None = None
     """Epoch seconds at which the rule began."""
     bars: Bars = Bars()
     resolved: Mapping[str, Decimal] = attrs.field(factory=dict)
-    """Number of a piece -> what its price reference was worked out at."""
+    """Number of a piece -> the price to which its price reference resolved."""
     past_limit_since: float | None = None
     """Epoch seconds since which the market has been past a stop's limit."""
 
 
 @attrs.frozen(kw_only=True)
 class Ending:
-    """A part is being ended: it sends nothing more, its resting legs are cancelled, then it is `state`."""
+    """The ending of a part: it sends nothing more, its resting legs are cancelled, and then its state is `state`."""
 
     state: PartState
     message: str | None = None
     close: bool = False
-    """What filled is closed before (1.8, close_filled)."""
+    """The filled quantity is closed first (1.8, close_filled)."""
     marketable: bool = False
-    """What rests, or was never sent, goes on as marketable with follow (1.8, marketable)."""
+    """The resting and the unsent quantity continue as marketable with follow (1.8, marketable)."""
     unfilled: bool = False
-    """What it hangs on ended without a fill."""
+    """The part that this part hangs on ended without a fill."""
 
 
 class Holding(NamedTuple):
-    """Where a position is: its row at one broker."""
+    """The place of a position: its row at one broker."""
 
     broker: str
     instrument_id: str
     product: str
-    """As a position says it: delivery, intraday, carry."""
+    """In the words of a position: delivery, intraday, carry."""
 
     @property
     def key(self) -> str:
@@ -124,24 +124,24 @@ class RowToClose:
     key: str
     """What its legs carry as `instance`."""
     broker: str | None
-    """Where it is; None: a hedge goes wherever it may."""
+    """The position's broker; None: a hedge may go to any broker."""
     instrument_id: str
     product: str
     """Product to send."""
     quantity: int
-    """Signed: of the net position, as far as it is used; of a hedge, what it is to buy, negated."""
+    """Signed. Of a net position: its units, as far as they are used. Of a hedge: the units to buy, negated."""
     units: int
-    """To be sent in all."""
+    """Units to send in all."""
     refusal: str | None = None
-    """Why an order for it was refused before it was sent: by a check of the engine."""
+    """Why a check of the engine refused an order for this row before it was sent."""
 
 
 @attrs.frozen(kw_only=True)
 class Joint:
-    """What a condition on the joint profit and loss of positions remembers; rupees."""
+    """The memory of a condition on the joint profit and loss of positions; rupees."""
 
     base: Decimal
-    """The figure from which gains are counted."""
+    """The profit and loss from which gains are counted."""
     best: Decimal
     """The best gain so far."""
     holders: tuple[str, ...]
@@ -154,74 +154,74 @@ class Instance:
 
     key: str
     leg_id: str
-    """Whose fill."""
+    """The leg whose fill it is."""
     quantity: int
-    """Units of that fill, grown by further ones at the same price."""
+    """Units of that fill; further fills at the same price are added."""
     price: Decimal
-    """What it is measured from."""
+    """The price from which the exit is measured."""
 
 
 @attrs.frozen(kw_only=True)
 class PartRecord:
-    """One part as it stands. Times in epoch seconds, quantities in units."""
+    """The current record of one part. Times in epoch seconds, quantities in units."""
 
     state: PartState = PartState.PENDING
     status_message: str | None = None
     due_at: float | None = None
-    """When its turn came; None = not yet."""
+    """When the part's turn came; None = not yet."""
     fired: bool = False
-    """Its `when` has come true, or it has none; never taken back."""
+    """The part's `when` came true, or it has no `when`; never taken back."""
     fired_at: float | None = None
-    """When that was."""
+    """When `fired` became true."""
     times_seen: tuple[str, ...] = ()
-    """Where the times stand in `when` that came while the plan was looked at: they are never late again."""
+    """Places in `when` of the times that came while the plan was watched: such a time is never late again."""
     over: bool = False
     """Of a group: its lifetime has ended; never taken back."""
     released: bool = False
-    """The market has reached its held limit."""
+    """The market has reached the part's held limit."""
     started_at: float | None = None
-    """When it began to send: what its pieces are timed from."""
+    """When the part began to send; its pieces are timed from here."""
     ending: Ending | None = None
     quantity: int | None = None
-    """A caller's own number in the place of the plan's; of a shrink group: what it guards in all."""
+    """A caller's own quantity, which replaces the plan's. Of a shrink group: the quantity that it guards in all."""
     price: Decimal | None = None
     trigger_price: Decimal | None = None
     memory: Memory = Memory()
     directions: Mapping[str, str] = attrs.field(factory=dict)
-    """Where a condition stands in `when` (`""`, `all.0`) -> the direction taken when it was armed."""
+    """Place of a condition in `when` (`""`, `all.0`) -> the direction taken when it was armed."""
     condition_bars: Mapping[str, Bars] = attrs.field(factory=dict)
     sizes: tuple[int, ...] = ()
-    """Piece sizes that were drawn."""
+    """The piece sizes that were drawn."""
     volume_base: int | None = None
     """The market's volume when participation began."""
     armed_day: str | None = None
-    """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or found again: none is sent for it any more."""
+    """The day (YYYY-MM-DD) on which a daily leg was refused before it was sent, or was found again. No more legs are sent for that day."""
     arms_at: float | None = None
-    """When a daily part sends its next order; None while one rests, or when no trading day is known."""
+    """When a daily part sends its next order; None while an order rests, or when no trading day is known."""
     marketable: bool = False
-    """Its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved: all that is
-    unfilled goes as marketable with follow from then on."""
+    """Either its lifetime ended with `marketable`, or the market fell through the trigger to which its stop was to be moved. From then
+    on, the unfilled quantity goes as marketable with follow."""
     own: PartState | None = None
-    """How its own legs ended, while what hangs on it goes on."""
+    """How the part's own legs ended, while the parts that hang on it continue."""
     rows: tuple[RowToClose, ...] | None = None
-    """The net positions it closes, once read; the hedge an exposure wants now."""
+    """The net positions that the part closes, once they are read; or the hedge that an exposure wants now."""
     rows_message: str | None = None
-    """What could not be read or cleared before them; the part then ends as failed."""
+    """What could not be read or cleared before these rows; the part then ends as failed."""
     rows_at: float | None = None
-    """When they (or `nets`) were read; None also for what was read before a restart."""
+    """When `rows` (or `nets`) were read; None also for rows read before a restart."""
     rows_again: bool = False
-    """Those for which nothing was sent are to be read again."""
+    """Whether to read the rows again for which nothing was sent."""
     nets: Mapping[str, int] | None = None
-    """Of an exposure: net units by instrument, as they were read for the next decision."""
+    """Of an exposure: net units by instrument, as read for the next decision."""
     holders: tuple[str, ...] = ()
-    """Brokers that have had a row of the exposure: without them it is not known."""
+    """Brokers that have had a row of the exposure: without these brokers the exposure is not known."""
     joint: Mapping[str, Joint] = attrs.field(factory=dict)
-    """Where a condition stands in `when` -> what it remembers of the joint profit and loss."""
+    """Place of a condition in `when` -> its memory of the joint profit and loss."""
     made: tuple[Instance, ...] = ()
     """The exits made for single fills."""
     held_up: str | None = None
-    """Why an exit could not leave when it was tried last; it is tried again."""
+    """Why an exit could not leave at the last try; it is tried again."""
     reserved: int = 0
     """Units taken off the resting leg for an immediate order (discretion)."""
     refusal: str | None = None
-    """Why a leg was refused before it was sent: by a check of the engine."""
+    """Why a check of the engine refused a leg before it was sent."""

@@ -1,4 +1,4 @@
-"""What the engine stores of a parent and its legs, and how it is written and read (order-engine 2.4, 5.5)."""
+"""The stored records of a parent and its legs, and how they are written and read (order-engine 2.4, 5.5)."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -50,7 +50,7 @@ class LegState(StrEnum):
 
     @property
     def unsettled(self) -> bool:
-        """Whether it is not known if the broker has it."""
+        """Whether it is unknown if the broker has the order."""
         return self in (LegState.SENDING, LegState.UNKNOWN)
 
 
@@ -59,18 +59,18 @@ _OPEN_LEGS = frozenset({LegState.SENDING, LegState.UNKNOWN, LegState.PENDING, Le
 
 @attrs.frozen(kw_only=True)
 class LegChange:
-    """New values of a resting order; None = as it is. Rupees and units, as a place names them."""
+    """New values of a resting order; None = unchanged. Rupees and units, with the field names of a place."""
 
     price: Decimal | None = None
     trigger_price: Decimal | None = None
     quantity: int | None = None
-    """New total."""
+    """New total quantity."""
     order_type: str | None = None
     validity: str | None = None
     disclosed_quantity: int | None = None
 
     def given(self) -> dict[str, Any]:
-        """Return the values that are given, by field, in the order of the spec."""
+        """Return the given values by field, in the order of the spec."""
         return {name: value for name, value in attrs.asdict(self).items() if value is not None}
 
 
@@ -94,7 +94,7 @@ class LegRecord:
     price: Decimal | None
     trigger_price: Decimal | None
     session_day: str
-    """YYYY-MM-DD; with broker and order_id it names the order (brokers use ids again)."""
+    """YYYY-MM-DD; together with broker and order_id it identifies the order (brokers reuse ids)."""
     state: LegState = LegState.SENDING
     order_id: str | None = None
     status_message: str | None = None
@@ -102,43 +102,43 @@ class LegRecord:
     average_price: float | None = None
     broker_response: Any = None
     cancel_reason: str | None = None
-    """Why a cancel was written ahead: `caller`, `plan`, `late`."""
+    """Why a cancel was written ahead, such as `caller`, `plan`, `late`."""
     cancel_accepted: bool = False
-    """Whether the broker took a cancel: such a leg is never changed again (rules 2.4.4)."""
+    """Whether the broker accepted a cancel: such a leg is never changed again (rules 2.4.4)."""
     wanted: LegChange | None = None
-    """Values written ahead of a modify whose result is not known yet (order-engine 2.4 c)."""
+    """Values written ahead for a modify whose result is not known yet (order-engine 2.4 c)."""
     modifies: int = 0
-    """How many modifies were sent; written ahead, and taken back of one that certainly did not leave."""
+    """How many modifies were sent. Counted ahead; a modify that certainly did not leave, or was turned away, is taken off again."""
     instrument_id: str = ""
-    """Of a plan's leg; a simple order's is the parent's."""
+    """Set on a plan's leg; a simple order has its parent's."""
     piece: int = 0
-    """Which piece of its part's quantity it carries (order-engine 1.5)."""
+    """Which piece of its part's quantity the leg carries (order-engine 1.5)."""
     instance: str | None = None
-    """Which fill or position row it was made for, or that it closes what its part filled."""
+    """The fill or position row for which the leg was made, or a mark that the leg closes its part's filled quantity."""
     given_up: bool = False
-    """Whether it stays unknown to its session's end: the broker shows more orders that could be it than there are (row 13b)."""
+    """Whether the leg stays unknown until its session ends: the broker shows more candidate orders than there are such legs (row 13b)."""
     fills_unknown: bool = False
-    """Whether it ended unseen: its day is over, no book shows it, and what it filled last is not known (K15)."""
+    """Whether the leg ended unseen: its day is over, no book shows it, and its last fills are not known (K15)."""
     moved_at: float = 0.0
-    """When its price was moved last."""
+    """When the leg's price was moved last."""
     unsent: bool = False
-    """Whether no connection could be opened for it, or its broker turned it away at the door, and another goes in its place: an exit of
-    a running plan."""
+    """Whether another leg replaces this one, an exit of a running plan: no connection could be opened for it, or its broker turned it away
+    before looking at the order."""
     found_by_token: bool = False
-    """Whether no more is known of it than that its broker has it: the store had lost it, its broker was asked for it by its token, and no
+    """Whether it is only known that the broker has the order: the store had lost the leg, the broker was asked for it by token, and no
     book has shown it yet (K19). Its quantity, prices and side are guesses until then."""
     sent_at: float = 0.0
     updated_at: float = 0.0
 
     @property
     def awaits_book(self) -> bool:
-        """Whether a book must show it before its parent goes on."""
+        """Whether a book must show the order before the parent continues."""
         return self.found_by_token and self.state.unsettled and not self.given_up
 
 
 @attrs.frozen(kw_only=True)
 class ParentRecord:
-    """One order asked of the engine (rules 2.2.5). Times in epoch seconds."""
+    """One order that a caller asked of the engine (rules 2.2.5). Times in epoch seconds."""
 
     parent_order_id: str
     synthetic_type: str
@@ -153,12 +153,12 @@ class ParentRecord:
     body: Mapping[str, Any]
     parameters: Mapping[str, Any]
     tag: str | None
-    """The caller's own."""
+    """The caller's own tag."""
     status_message: str | None = None
     troubles: tuple[str, ...] = ()
-    """What is wrong with it now, such as units that are open without a stop (`actors/engine/context/troubles.py`)."""
+    """What is wrong with the parent now, such as units that are open without a stop (`actors/engine/context/troubles.py`)."""
     filled_after_end: Mapping[str, int] = attrs.field(factory=dict)
-    """Of a plan that a caller or a flatten ended: instrument id -> units that its entries filled since, less its exits."""
+    """Of a plan that a caller or a flatten ended: instrument id -> units that its entries filled since then, less its exits."""
     over_filled_quantity: int = 0
     legs: tuple[LegRecord, ...] = ()
     skipped: tuple[Mapping[str, str], ...] = ()
@@ -167,10 +167,10 @@ class ParentRecord:
     plan: Mapping[str, Any] | None = None
     """The tree as `plan.stored` writes it; None for a simple order."""
     parts: Mapping[str, PartRecord] = attrs.field(factory=dict)
-    """Path -> how that part of the plan stands."""
+    """Part path -> the record of that part of the plan."""
 
     def said(self) -> str | None:
-        """Return what is shown as the parent's `status_message`: what was said of it, and what is wrong with it now."""
+        """Return the `status_message` that is shown for the parent: the stored message, and what is wrong with the parent now."""
         said = [] if self.status_message is None else self.status_message.split("; ")
         return "; ".join(dict.fromkeys([*said, *self.troubles])) or None
 
@@ -178,7 +178,7 @@ class ParentRecord:
         return next((leg for leg in self.legs if leg.leg_id == leg_id), None)
 
     def with_leg(self, leg: LegRecord) -> "ParentRecord":
-        """Return the record with `leg` in the place of the one of the same id, or added."""
+        """Return the record with `leg` added, or in place of the leg with the same id."""
         others = tuple(leg if held.leg_id == leg.leg_id else held for held in self.legs)
         return attrs.evolve(self, legs=others if self.leg(leg.leg_id) else (*self.legs, leg))
 
@@ -191,7 +191,7 @@ def encode_parent(record: ParentRecord) -> bytes:
 
 
 def decode_parent(body: bytes) -> ParentRecord:
-    """Read a stored parent. Raises `config.converters.StructureError` when it is not one."""
+    """Read a stored parent. Raises `config.converters.StructureError` when the text is not a parent."""
     try:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -201,7 +201,7 @@ def decode_parent(body: bytes) -> ParentRecord:
 
 @attrs.frozen(kw_only=True)
 class LegEntry:
-    """What `orders:leg:…` and `orders:token:…` hold: whose an order is."""
+    """The value of `orders:leg:…` and `orders:token:…`: the owner of an order."""
 
     parent_id: str
     leg_id: str
@@ -211,7 +211,7 @@ class LegEntry:
     tag: str | None
     broker: str
     session_day: str = ""
-    """YYYY-MM-DD: the day for which the order id counts."""
+    """YYYY-MM-DD: the day on which the order id is valid."""
 
 
 def encode_entry(entry: LegEntry) -> bytes:
@@ -219,7 +219,7 @@ def encode_entry(entry: LegEntry) -> bytes:
 
 
 def decode_entry(body: bytes) -> LegEntry | None:
-    """Return the entry, or None when it cannot be read as one."""
+    """Return the entry, or None when the text cannot be read as an entry."""
     try:
         return msgspec.json.decode(body, type=LegEntry)
     except msgspec.MsgspecError:

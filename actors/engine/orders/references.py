@@ -1,4 +1,4 @@
-"""What a caller may give in the place of a price and of a quantity (rules 2.6), checked. Prices in rupees."""
+"""The references that a caller may give instead of a price or a quantity (rules 2.6), checked. Prices in rupees."""
 
 from decimal import Decimal
 from enum import StrEnum
@@ -6,7 +6,7 @@ from enum import StrEnum
 import attrs
 
 MOST_LEVEL = 5
-"""How many levels of the book the unified quote carries."""
+"""How many levels of the market's book the unified quote carries."""
 
 
 class PriceKind(StrEnum):
@@ -27,7 +27,7 @@ class QuantityKind(StrEnum):
 
     @property
     def closes(self) -> bool:
-        """Whether it is sized by the position, whose side then overrides the caller's."""
+        """Whether the position sets the size. The position's side then overrides the caller's side."""
         return self in (QuantityKind.REDUCE, QuantityKind.LIQUIDATE)
 
 
@@ -35,11 +35,11 @@ class QuantityKind(StrEnum):
 class PriceReference:
     kind: PriceKind
     price: Decimal | None = None
-    """Of `absolute` alone, above zero."""
+    """Only of `absolute`; above zero."""
     level: int = 1
     """Of `bid_level` and `offer_level`: 1 is the best."""
     buffer_percent: Decimal = Decimal(0)
-    """This and the other offsets are towards filling; negative ones improve the price."""
+    """This and the other offsets move the price towards a fill; negative values improve the price."""
     offset_percent: Decimal = Decimal(0)
     offset_ticks: int = 0
 
@@ -52,14 +52,14 @@ class PriceReference:
 class QuantityReference:
     kind: QuantityKind
     product: str | None = None
-    """Word of a position's product; None = all products added up."""
+    """A position's product word; None = all products added up."""
 
 
 @attrs.frozen(kw_only=True)
 class References:
-    """What is still to be worked out of an order; at least one of them is there."""
+    """The references of an order that are not resolved yet; at least one is present."""
 
     price: PriceReference | None = None
     quantity: QuantityReference | None = None
     typed_quantity: int | None = None
-    """The quantity beside a quantity reference; None when it was left out."""
+    """The quantity that the caller gives with a quantity reference; None when it was left out."""

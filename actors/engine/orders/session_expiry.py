@@ -1,5 +1,5 @@
-"""Orders that lapsed with their session at a broker that has no word for it (order-engine 2.2, row 18): an order that ended unasked at or
-after its session's close has expired, whatever its broker calls that. Pure."""
+"""Orders that lapsed with their session at a broker that has no word for it (order-engine 2.2, row 18). An order that nobody cancelled here
+and that ended at or after its session's close has expired, whatever the broker calls that. Pure."""
 
 from datetime import timedelta
 
@@ -15,17 +15,17 @@ from onebroker.config.vocabulary import OrderStatus, Validity
 AHEAD_SECONDS = 2.0
 """How far a broker's clock may be ahead of ours (2.7)."""
 STOOD_SECONDS = 180.0
-"""How long before the close an order may last have been seen to stand: books are read at least once a minute."""
+"""An order lapses only if it was last seen unfinished no earlier than this before the close. Books are read at least once a minute."""
 GONE_SECONDS = 900.0
-"""How long after its session's close an order that stood may be missing from the book before it counts as lapsed."""
+"""How long after its session's close an unfinished order may be missing from the book before it counts as lapsed."""
 
 
 def as_ended(leg: LegRecord, row: OrderRow, stood: float | None, heard: float, calendar: Calendar) -> OrderRow:
-    """Return the row, as EXPIRED where it shows an order cancelled that nobody asked for here and that ended at its session's close or
-    later. `stood`: when it was last seen to stand, `heard`: when its end was first heard of; epoch seconds.
+    """Return the row. Its status becomes EXPIRED where it shows a cancelled order that nobody cancelled here and that ended at its session's
+    close or later. `stood`: when the order was last seen unfinished; `heard`: when its end was first heard of; epoch seconds.
 
-    One that nobody saw stand around the close (the service was down, the login dead) may have been cancelled by its owner, who does not
-    want it back the next morning: it stays cancelled.
+    If nobody saw the order unfinished around the close (the service was down, the login dead), its owner may have cancelled it. The owner does
+    not want it back the next morning, so it stays cancelled.
     """
     if (
         stood is None
@@ -40,13 +40,13 @@ def as_ended(leg: LegRecord, row: OrderRow, stood: float | None, heard: float, c
 
 
 def has_lapsed(leg: LegRecord, began: float, calendar: Calendar) -> bool:
-    """Whether a leg that a book begun at `began` (epoch seconds) does not show has lapsed with its session."""
+    """Whether a leg has lapsed with its session. A book read begun at `began` (epoch seconds) does not show the leg."""
     closes = _close(leg, calendar)
     return closes is not None and began >= closes + GONE_SECONDS
 
 
 def _close(leg: LegRecord, calendar: Calendar) -> float | None:
-    """When the day ends for it, epoch seconds: of one sent after hours that is the next session's. None = its time is not known."""
+    """When the leg's session closes, epoch seconds; for a leg sent after hours, the close of the next session. None = not known."""
     if not leg.sent_at:
         return None
     bare, first = bare_segment(leg.segment), from_epoch(leg.sent_at).date()

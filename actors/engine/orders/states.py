@@ -1,8 +1,8 @@
-"""The states of legs and parents: what each event makes of each state. Every state that is written comes from here.
+"""The states of legs and parents: to which state each event leads from each state. Every state that is written comes from here.
 
-A leg is one broker order, a parent one order that a caller placed. Each has a state; something happens to it, an event; the table says which
-state it has then. A pair that stands in no row changes nothing (order-engine 2.2: the rows are numbered as there, and that page shows both
-tables as this module has them). Parts of a plan have states of their own, which a look works out (`actors/engine/plan/machine/`).
+A leg is one broker order; a parent is one order that a caller placed. Each has a state. When an event happens to it, the table gives the
+next state. A pair of state and event without a row changes nothing. Rows are numbered as in order-engine 2.2, which shows both
+tables as this module has them. Parts of a plan have states of their own, which a look works out (`actors/engine/plan/machine/`).
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Row(NamedTuple):
     """In each of `states`, `event` leads to `becomes`."""
 
     numbers: str
-    """Of the rows of order-engine 2.2."""
+    """Row numbers of order-engine 2.2."""
     states: tuple[Any, ...]
     event: Any
     becomes: Any
@@ -60,7 +60,7 @@ class LegEvent(StrEnum):
 
 _UNSETTLED = (LegState.SENDING, LegState.UNKNOWN)
 _SHOWN = (*_UNSETTLED, LegState.PENDING, LegState.OPEN, LegState.NOT_SENT)
-"""States in which a leg is as its broker shows it from then on."""
+"""From these states a leg takes the state that its broker shows."""
 _OPEN = (*_UNSETTLED, LegState.PENDING, LegState.OPEN, LegState.CANCELLING)
 
 LEG_ROWS = (
@@ -88,7 +88,7 @@ def leg_state(state: LegState, event: LegEvent) -> LegState:
 
 
 def moved_leg(leg: LegRecord, event: LegEvent, **changes: Any) -> LegRecord:
-    """Return the leg after the event, with the other `changes` of it."""
+    """Return the leg after the event, with the other `changes` made too."""
     return attrs.evolve(leg, state=leg_state(leg.state, event), **changes)
 
 
@@ -138,5 +138,5 @@ def parent_state(state: ParentState, event: ParentEvent) -> ParentState:
 
 
 def moved_parent(record: ParentRecord, event: ParentEvent, **changes: Any) -> ParentRecord:
-    """Return the parent after the event, with the other `changes` of it."""
+    """Return the parent after the event, with the other `changes` made too."""
     return attrs.evolve(record, state=parent_state(record.state, event), **changes)

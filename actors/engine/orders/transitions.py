@@ -1,4 +1,4 @@
-"""What a broker's row or answer makes of a leg, and a leg of a simple parent. Pure; the states by the tables of `states.py`.
+"""How a broker's row or answer changes a leg, and how a leg changes its simple parent. Pure; states come from the tables of `states.py`.
 
 Rows are numbered as in order-engine 2.2.
 """
@@ -28,7 +28,7 @@ LEG_EVENT_BY_STATUS: dict[str, LegEvent] = {
     OrderStatus.REJECTED: LegEvent.SHOWN_REJECTED,
     OrderStatus.EXPIRED: LegEvent.SHOWN_EXPIRED,
 }
-"""A status that maps to nothing counts as open (order-engine 2.3)."""
+"""A status that is not in this table counts as open (order-engine 2.3)."""
 
 _TO_BE_CONFIRMED = frozenset({LegEvent.SHOWN_CANCELLED, LegEvent.SHOWN_REJECTED, LegEvent.SHOWN_EXPIRED})
 
@@ -46,19 +46,19 @@ SIMPLE_PARENT_EVENT_BY_LEG: dict[LegState, ParentEvent] = {
 }
 
 LATE = "late"
-"""`LegRecord.cancel_reason` of an order that turned up after it had been taken as never sent and is cancelled (row 13c)."""
+"""`LegRecord.cancel_reason` of an order that counted as never sent, turned up later and is cancelled (row 13c)."""
 AFTER_HALT = "after_halt"
-"""Of one that its broker did not show yet when a flatten halted its parent (row 35): it is cancelled when it appears."""
+"""Cancel reason of an order that its broker did not show yet when a flatten halted the parent (row 35). It is cancelled when it appears."""
 FLATTENED = "flattened"
-"""Of one that stood at its broker when a flatten halted its parent: it is cancelled where the flatten's own cancel has not ended it."""
+"""Cancel reason of an order that its broker showed when a flatten halted the parent. It is cancelled if the flatten's cancel did not end it."""
 UNASKED = frozenset({LATE, AFTER_HALT, FLATTENED})
-"""Reasons of cancels that are sent, and tried again, without anybody asking."""
+"""Reasons of cancels that the engine sends and retries without a caller."""
 
 
 def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
     """Return the leg after the broker's answer to its place (rows 7, 8, 10, 11).
 
-    Where the order stream was faster than the answer, what it said stays; the answer's own words are kept beside it.
+    Where the order stream was faster than the answer, the stream's report stays; of the answer only `broker_response` is kept.
     """
     if not leg.state.unsettled:
         return attrs.evolve(leg, broker_response=answer.broker_response)
@@ -73,7 +73,7 @@ def leg_sent(leg: LegRecord, answer: OrderAnswer, now: float) -> LegRecord:
 
 
 def turns_up(before: LegRecord, after: LegRecord) -> bool:
-    """Whether an order taken as not sent, or given up, is there after all (row 13c)."""
+    """Whether an order that counted as not sent, or was given up, exists after all (row 13c)."""
     lost = before.state is LegState.NOT_SENT and after.state is not LegState.NOT_SENT
     return lost or (before.given_up and not after.given_up)
 
@@ -81,10 +81,10 @@ def turns_up(before: LegRecord, after: LegRecord) -> bool:
 def leg_seen(leg: LegRecord, row: OrderRow, now: float, *, confirmed: bool, adopted: bool = False) -> LegRecord:
     """Return the leg after the broker showed its order (rows 12, 13c, 14-18, 31, 34, 43).
 
-    The filled quantity only grows; a final leg keeps its state; a leg whose cancel is under way stays so until the order has
-    ended. An end other than COMPLETE counts when it is `confirmed`, by a book read begun after it was first heard of: a
-    stream's CANCELLED can run ahead of the last fill (order-engine 2.3). A leg that had been given up as not sent is one to
-    be cancelled, unless it is `adopted`. The very object `leg` is returned when nothing changes.
+    The filled quantity only grows. A final leg keeps its state. A leg whose cancel is under way stays `cancelling` until the order has
+    ended. An end other than COMPLETE counts only when `confirmed` by a book read that began after the end was first heard of: a
+    stream's CANCELLED can run ahead of the last fill (order-engine 2.3). If the leg counted as not sent or was given up, it is marked
+    to be cancelled, unless it is `adopted`. The same object `leg` is returned when nothing changes.
     """
     event = _event_seen(row, confirmed=confirmed)
     state = leg_state(leg.state, event)
@@ -112,31 +112,31 @@ def _event_seen(row: OrderRow, *, confirmed: bool) -> LegEvent:
 
 
 def _quantity(leg: LegRecord, row: OrderRow) -> int:
-    """What the row shows, but not that of a row which is older than what is known, nor while a modify of it is under way."""
+    """The row's quantity; the leg's own where the row is older than the known fills, or while a modify of the quantity is under way."""
     changing = leg.wanted is not None and leg.wanted.quantity is not None and not is_finished(row.status)
     older = row.filled_quantity < leg.filled_quantity or changing
     return leg.quantity if older or not row.quantity else row.quantity
 
 
 def _average(leg: LegRecord, row: OrderRow) -> float | None:
-    """The average of the larger fill; at equal fills the row's, where it has one (a feed may send it late)."""
+    """The average price of the larger fill. At equal fills, the row's average where it has one (a feed may send it late)."""
     if row.filled_quantity < leg.filled_quantity or not row.filled_quantity:
         return leg.average_price
     return row.average_price or (None if row.filled_quantity > leg.filled_quantity else leg.average_price)
 
 
 def leg_never_shown(leg: LegRecord, now: float) -> LegRecord:
-    """Return an unsettled leg after 60 s of fresh books without it (row 13)."""
+    """Return an unsettled leg after 60 s of fresh books that do not show it (row 13)."""
     return moved_leg(leg, LegEvent.NEVER_SHOWN, status_message=texts.NEVER_SHOWN, updated_at=now)
 
 
 def leg_given_up(leg: LegRecord, now: float) -> LegRecord:
-    """Return an unsettled leg after 60 s of fresh books that show more orders which could be it than there are (row 13b)."""
+    """Return an unsettled leg after 60 s of fresh books that show more candidate orders than there are such legs (row 13b)."""
     return moved_leg(leg, LegEvent.MORE_THAN_ONE, given_up=True, status_message=texts.MORE_THAN_ONE, updated_at=now)
 
 
 def leg_no_longer_shown(leg: LegRecord, now: float) -> LegRecord:
-    """Return a leg whose day is over and that today's book does not show (row 18, K15): expired at its last known fill."""
+    """Return a leg whose day is over and that today's book does not show (row 18, K15): it expired with its last known fill."""
     sentence = texts.not_known_after(local_text(from_epoch(leg.updated_at)))
     return moved_leg(
         leg, LegEvent.DAY_OVER, given_up=False, fills_unknown=True, status_message=sentence, updated_at=now
@@ -162,7 +162,7 @@ def leg_modified(leg: LegRecord, change: LegChange, now: float) -> LegRecord:
 
 
 def leg_as_shown(leg: LegRecord, row: OrderRow, now: float) -> LegRecord:
-    """Return a leg whose modify ended as unknown with the values that a fresh book shows (row 23)."""
+    """Return a leg, whose modify ended as unknown, with the values that a fresh book shows (row 23)."""
     wanted = LegChange() if leg.wanted is None else leg.wanted
     shown = LegChange(
         price=None if wanted.price is None else exact(row.price),
@@ -175,8 +175,8 @@ def leg_as_shown(leg: LegRecord, row: OrderRow, now: float) -> LegRecord:
 
 
 def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRecord:
-    """Return a simple parent with its one leg as given; a final parent keeps its state (row 43) unless it was rejected
-    because its order was taken as never sent (row 13c)."""
+    """Return a simple parent with its one leg as given. A final parent keeps its state (row 43), unless it was rejected
+    because its order counted as never sent (row 13c)."""
     event = _event_of(leg)
     if record.state is ParentState.REJECTED and event is not ParentEvent.REJECTED:
         record = moved_parent(record, ParentEvent.TURNED_UP)
@@ -193,7 +193,7 @@ def simple_parent(record: ParentRecord, leg: LegRecord, now: float) -> ParentRec
 
 
 def _event_of(leg: LegRecord) -> ParentEvent:
-    """Return what a leg's state is to its simple parent."""
+    """Return the event that a leg's state is for its simple parent."""
     if leg.given_up:
         return ParentEvent.FAILED  # row 13b
     if leg.state is LegState.CANCELLED and leg.validity == Validity.IOC and leg.cancel_reason is None:
