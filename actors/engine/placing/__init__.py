@@ -1,1 +1,1 @@
-"""The road of an order message to a broker: request, room, written ahead, sent."""
+"""The path of an order message to a broker: request, room, write-ahead, send."""

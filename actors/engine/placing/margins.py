@@ -1,9 +1,9 @@
-"""Choosing a broker for a future, or for an option sold: brokers are asked what the order needs before the choice settles on one of
-them (order-engine 4.1).
+"""Chooses a broker for a future, or for a sold option. Brokers are asked how much margin the order needs before one of them is chosen
+(order-engine 4.1).
 
-The broker that comes first is asked; where its money does not reach, the one that comes first then. No more are asked than that takes,
-and one that does not answer in time is taken at its place: it answers for itself when the order comes. Exits and what takes away from
-a position ask nobody and wait for nobody.
+The first broker of the ranking is asked. If its money is not enough, the broker that is then first is asked. No more brokers are asked
+than this needs. A broker that does not answer in time keeps its place: it accepts or refuses the order when the order comes.
+Exits, and orders that reduce a position, ask no broker and do not wait.
 """
 
 import trio
@@ -19,13 +19,13 @@ from onebroker.actors.kernel.mailbox import ActorNotRunning, AskTimedOut, Reply
 from onebroker.actors.sessions.messages import AskMargin
 
 LONGEST_SECONDS = 0.8
-"""How long an order waits for all the figures it needs."""
+"""How long an order waits for all the margin figures that it needs."""
 FRESH_SECONDS = 60.0
-"""After so long a figure is asked for anew; for a while it still counts meanwhile (`funds.MARGIN_COUNTS_SECONDS`)."""
+"""A figure older than this is asked for again. Meanwhile the old one still counts for a while (`funds.MARGIN_COUNTS_SECONDS`)."""
 
 
 async def choose_asking(order: LegOrder, doors: EngineDoors) -> Choice:
-    """Choose as `choose` does, with what brokers say that the order needs."""
+    """Choose as `choose` does, with the margin figures that brokers give for the order."""
     choice = choose(order, doors)
     if not by_margin(order):
         return choice
@@ -46,7 +46,7 @@ def _asks(candidate: Candidate, doors: EngineDoors) -> bool:
 
 
 async def _ask(candidate: Candidate, doors: EngineDoors, until: float) -> None:
-    """Ask for a figure where there is none, or one that grows old; only the first is waited for."""
+    """Ask for a figure where none is known or the known one grows old. Wait only where none is known."""
     now = doors.clock.monotonic()
     known = margin_figure(candidate, now)
     price = expected_price(candidate.order, doors.quotes)

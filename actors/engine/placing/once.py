@@ -1,11 +1,11 @@
-"""The one road of an order message to a broker: room in its budget, written ahead, sent once.
+"""The only path of an order message to a broker: room in its budget, write ahead, send once.
 
     room      a place in the broker's order budget, so that nothing is written that could not leave
-    write     what the message will have done is in the store, with the budget's counts; only then
-    send      the session gets the message, once: what becomes of it afterwards is read from the broker's book, never sent again
+    write     the effect of the message is in the store, with the budget's counts; only then
+    send      the session gets the message, once: its result is then read from the broker's book, and it is never sent again
 
-A process that dies before the write has sent nothing. One that dies behind it finds in the store what may have been sent, and looks for it
-in the broker's book (order-engine 2.4, 2.5). A write that fails gives the room back.
+A process that dies before the write has sent nothing. If it dies after the write, the next start finds in the store what may have been
+sent, and looks for it in the broker's book (order-engine 2.4, 2.5). If the write fails, the room is given back.
 
 Nothing else in the service makes a `SendOrder`.
 """
@@ -36,12 +36,12 @@ class Message:
     broker: str
     request: WireRequest
     when_accepted: WhenAccepted
-    """How the order stands once the broker has accepted it."""
+    """The order's values once the broker has accepted the message."""
 
 
 @attrs.frozen(kw_only=True)
 class RoomBy:
-    """Room that is still to be had, until `deadline` (monotonic seconds)."""
+    """A request for room that is not taken yet; it waits until `deadline` (monotonic seconds)."""
 
     priority: Priority
     deadline: float
@@ -55,11 +55,11 @@ async def send_ahead(
     write: Callable[[Op], Awaitable[None]],
     leave_before: Callable[[], float],
 ) -> Sent:
-    """Write ahead, then send once; return what became of the message. Records nothing: the caller does, and says who may hear it.
+    """Write ahead, then send once; return the result of the message. The calling code records the result and decides who may hear it.
 
-    `write` gets the budget's counts to write with its own; what it raises is raised here, nothing was sent then, and the room goes back.
-    `leave_before` says, in monotonic seconds, after when the message must not leave any more. Raises LoginNeeded, RoomFull, CapReached
-    when there is no room.
+    `write` gets the budget's counts and writes them with its own data. What it raises is raised here: then nothing was sent, and the
+    room goes back. `leave_before` gives the monotonic second after which the message must not leave. Raises LoginNeeded, RoomFull,
+    CapReached when there is no room.
     """
     door = doors.session(message.broker)
     permit = room if isinstance(room, Permit) else await ask_room(door, room.priority, room.deadline, doors.clock)
@@ -80,7 +80,7 @@ async def send_ahead(
 
 
 def whenever() -> float:
-    """Return the bound of a message that no lock guards: a cancel or change at the desk, which lives without the engine."""
+    """Return the time limit of a message that no lock guards: a cancel or change at the desk, which works without the engine."""
     return float("inf")
 
 
@@ -96,7 +96,8 @@ async def _send_once(
 ) -> Sent:
     """Hand a request to the session and wait for its result, even while being stopped (bounded by the timeout).
 
-    `leave_before` in monotonic seconds; `when_accepted` is how the order then stands. Never raises for what a session, a broker or a network does.
+    `leave_before` in monotonic seconds; `when_accepted`: the order's values once accepted. A fault of a session, a broker or the network never
+    raises here.
     """
 
     def ask(reply: Reply[Sent]) -> SendOrder:
@@ -124,6 +125,6 @@ async def _send_once(
 
 
 def _unanswered(error: Exception, began: float, clock: Clock, *, untouched: bool) -> Sent:
-    """Return the result of a message the session gave no answer for; `untouched` = it never took it up."""
+    """Return the result of a message that the session did not answer; `untouched`: the session never took it up."""
     outcome = Outcome.REJECTED if untouched else Outcome.UNKNOWN
     return result(outcome, str(error), broker_seconds=clock.monotonic() - began, reached=not untouched)

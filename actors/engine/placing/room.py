@@ -1,4 +1,4 @@
-"""A place in a broker's order budget: at one broker, or at the first of several that has one."""
+"""Room in a broker's order budget: at one broker, or at the first of several that has room."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from onebroker.brokers.transport.priorities import Priority
 from onebroker.config.clock import Clock
 
 MARGIN_SECONDS = 1.0
-"""How much longer than the session itself its asker waits."""
+"""How much longer the asking task waits than the session itself."""
 
 
 async def ask_room(door: SessionDoor, priority: Priority, deadline: float, clock: Clock) -> Permit:
@@ -27,7 +27,7 @@ async def ask_room(door: SessionDoor, priority: Priority, deadline: float, clock
 async def first_room(
     doors: Mapping[str, SessionDoor], priority: Priority, deadline: float, clock: Clock
 ) -> tuple[str, Permit] | Mapping[str, Exception]:
-    """Return the first broker that has room, with its permit; else why each has none (LoginNeeded, RoomFull, CapReached)."""
+    """Return the first broker that has room, with its permit; else why each broker has none (LoginNeeded, RoomFull, CapReached)."""
     race = _Race()
 
     async def seek(code: str, door: SessionDoor) -> None:
@@ -36,7 +36,7 @@ async def first_room(
         except (LoginNeeded, RoomFull, CapReached) as error:
             race.refused[code] = error
             return
-        if race.won is not None:  # two had room in the same instant
+        if race.won is not None:  # two brokers had room at the same instant
             await door.address.tell(ReturnRoom(permit=permit))
             return
         race.won = (code, permit)
@@ -53,7 +53,7 @@ async def first_room(
 
 @attrs.define
 class _Race:
-    """Several brokers asked for room at once; the first that has it is taken."""
+    """Several brokers asked for room at once; the first that has room is taken."""
 
     asked: list[Reply[Permit]] = attrs.field(factory=list)
     won: tuple[str, Permit] | None = None
@@ -76,6 +76,6 @@ async def _ask_room(
 
 
 def _leave(asked: list[Reply[Permit]]) -> None:
-    """Stop waiting: room granted after this goes back by itself; nothing for a reply that was answered."""
+    """Stop waiting. Room granted after this goes back by itself. A reply that was answered stays as it is."""
     for reply in asked:
         reply.refuse(RoomFull())

@@ -1,4 +1,4 @@
-"""Before a leg is sent: its record and its exact request for each broker that could take it, and room at one of them."""
+"""Prepares a leg before it is sent: its record and exact request for a broker that could take it, and room at one broker."""
 
 from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ class Built:
 
 @attrs.frozen(kw_only=True)
 class Planned:
-    """A leg ready to be sent: its request, its place in the budget."""
+    """A leg ready to be sent, with its request and its room in the budget."""
 
     leg: LegRecord
     message: Message
@@ -44,7 +44,7 @@ class Planned:
 
 @attrs.frozen(kw_only=True)
 class Seat:
-    """Where a new leg will stand."""
+    """The place of a new leg: its parent, part, number, day and run."""
 
     record: ParentRecord
     part: str
@@ -85,13 +85,13 @@ def _build(seat: Seat, candidate: Candidate, clock: Clock) -> Built | Skipped:
         request = broker.orders.place_request(access, sent, clock.now())
     except NotSendable as error:
         return Skipped(broker.code, str(error))
-    # Brokers have words of their own for after-market orders, which their books tell.
+    # Brokers have their own words for after-market orders; their books give them.
     placed = placing(_as_accepted(sent), complete=not sent.after_market)
     return Built(leg=leg, message=Message(broker=broker.code, request=request, when_accepted=placed))
 
 
 def _as_accepted(sent: OrderTicket) -> OrderRow:
-    """Return the order as its broker's book will begin to show it."""
+    """Return the order as its broker's book will first show it."""
     return OrderRow(
         order_id="",
         status=OrderStatus.PENDING.value,
@@ -134,11 +134,12 @@ def ticket(candidate: Candidate, token: str) -> OrderTicket:
 async def take_room(
     seat: Seat, candidates: Iterable[Candidate], *, closes: bool, deadline: float, doors: EngineDoors
 ) -> tuple[Planned | None, list[Skipped]]:
-    """Take room at the best broker that has some now (a dearer one with room wins over waiting), else at the first that gets
-    some until `deadline` (monotonic seconds). Returns those before it that cannot be sent the leg, or had no room. Candidates come
-    best first.
+    """Take room at the best broker that has some now; a dearer broker with room wins over waiting. Else take it at the first broker that
+    gets room until `deadline` (monotonic seconds). Candidates come best first. The second result lists brokers that could not be sent
+    the leg, or had no room.
 
-    What brokers hold is waited for at these first: sent elsewhere it would open a position, or be refused for want of shares.
+    Brokers that hold the position or shares are waited for first. Sent elsewhere, the order would open a position, or be refused because
+    there are no shares.
     """
     skipped: list[Skipped] = []
     holders: list[Candidate] = []
@@ -160,7 +161,7 @@ async def _first_of(
     skipped: list[Skipped] = []
     full: dict[str, Built] = {}
     for candidate in candidates:
-        one = _build(seat, candidate, doors.clock)  # of those behind the broker that gets the leg none is built
+        one = _build(seat, candidate, doors.clock)  # built one by one: none after the broker that gets the leg
         if isinstance(one, Skipped):
             skipped.append(one)
             continue

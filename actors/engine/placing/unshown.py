@@ -1,4 +1,4 @@
-"""Orders of ours that may be at their brokers and stand in no book yet: they may still fill, whatever is closed meanwhile."""
+"""Orders of ours that may be at their brokers but are in no book yet. They may still fill while positions are closed."""
 
 from onebroker.actors.engine.context.context import EngineDoors
 from onebroker.actors.engine.orders.leg_rows import row_of
@@ -9,9 +9,9 @@ from onebroker.config.clock import Clock, latest_boundary
 
 
 def is_unshown(leg: LegRecord, doors: EngineDoors) -> bool:
-    """Whether a leg has not ended and its broker does not show it: of unknown outcome, or accepted a moment ago.
+    """Whether a leg has not ended and its broker does not show it: its outcome is unknown, or it was accepted a moment ago.
 
-    One that was given up is none: its broker shows more orders that could be it than there are, and each of them is seen.
+    A leg that was given up does not count: its broker shows more candidate orders than there are such legs, and each of them is seen.
     """
     if leg.state.final or leg.given_up:
         return False
@@ -20,7 +20,7 @@ def is_unshown(leg: LegRecord, doors: EngineDoors) -> bool:
         return True
     view = door.view.value
     if leg.session_day < today and _was_read_today(view, doors.clock):
-        return False  # what rests from an earlier day would stand in today's book, where all rows are seen
+        return False  # an order resting from an earlier day would be in today's book, where all rows are seen
     return row_of(leg, view.orders, today) is None
 
 
@@ -32,6 +32,6 @@ def _was_read_today(view: SessionView, clock: Clock) -> bool:
 
 
 def unshown(doors: EngineDoors) -> list[LegRecord]:
-    """Return such legs of all parents, by broker and leg."""
+    """Return the unshown legs of all parents, sorted by broker and leg."""
     found = [leg for leg in doors.legs.unfinished if is_unshown(leg, doors)]
     return sorted(found, key=lambda leg: (leg.broker, leg.leg_id))

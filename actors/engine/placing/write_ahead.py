@@ -1,4 +1,4 @@
-"""The record of one parent and its way into the store: written ahead where something is about to leave, behind where
+"""The record of one parent and how it gets into the store: written ahead before a message leaves, written behind after
 something was learnt (order-engine 2.4)."""
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ RETRY_SECONDS = 0.5
 
 
 async def load_parent(store: Store, parent_id: str) -> ParentRecord | None:
-    """Read a parent, however long the store is away. Raises StructureError."""
+    """Read a parent; wait as long as the store is away. Raises StructureError."""
     while True:
         try:
             body = await store.get(keys.parent(parent_id))
@@ -38,7 +38,7 @@ async def load_parent(store: Store, parent_id: str) -> ParentRecord | None:
 
 
 def session_day(clock: Clock) -> str:
-    """Return the broking day that is running, YYYY-MM-DD."""
+    """Return the current broking day, YYYY-MM-DD."""
     return broking_day(clock.epoch())
 
 
@@ -49,19 +49,19 @@ def broking_day(moment: float) -> str:
 
 @lru_cache(maxsize=16)
 def _day_of_second(second: int) -> str:
-    """Days turn at a whole second, and every open parent asks at each of its steps."""
+    """Cached per second: a day begins at a whole second, and every open parent asks at each of its steps."""
     return latest_boundary(from_epoch(second)).date().isoformat()
 
 
 def is_over(record: ParentRecord, today: str) -> bool:
-    """Whether the parent and its legs have ended for good; a leg taken as not sent may still turn up on its day."""
+    """Whether the parent and its legs have ended for good. A leg that counts as not sent may still turn up on its day."""
     return record.state.final and all(
         leg.state.final and not (leg.state is LegState.NOT_SENT and leg.session_day == today) for leg in record.legs
     )
 
 
 def final_ops(record: ParentRecord) -> tuple[Op, ...]:
-    """Return the writes that end a parent; what it leaves wrong is found again after a restart."""
+    """Return the writes that end a parent. A parent that ends with troubles is found again after a restart."""
     parent_id = record.parent_order_id
     return (
         Set(keys.parent(parent_id), encode_parent(record), KEPT_SECONDS),
@@ -71,26 +71,26 @@ def final_ops(record: ParentRecord) -> tuple[Op, ...]:
 
 
 class Ended(Exception):
-    """The parent was ended before this could be written; nothing was."""
+    """The parent was ended before this could be written; nothing was written."""
 
 
 @attrs.frozen
 class _Saved:
-    """What the store acknowledged last."""
+    """The last state that the store acknowledged."""
 
     record: ParentRecord
     over: bool
 
 
 class Recorder:
-    """Holds the newest record; one write at a time, always of the newest."""
+    """Holds the newest record. One write at a time, always of the newest record."""
 
     def __init__(self, record: ParentRecord, *, stored: bool, doors: EngineDoors, lock: EngineLock) -> None:
         self._record = record
         self._doors = doors
         self._lock = lock
         self._saved = _Saved(record, over=False) if stored else None
-        """None = what the store holds is not known. A parent found open in the store was not written as over."""
+        """None = the content of the store is not known. A parent found open in the store was not written as over."""
         self._dirty = trio.Event()
         self._writing = trio.Lock()
 
@@ -109,7 +109,7 @@ class Recorder:
         return saved is None or saved.record is not self._record or saved.over != self.over
 
     def change(self, record: ParentRecord) -> None:
-        """Take a newer record, to be written behind."""
+        """Take a newer record; it is written behind."""
         self._record = record
         self.wake()
 
@@ -122,10 +122,10 @@ class Recorder:
         *ops: Op,
         only_if: Callable[[ParentRecord], bool] | None = None,
     ) -> None:
-        """Write the changed record with `ops`; only then is it the record. Raises StoreError, and then it is not.
+        """Write the changed record with `ops`; only then does it become the record. Raises StoreError; then the record stays unchanged.
 
-        Raises Ended, and writes nothing, when the record is not as `only_if` asks. What is learnt while the write is under
-        way is not lost: the change is made to the newest record again.
+        Raises Ended, and writes nothing, when `only_if` is false for the record. What is learnt during the write is not lost: the change
+        is made again to the newest record.
         """
         async with self._writing:
             before = self._record
@@ -133,7 +133,7 @@ class Recorder:
                 raise Ended
             after = change(before)
             self._saved = None
-            self.wake()  # a write that failed may have taken effect: what is true is written over it
+            self.wake()  # a failed write may have taken effect: the true record is written over it
             await self._commit(Set(keys.parent(after.parent_order_id), encode_parent(after)), *ops)
             self._doors.parents.note(after.parent_order_id, after)
             if self._record is before:
@@ -143,16 +143,16 @@ class Recorder:
                 self._record = change(self._record)
 
     async def write_behind(self) -> None:
-        """Write the newest record whenever it changed, again and again while the store is away."""
+        """Write the newest record whenever it has changed; retry while the store is away."""
         while True:
             await self._dirty.wait()
             if not await self.write():
                 await trio.sleep(RETRY_SECONDS)
 
     async def write(self) -> bool:
-        """Write the newest record unless the store has it; tell whether the store has it now."""
+        """Write the newest record unless the store has it; return whether the store has it now."""
         async with self._writing:
-            if self._dirty.is_set():  # one that is not set is what `write_behind` waits for
+            if self._dirty.is_set():  # `write_behind` waits for an event that is not set: keep that one
                 self._dirty = trio.Event()
             if not self.unsaved:
                 return True
