@@ -16,17 +16,18 @@ _OUTCOME_OF_LEG: dict[LegState, Outcome] = {
     LegState.NOT_SENT: Outcome.REJECTED,
     LegState.REJECTED: Outcome.REJECTED,
 }
-"""What is known of a leg as an outcome; any other state means that the broker accepted it."""
+"""Leg state -> outcome; any other state means that the broker accepted the leg."""
 
 
 def placed(record: ParentRecord, leg_id: str, preparation_seconds: float, sent: Sent | None) -> EngineAnswer:
-    """Answer a place that reached for a broker; `sent` None = no result yet."""
+    """Answer a place that has a leg at a broker; `sent` None = no result yet."""
     leg = record.leg(leg_id)
     assert leg is not None
     words: OrderAnswer | LegRecord = sent.answer if sent is not None else leg
     outcome = sent.answer.outcome if sent is not None else outcome_of(leg)
     if outcome is Outcome.REJECTED and outcome_of(leg) is not outcome:
-        words, outcome = leg, outcome_of(leg)  # the order stream shows it alive: who is told "rejected" sends again
+        # The order stream shows the order alive. A caller that reads "rejected" would send it again.
+        words, outcome = leg, outcome_of(leg)
     timing: dict[str, float] = {"preparation": milliseconds(preparation_seconds)}
     if sent is not None:
         timing["broker"] = milliseconds(sent.broker_seconds)
@@ -71,7 +72,7 @@ def rebuilt(record: ParentRecord) -> EngineAnswer:
 
 
 def outcome_of(leg: LegRecord) -> Outcome:
-    """Return what is known of a leg as an outcome."""
+    """Return the known outcome of a leg."""
     return _OUTCOME_OF_LEG.get(leg.state, Outcome.ACCEPTED)
 
 

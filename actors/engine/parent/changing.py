@@ -1,5 +1,5 @@
-"""Changing a resting leg: the wanted values are written ahead, the modify sent once, the result recorded; one whose outcome is
-unknown is decided by the next fresh book (order-engine 2.2 rows 19-24, 2.4 c, K12). Part of a parent's actor."""
+"""Changes a resting leg: the wanted values are written ahead, the modify is sent once, the result is recorded. If the outcome is
+unknown, the next fresh book decides (order-engine 2.2 rows 19-24, 2.4 c, K12). Part of a parent's actor."""
 
 from collections.abc import Callable
 
@@ -30,12 +30,12 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome, Side
 
 FREE_SECONDS = 2.0
-"""How long a change waits for a leg whose last message is still being answered (order-engine 2.6)."""
+"""How long a change waits for a leg whose last message is not answered yet (order-engine 2.6)."""
 
 
 def refusal_of(error: Exception, broker: str) -> Refusal:
-    """Return what keeps a change from leaving as a refusal (order-engine 5.6): LoginNeeded, RoomFull, CapReached, StoreError,
-    NotSendable."""
+    """Return the refusal for an error that keeps a change from leaving (order-engine 5.6): LoginNeeded, RoomFull, CapReached,
+    StoreError, NotSendable."""
     match error:
         case NotInService():
             return Refusal(503, order_texts.not_in_service(broker))
@@ -51,8 +51,8 @@ def refusal_of(error: Exception, broker: str) -> Refusal:
 
 
 def priority_of(row: OrderRow, change: LegChange, *, closes: bool) -> Priority:
-    """Return how urgent a change is (order-engine 4.5): that of an order which closes a position, then one that brings a stop
-    nearer to the market, then all others."""
+    """Return how urgent a change is (order-engine 4.5). First come changes of an order that closes a position, then changes that bring
+    a stop nearer to the market, then all others."""
     if closes:
         return Priority.EXIT
     if change.trigger_price is not None and row.transaction_type in tuple(Side):
@@ -62,15 +62,15 @@ def priority_of(row: OrderRow, change: LegChange, *, closes: bool) -> Priority:
 
 
 def priority_of_step(change: LegChange, *, exit: bool, reduces: bool) -> Priority:
-    """Return how urgent a step of a plan is: a smaller quantity and the price of an exit that is being filled first, then the
-    stops of exits. Trails move theirs one after the other, and must not use up what an exit that is due needs."""
+    """Return how urgent a step of a plan is. First come a smaller quantity and the price of an exit that is being filled, then the
+    stops of exits. Trails move their stops one after the other, and must not use up the room that a due exit needs."""
     if not reduces and exit and change.trigger_price is not None:
         return Priority.TIGHTEN
     return Priority.EXIT if exit or reduces else Priority.MOVE
 
 
 class Changing:
-    """What is under way to change the legs of one parent."""
+    """The changes of one parent's legs that are under way."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Changing:
         self._accepted = AcceptedChanges()
         began = self._clock.monotonic()
         self._unknown_since = {leg.leg_id: began for leg in recorder.record.legs if leg.wanted is not None}
-        """Leg id -> monotonic seconds at which its modify ended as unknown (or this actor began); a book begun later decides."""
+        """Leg id -> monotonic seconds at which its modify ended as unknown (or this actor began); a book read begun later decides."""
 
     # --- for a caller -----------------------------------------------------------------------------------------------
 
@@ -99,8 +99,8 @@ class Changing:
         leg: LegRecord | None,
         accepted: Callable[[LegRecord, LegChange], None] | None = None,
     ) -> None:
-        """Change a leg as asked, and answer. Nothing of a plan's own rules is looked at here: `accepted` is told of the leg as it was
-        and of its change."""
+        """Change a leg as asked, and answer. A plan's own rules are not checked here. `accepted` gets the leg as it was before, and the
+        change."""
         try:
             done = await self._change(message, leg)
             taken = done.sent is not None and done.sent.answer.outcome is Outcome.ACCEPTED
@@ -146,7 +146,7 @@ class Changing:
         return leg
 
     def blocked(self, leg_id: str) -> bool:
-        """Whether a message for the leg is unanswered, or what became of the last one is not known yet."""
+        """Whether a message for the leg is unanswered, or the result of the last message is not known yet."""
         leg = self._recorder.record.leg(leg_id)
         assert leg is not None
         if leg.state.final or leg.cancel_accepted:
@@ -157,7 +157,7 @@ class Changing:
     # --- sending ----------------------------------------------------------------------------------------------------
 
     def target(self, leg: LegRecord, row: OrderRow) -> Target:
-        """Return a leg's order as it stands; `row` is used where the session does not show it now."""
+        """Return a leg's order with its current values; `row` is used where the session does not show the order now."""
         door = self._doors.session(leg.broker)
         shown = door.view.value.orders.get(row.order_id, row)
         return Target(
@@ -170,7 +170,7 @@ class Changing:
     async def modify(
         self, leg: LegRecord, target: Target, changes: LegChange, priority: Priority, deadline: float, *ops: Op
     ) -> Sent:
-        """Write the wanted values ahead (with `ops`), send the modify once, record what the broker said (rows 19-23).
+        """Write the wanted values ahead (with `ops`), send the modify once, record the broker's answer (rows 19-23).
 
         Raises Refusal: then nothing was sent.
         """
@@ -184,7 +184,7 @@ class Changing:
 
         async def write(counts: Op) -> None:
             ended = self._recorder.record.leg(leg.leg_id)
-            if ended is not None and ended.state.final:  # while its change waited for room
+            if ended is not None and ended.state.final:  # the order ended while its change waited for room
                 raise Refusal(409, order_texts.already(ended.state.value.upper()))
             await self._recorder.write_ahead(wanted, counts, *ops)
 
@@ -228,18 +228,18 @@ class Changing:
             case Outcome.UNKNOWN:
                 self._unknown_since[leg_id] = self._clock.monotonic()
             case _:
-                # What certainly did not leave, or was turned away, is none of the changes that a broker allows for one order.
+                # A change that certainly did not leave, or was turned away, does not count among the changes that a broker allows for one order.
                 modifies = leg.modifies - 1 if sent.goes_again else leg.modifies
                 self._leg_changed(attrs.evolve(leg, wanted=None, modifies=modifies))
 
     def standing(self, leg: LegRecord, row: OrderRow) -> OrderRow:
-        """Return a row with those changes in it that its book may not show yet."""
+        """Return the row with the accepted changes that its book may not show yet."""
         return self._accepted.standing(leg.leg_id, row, self._doors.session(leg.broker).view.value.orders_read_started)
 
-    # --- what the book says ------------------------------------------------------------------------------------------
+    # --- what the book shows -----------------------------------------------------------------------------------------
 
     def decide(self, leg: LegRecord, row: OrderRow, began: float) -> None:
-        """A whole book shows the order: it is the truth about a modify of unknown outcome (row 23, K12)."""
+        """A whole book shows the order. For a modify of unknown outcome, that book is the truth (row 23, K12)."""
         since = self._unknown_since.get(leg.leg_id)
         if since is None or began < since or self._traffic.busy(leg.leg_id):
             return

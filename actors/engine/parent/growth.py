@@ -1,4 +1,4 @@
-"""A change that makes an order larger is a new order as far as the day's loss goes (order-engine 4.7); one that reduces never is."""
+"""The day's loss limit for changes: a larger order counts as a new order (order-engine 4.7); an order that only reduces does not."""
 
 from onebroker.actors.engine.books.shown_positions import shown_last
 from onebroker.actors.engine.choice.ranking import standing_units
@@ -10,7 +10,7 @@ from onebroker.config.vocabulary import Side
 
 
 def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None:
-    """Raise Refusal 403 or 503 when the day's loss keeps an order from growing, unless all of it would only reduce a position."""
+    """Raise Refusal 403 or 503 when the day's loss keeps an order from growing, unless the whole order would only reduce a position."""
     quantity = changes.quantity
     if quantity is None or quantity <= target.row.quantity or _only_reduces(doors, target, quantity):
         return
@@ -20,8 +20,8 @@ def check_growth(doors: EngineDoors, target: Target, changes: LegChange) -> None
 
 
 def _only_reduces(doors: EngineDoors, target: Target, quantity: int) -> bool:
-    """Whether the order, as large as it shall be, is against the net position at its broker and not above what the other open
-    orders of its side leave of it."""
+    """Whether the order with its new quantity is against the net position at its broker, and not larger than the part of the position
+    that the other open orders of the same side leave."""
     row, view = target.row, doors.session(target.broker).view.value
     if row.transaction_type not in tuple(Side):
         return False

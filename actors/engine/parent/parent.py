@@ -1,8 +1,8 @@
-"""The actor of one open parent: places its leg once, follows it to its end, cancels it for a caller. The only writer of its
-record.
+"""The actor of one open parent: it places the parent's leg once, follows the leg to its end, and cancels it for a caller. Only this
+actor writes the parent's record.
 
-What was not written is not sent: a leg is written as `sending` before its request leaves, and a leg found in that state
-after a restart is looked for in the broker's book, never sent again (order-engine 2.4, 2.5).
+Nothing is sent that was not written: a leg is written as `sending` before its request leaves. If a restart finds a leg in that state,
+the leg is looked for in the broker's book and never sent again (order-engine 2.4, 2.5).
 """
 
 import contextlib
@@ -85,11 +85,11 @@ _ENDED_BEFORE_SENT = {
     ParentState.HALTED: texts.HALTED_BEFORE_SENT,
     ParentState.CANCELLED: texts.CANCELLED_BEFORE_SENT,
 }
-"""How a parent ends that has sent nothing yet -> what its place is answered."""
+"""State in which a parent ends that has sent nothing yet -> the answer to its place."""
 
 
 class ParentActor:
-    """One simple parent. Built with the record and the place that began it, or, after a restart, without: then it loads its
+    """One simple parent. It is built with the record and the place that began it. After a restart it gets neither, and loads its
     record. A record without a place was refused, and is only written."""
 
     def __init__(
@@ -110,13 +110,13 @@ class ParentActor:
         self._under_way = 0
         """Tasks that may send."""
         self._looked_through: frozenset[tuple[str, str]] = frozenset()
-        """(broker, token) of orders that the store may have lost of which it is known whether they are this parent's."""
+        """(broker, token) of orders that the store may have lost and that were already checked for being this parent's."""
         self._end_heard: dict[str, float] = {}
-        """Leg id -> monotonic seconds at which its end was first heard of; a book begun later confirms it."""
+        """Leg id -> monotonic seconds at which its end was first heard of; a book read begun later confirms the end."""
         self._taken_up = trio.Event()
-        """Set when it is as it goes on: after a restart with all that the store has lost of it."""
+        """Set when the parent is ready to continue after a restart: with all orders that the store had lost."""
         self._stood_at: dict[str, float] = {}
-        """Leg id -> when its order was last seen to stand, epoch seconds."""
+        """Leg id -> when its order was last seen unfinished, epoch seconds."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         record, place = self._begin or (await load_parent(self._doors.store, self._parent_id), None)
@@ -168,12 +168,12 @@ class ParentActor:
 
     @property
     def _waits_for_books(self) -> bool:
-        """Whether the store may have lost an order of this parent, and it is not known yet; a simple order has no more than one."""
+        """Whether the store may have lost an order of this parent and the books have not shown yet if it did. A simple order has at most one leg."""
         known = self._begin is not None or self._doors.writes.books_known.is_set()
         return not known and not self._record.state.final and not self._record.legs
 
     async def _take_up_when_known(self) -> None:
-        """Take up what the store has lost, once that is known; of a parent that was ended meanwhile too."""
+        """Take up orders that the store has lost, once they are known; also when the parent was ended meanwhile."""
         try:
             await self._doors.writes.books_known.wait()
             self._take_up_lost()
@@ -184,8 +184,8 @@ class ParentActor:
             self._under_way -= 1
 
     def _take_up_lost(self) -> bool:
-        """Take up orders of this parent that the store has forgotten and brokers show, or have said that they have (K19); tell whether
-        there were any."""
+        """Take up orders of this parent that the store has forgotten, and that brokers show or say they have (K19). Return whether there
+        were any."""
         legs = self._doors.legs
         there = {*legs.strangers, *((one.broker, one.leg.token) for one in legs.found)}
         if there <= self._looked_through:
@@ -212,12 +212,12 @@ class ParentActor:
         return self._clock.epoch() - self._clock.monotonic()
 
     def _clock_put(self, back_seconds: float, *, restarted: bool) -> ClockPut:
-        """Return how the wall clock stands after it was put back by so much; forward is nothing."""
+        """Return the wall clock after it was set back by `back_seconds`; a step forward counts as 0."""
         put = min(0.0, -back_seconds)
         return ClockPut(now=self._clock.epoch(), today=session_day(self._clock), put_seconds=put, restarted=restarted)
 
     def _put_times_right(self, clock: ClockPut) -> None:
-        """Put right what was noted while the wall clock ran ahead, where it did."""
+        """Correct the times that were noted while the wall clock ran ahead."""
         self._stood_at = {one: min(at, clock.now) for one, at in self._stood_at.items()}
         for leg in self._record.legs:
             right = leg_put_right(leg, clock)
@@ -225,21 +225,21 @@ class ParentActor:
                 self._leg_changed(right)
 
     def _newest(self) -> ParentRecord:
-        """Return the record with all that is known (for kinds that keep more than it holds)."""
+        """Return the newest record (kinds of parents that keep newer state outside it override this)."""
         return self._record
 
     def _prepare(self, record: ParentRecord) -> None:
-        """Make what the kind of parent needs besides (for kinds built on this one)."""
+        """Build what this kind of parent needs in addition (subclasses override this)."""
 
     def _begin_work(self, nursery: trio.Nursery, place: Place | None) -> None:
-        """Start what goes on beside the mailbox (likewise)."""
+        """Start the tasks that run next to the mailbox (subclasses override this)."""
 
     @property
     def _record(self) -> ParentRecord:
         return self._recorder.record
 
     def _take_up_again(self, record: ParentRecord) -> None:
-        """After a restart: a parent whose leg was never written placed nothing (K4); else its answer may be missing (K8)."""
+        """After a restart: a parent whose leg was never written placed nothing (K4). Else its answer may be missing (K8)."""
         if record.state is ParentState.RECEIVED and not record.legs:
             self._refuse(None, answers.failed_before_sending(record, "the service was restarted"))
         elif not record.answered:
@@ -298,11 +298,11 @@ class ParentActor:
         message.reply.refuse(self._no_part(message))
 
     def _end_exits(self, message: EndExits, nursery: trio.Nursery) -> None:
-        """Nothing of a simple order waits, or is held."""
+        """No part of a simple order waits or is held."""
         message.reply.answer(None)
 
     def _no_part(self, message: ModifyPart | CancelPart) -> Refusal:
-        """A simple order has no parts, and none of it is ever held (order-engine 2.6, 5.6)."""
+        """A simple order has no parts, and is never held (order-engine 2.6, 5.6)."""
         if message.part is not None:
             return Refusal(409, texts.SIMPLE_HAS_NO_PARTS)
         state = self._record.state
@@ -321,7 +321,7 @@ class ParentActor:
             self._answer_stopped(place)
 
     async def _plan(self, place: Place, choice: Choice) -> Planned | None:
-        """Find the candidate that has room; refuse the order when there is none."""
+        """Find a candidate that has room; refuse the order when there is none."""
         seat = Seat(
             record=self._record, part="entry", number=0, day=session_day(self._clock), run=self._doors.writes.run
         )
@@ -343,7 +343,7 @@ class ParentActor:
         self._recorder.change(attrs.evolve(self._record, skipped=rows))
 
     async def _send(self, place: Place, planned: Planned) -> None:
-        """Send once; answer as unknown when the caller's wait ends first, and record what is learnt afterwards."""
+        """Send once. If the caller's wait ends before the result, answer `unknown`, and record the result later."""
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
         prepared_seconds = 0.0
         async with trio.open_nursery() as nursery:
@@ -372,7 +372,7 @@ class ParentActor:
                 nursery.cancel_scope.cancel()
 
     async def _write_ahead(self, leg: LegRecord, counts: Op) -> None:
-        """Write the leg as `sending` with the rate counts; without that nothing is sent (order-engine 2.4 b). Raises StoreError, Ended."""
+        """Write the leg as `sending` with the rate counts; without this write nothing is sent (order-engine 2.4 b). Raises StoreError, Ended."""
         now = self._clock.epoch()
         leg = attrs.evolve(leg, sent_at=now, updated_at=now)
 
@@ -392,7 +392,7 @@ class ParentActor:
         self._answer(place, answers.placed(self._record, leg_id, prepared_seconds, None))
 
     def _answer_stopped(self, place: Place) -> None:
-        """Answer the caller of a place that was ended by a stop or a fault of this actor; nothing when it was answered."""
+        """Answer the caller of a place that a stop or a fault of this actor ended; do nothing when it was answered."""
         record = self._record
         if record.answered:
             return
@@ -420,8 +420,8 @@ class ParentActor:
         return is_of(leg, row, session_day(self._clock))
 
     def _read(self, message: BooksFresh, nursery: trio.Nursery) -> None:
-        """Compare the legs with a book: what it shows, and what it does not. One of which rows cannot be read says nothing about a leg that
-        one of these may be."""
+        """Compare the legs with a book: the orders that it shows, and those that it does not. If a row of the book cannot be read and may be a
+        leg's, the book says nothing about that leg."""
         for leg in self._record.legs:
             if leg.broker == message.broker:
                 row = self._row_of(leg, message)
@@ -439,10 +439,10 @@ class ParentActor:
         return row if row is not None and self._is_of(leg, row) else None
 
     def _follow(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
-        """Fold what the broker shows of a leg; `began` when it stands in a whole book begun then."""
+        """Take over what the broker shows of a leg. `began`: when the whole book that shows it began; None for a stream."""
         if leg.found_by_token:
             if began is None:
-                return  # a stream may tell no more of it than is known
+                return  # a stream may say no more about the leg than is known
             leg = as_shown(self._record, leg, row)
             self._recorder.change(self._record.with_leg(leg))
         heard = self._end_heard.get(leg.leg_id)
@@ -467,12 +467,12 @@ class ParentActor:
             self._act_on_cancel(seen, row, began, nursery)
 
     def _ended_at(self, leg: LegRecord) -> float:
-        """When its end was first heard of, epoch seconds; now, when none was."""
+        """When the leg's end was first heard of, epoch seconds; now, when no end was heard of."""
         passed = self._clock.monotonic() - self._end_heard.get(leg.leg_id, self._clock.monotonic())
         return self._clock.epoch() - passed
 
     def _act_on_cancel(self, leg: LegRecord, row: OrderRow, began: float | None, nursery: trio.Nursery) -> None:
-        """Send the cancel that an open order needs without a caller, or take one without effect as refused (rows 13c, 33)."""
+        """Send the cancel that an open order needs without a caller, or count a cancel without effect as refused (rows 13c, 33)."""
         reason = self._cancelling.wanted(leg, began)
         if reason is not None:
             self._under_way += 1
@@ -482,12 +482,12 @@ class ParentActor:
             self._cancelling.decide(leg, row, began)
 
     def _adopts(self, leg: LegRecord) -> bool:
-        """Whether an order taken as not sent goes on when it turns up: an exit of an open parent (row 13c). A simple parent has
-        ended with its only leg."""
+        """Whether an order that counted as not sent continues when it turns up: only an exit of an open parent (row 13c). A simple parent
+        has ended with its only leg."""
         return False
 
     def _say(self, sentence: str) -> None:
-        """Let the parent say something of one of its legs."""
+        """Put a sentence about a leg into the parent's `status_message`."""
         self._recorder.change(attrs.evolve(self._record, status_message=sentence, updated_at=self._clock.epoch()))
 
     def _say_missed(self, leg: LegRecord) -> None:
@@ -497,7 +497,7 @@ class ParentActor:
             self._say(sentence)
 
     def _note_troubles(self) -> None:
-        """Say what is wrong with the parent now, in its record, to `/api/health` and in the log."""
+        """Report what is wrong with the parent now: in its record, to `/api/health` and in the log."""
         found = [(one, plan_texts.without_stop(units)) for one, units in sorted(self._unprotected().items())]
         found += [(self._record.instrument_id, sentence) for sentence in self._untold()]
         away = Counter(leg.broker for leg in self._record.legs if not leg.state.final and not leg.given_up)
@@ -524,7 +524,7 @@ class ParentActor:
         self._doors.troubles.note(self._parent_id, found, now, is_ended=self._record.state.final)
 
     def _unprotected(self) -> Mapping[str, int]:
-        """Return the units that are open without a stop, by instrument; a simple order has none to guard."""
+        """Return the units that are open without a stop, by instrument; a simple order guards none."""
         return {}
 
     def _unsent_cancels(self) -> frozenset[str]:
@@ -532,7 +532,7 @@ class ParentActor:
         return self._cancelling.to_send
 
     def _untold(self) -> Collection[str]:
-        """Return what its conditions wait for and brokers do not tell, in sentences; a simple order has none."""
+        """Return, as sentences, the figures that the conditions wait for and brokers do not give; a simple order has no conditions."""
         return ()
 
     def _leg_changed(self, leg: LegRecord) -> None:
@@ -553,7 +553,7 @@ class ParentActor:
     # --- answering --------------------------------------------------------------------------------------------------
 
     def _refuse(self, place: Place | None, answer: EngineAnswer) -> None:
-        """End as rejected: nothing was sent, and nothing will be. One that a caller or a flatten ended first says so."""
+        """End the parent as rejected: nothing was sent, and nothing will be. If a caller or a flatten ended it first, answer that instead."""
         if self._record.state in _ENDED_BEFORE_SENT:
             answer = EngineAnswer(status=409, body={"error": _ENDED_BEFORE_SENT[self._record.state]})
             self._answer(place, answers.with_ids(answer, self._record))
@@ -569,7 +569,7 @@ class ParentActor:
         self._answer(place, answers.with_ids(answer, self._record))
 
     def _answer(self, place: Place | None, answer: EngineAnswer) -> None:
-        """Give the caller the first answer there is, and keep the newest for reading by intent."""
+        """Give the caller the first answer, and keep the newest one for reading by intent."""
         if place is not None:
             place.reply.answer(answer)
         self._remember(answer)

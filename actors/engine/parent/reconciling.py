@@ -1,7 +1,8 @@
-"""What becomes of a leg that a whole book of its broker does not show by token or order id (order-engine 2.2 rows 12 to 13b,
-2.5 K15). Part of a parent's actor, which alone calls it.
+"""Decides about a leg that a whole book of its broker does not show by token or order id (order-engine 2.2 rows 12 to 13b,
+2.5 K15). Part of a parent's actor; only that actor calls it.
 
-Nothing is ever sent here. A leg of unknown outcome is its parent's own order, no order of the broker's, or a doubt that stays.
+No order message is ever sent here. A leg of unknown outcome turns out to be an order in the book, or is found not to be at the broker, or
+stays in doubt.
 """
 
 from collections import defaultdict
@@ -29,13 +30,13 @@ from onebroker.brokers.requests import BrokerError
 from onebroker.config.clock import latest_boundary
 
 ASK_SECONDS = 60.0
-"""How long a broker is waited for that is asked for an order by its token."""
+"""How long to wait for a broker that is asked for an order by its token."""
 ASK_AGAIN_SECONDS = 10.0
-"""Least time between two such questions about one leg."""
+"""Shortest time between two such questions about one leg."""
 
 
 class Reconciling:
-    """The legs of one parent that are looked for. Times are monotonic seconds."""
+    """The look-up of one parent's legs in its brokers' books. Times are monotonic seconds."""
 
     def __init__(
         self,
@@ -52,23 +53,23 @@ class Reconciling:
         self._leg_changed = leg_changed
         self._say = say
         self._unseen_since: dict[str, float] = {}
-        """Leg id -> when the first fresh book began that did not show that unsettled leg."""
+        """Leg id -> when the first fresh book began that did not show this unsettled leg."""
         self._settled_from: defaultdict[str, float] = defaultdict(self._clock.monotonic)
-        """Leg id -> after when a book must have been begun to say something about that unsettled leg."""
+        """Leg id -> the time after which a book read must begin to say anything about this unsettled leg."""
         self._answered_at: dict[str, float] = {}
-        """Leg id -> when its message was answered, or given up; of those sent since this actor began."""
+        """Leg id -> when its message was answered, or given up; only for legs sent since this actor began."""
         self._asked_at: dict[str, float] = {}
-        """Leg id -> when its broker was asked for it by its token last."""
+        """Leg id -> when its broker was last asked for it by token."""
         for leg in recorder.record.legs:
             self._settled_from[leg.leg_id] = self._clock.monotonic()
 
     def is_sent(self, leg_id: str) -> None:
-        """From now on a book may say that an unsettled leg is not there."""
+        """From now on, a book read may show that an unsettled leg is not at the broker."""
         self._settled_from[leg_id] = self._answered_at[leg_id] = self._clock.monotonic()
         self._unseen_since.pop(leg_id, None)
 
     def may_be_odd(self, leg: LegRecord, book: BooksFresh) -> bool:
-        """Whether one of the rows of a book that cannot be read may be the leg's."""
+        """Whether one of the book's unreadable rows may be the leg's."""
         if book.partly is None:
             return False
         sent = self._answered_at.get(leg.leg_id)
@@ -81,7 +82,7 @@ class Reconciling:
             self._doors.read_soon(broker)
 
     def settle(self, leg: LegRecord, book: BooksFresh, nursery: trio.Nursery) -> OrderRow | None:
-        """Judge a leg that the book shows neither by token nor by order id; return the row that is its own all the same."""
+        """Judge a leg that the book shows neither by token nor by order id. Return the leg's row where one is found in another way."""
         if leg.state.final:
             return None
         if leg.session_day < session_day(self._clock) or self._has_lapsed(leg, book.began):
@@ -98,14 +99,14 @@ class Reconciling:
         return None
 
     def _has_lapsed(self, leg: LegRecord, began: float) -> bool:
-        """Whether a book begun long enough after its session's close would show it if it still stood (row 18)."""
+        """Whether the leg has lapsed: the book began so long after its session's close that it would show an open order (row 18)."""
         return not leg.state.unsettled and has_lapsed(leg, self._epoch_of(began), self._doors.calendar)
 
     def _epoch_of(self, moment: float) -> float:
         return self._clock.epoch() - (self._clock.monotonic() - moment)
 
     def _expire(self, leg: LegRecord, began: float) -> None:
-        """Its day is over, and today's book does not show it (row 18, K15)."""
+        """Expire a leg whose day is over and that today's book does not show (row 18, K15)."""
         if self._epoch_of(began) >= latest_boundary(self._clock.now()).timestamp() and not self._traffic.busy(
             leg.leg_id
         ):
@@ -120,11 +121,11 @@ class Reconciling:
         return began >= self._unseen_since[leg.leg_id] + self._doors.settings.unknown_settle_seconds
 
     async def _read_when_due(self, broker: str, unseen_since: float) -> None:
-        """Ask for the book that decides, of a broker whose own pace may be as slow as once a minute."""
+        """Ask the broker for the book that decides. The broker's own reading pace may be as slow as once a minute."""
         await trio.sleep_until(unseen_since + self._doors.settings.unknown_settle_seconds)
         self._doors.read_soon(broker)
 
-    # --- by a cut token, by what it is ------------------------------------------------------------------------------
+    # --- by a cut token, by the terms ------------------------------------------------------------------------------
 
     def _matching(self, leg: LegRecord, book: BooksFresh, nursery: trio.Nursery) -> Match:
         legs = self._doors.legs
@@ -143,7 +144,7 @@ class Reconciling:
         return match(leg, legs.unsettled, free, self._clock.epoch(), fineness)
 
     async def _learn(self, broker: str, rows: list[OrderRow]) -> None:
-        """Find out whose these orders are, so that none of another order of ours is taken for the leg's."""
+        """Learn which legs own these orders, so that an order of another leg of ours is not taken for this leg's."""
         learnt = [await self._doors.legs.learn(self._doors.store, row, broker) for row in rows]
         if all(learnt):
             self._doors.read_soon(broker)
@@ -160,7 +161,7 @@ class Reconciling:
             nursery.start_soon(self._ask, leg)
 
     async def _ask(self, leg: LegRecord) -> None:
-        """Ask the broker for the order by its token, where no book shows it; no answer leaves it unknown."""
+        """Ask the broker for the order by its token, where no book shows it. Without an answer the leg stays unknown."""
         question = TokenQuestion(token=leg.token, instrument_token=leg.instrument_token, segment=leg.segment)
 
         def asked(reply: Reply[FoundByToken | None]) -> AskByToken:
@@ -178,11 +179,11 @@ class Reconciling:
     def _answered(self, leg_id: str, found: FoundByToken | None) -> None:
         leg = self._recorder.record.leg(leg_id)
         if leg is None or not leg.state.unsettled or leg.given_up:
-            return  # it was seen meanwhile
+            return  # the leg was seen meanwhile
         if found is None:
             self._leg_changed(leg_never_shown(leg, self._clock.epoch()))
             return
-        self._unseen_since.pop(leg_id, None)  # it is there: the book that shows it says what became of it
+        self._unseen_since.pop(leg_id, None)  # the order exists: the book that shows it will give its state
         if found.order_id is not None and found.order_id != leg.order_id:
             self._leg_changed(attrs.evolve(leg, order_id=found.order_id))
         self._doors.read_soon(leg.broker)

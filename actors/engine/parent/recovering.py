@@ -1,10 +1,11 @@
-"""Orders of ours that the store has forgotten: it came back without its last writes (order-engine 2.5, K19). Pure.
+"""Orders of ours that the store has forgotten, because it came back without its last writes (order-engine 2.5, K19). Pure.
 
-A leg's token is a hash of intent, part, running number and the engine's run, so the tokens that a parent's next legs would have can be worked out.
-An order that shows one of them left before the loss: it is taken up as if its leg had been written as `sending`, and what its
-part would have remembered of it is put back as far as it can be told. Where it cannot, the part sends nothing more.
+A leg's token is a hash of intent, part, running number and the engine's run. So the tokens of a parent's possible next legs can be
+computed. An order that shows such a token left before the loss. It is taken up as if its leg had been written as `sending`. The memory
+that its part would have of it is restored as far as possible; where it cannot be restored, the part sends nothing more.
 
-A broker that was asked by token (`lost_orders`) may have an order that no book shows yet. It is taken up too, and its plan waits for the book.
+A broker that was asked by token (`lost_orders`) may have an order that no book shows yet. Such an order is taken up too, and its plan
+waits for the book.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,10 +29,10 @@ from onebroker.config.money import exact
 from onebroker.config.vocabulary import OrderType
 
 AHEAD = 64
-"""So many of a parent's next running numbers are tried: attempts that were never written use numbers up, too."""
+"""How many of a parent's next running numbers are tried: attempts that were never written also use up numbers."""
 FREE_NUMBERS = 2
-"""Of so many running numbers that no leg has, below its last leg's and again above it, brokers are asked for the orders: two exits leave
-at once, and an attempt that was never written uses a number up, too. Where an order is found the next numbers follow."""
+"""Brokers are asked for the orders of this many free running numbers below the last leg's number, and of as many above it. Two exits
+may leave at once, and an attempt that was never written also uses up a number. Where an order is found, the next numbers follow."""
 SIMPLE_PART = "entry"
 _OF_ROW = (
     "tradingsymbol",
@@ -43,18 +44,19 @@ _OF_ROW = (
     "price",
     "trigger_price",
 )
-"""What the book alone says of an order that was found by its token."""
+"""Fields that only the book gives of an order that was found by its token."""
 
 Strangers = Mapping[tuple[str, str], OrderRow]
-"""(broker, token) -> an order of today with a token that neither engine nor store knows."""
+"""(broker, token) -> an order of today with a token that neither the engine nor the store knows."""
 
 
 def with_lost_legs(
     record: ParentRecord, strangers: Strangers, today: str, now: float, runs: Collection[int] = (1,)
 ) -> ParentRecord:
-    """Return the parent with those of the strangers that are its own; the very object when none is.
+    """Return the parent with those strangers added that are its own orders; the same object when there are none.
 
-    `now` in epoch seconds, `today` the broking day, YYYY-MM-DD; `runs` of the engine that may have sent them. Of a parent that has ended too: what it sent is its own.
+    `now` in epoch seconds; `today`: the broking day, YYYY-MM-DD; `runs`: the engine's runs that may have sent them. A parent that has ended
+    gets its orders too.
     """
     by_token = {token: broker for broker, token in strangers}
     if not by_token:
@@ -70,7 +72,7 @@ def with_lost_legs(
 
 
 def with_found_legs(record: ParentRecord, found: Iterable[FoundOrder], today: str, now: float) -> ParentRecord:
-    """Return the parent with those of the found orders that are its own; the very object when none is. Units as in `with_lost_legs`."""
+    """Return the parent with those found orders added that are its own; the same object when there are none. Units as in `with_lost_legs`."""
     root = None if record.plan is None else decode_plan(record.plan)
     for one in found:
         tokens, numbers = {leg.token for leg in record.legs}, {number_of(leg) for leg in record.legs}
@@ -81,7 +83,8 @@ def with_found_legs(record: ParentRecord, found: Iterable[FoundOrder], today: st
 
 
 def next_legs(record: ParentRecord, runs: Collection[int], free: int = FREE_NUMBERS) -> Iterator[NextLeg]:
-    """Yield the legs that brokers are asked for, lowest number first: of so many free numbers; `runs` of the engine that may have sent them."""
+    """Yield the legs that brokers are asked for, lowest number first. `free`: how many free numbers below and above the last leg's; `runs`: the
+    engine's runs that may have sent them."""
     taken = {number_of(leg) for leg in record.legs}
     last = max(taken, default=-1)
     if record.plan is None:
@@ -100,7 +103,7 @@ def next_legs(record: ParentRecord, runs: Collection[int], free: int = FREE_NUMB
 
 
 def as_shown(record: ParentRecord, leg: LegRecord, row: OrderRow) -> LegRecord:
-    """Return a leg that was found by its token as the book that shows it says that it is."""
+    """Return a leg that was found by its token, with the values of the book that now shows it."""
     shown = _leg(record, leg.part, number_of(leg), leg.broker, row)
     leg = attrs.evolve(leg, found_by_token=False, **{name: getattr(shown, name) for name in _OF_ROW})
     root = None if record.plan is None else decode_plan(record.plan)
@@ -108,7 +111,7 @@ def as_shown(record: ParentRecord, leg: LegRecord, row: OrderRow) -> LegRecord:
 
 
 def _next_tokens(record: ParentRecord, root: Part | None, runs: Collection[int]) -> Iterator[tuple[str, str, int]]:
-    """Yield (token, part path, running number) of every leg that the parent may have sent without its record knowing it."""
+    """Yield (token, part path, running number) of every leg that the parent may have sent although its record does not hold it."""
     taken = {number_of(leg) for leg in record.legs}
     if root is None:
         paths, numbers = [SIMPLE_PART], range(1)
@@ -127,7 +130,7 @@ def number_of(leg: LegRecord) -> int:
 
 
 def _leg(record: ParentRecord, path: str, number: int, broker: str, row: OrderRow) -> LegRecord:
-    """Make the leg of an order as its book shows it; its state is `sending`, and the book says the rest as it does of any."""
+    """Make the leg of an order with the values of its book. Its state is `sending`; the book then moves it on like any other leg."""
     return LegRecord(
         leg_id=f"{record.parent_order_id}.{number}",
         part=path,
@@ -148,7 +151,7 @@ def _leg(record: ParentRecord, path: str, number: int, broker: str, row: OrderRo
 
 
 def _found_leg(record: ParentRecord, root: Part | None, found: FoundOrder) -> LegRecord:
-    """Make the leg of an order of which only its token is known; its part, or the caller's body, says what it may be."""
+    """Make the leg of an order of which only the token is known. Its likely values come from its part, or from the caller's body."""
     part = None if root is None else _part_of(root, found.leg.part)
     body = record.body
     return LegRecord(
@@ -201,7 +204,7 @@ def _taken_up(record: ParentRecord, root: Part | None, leg: LegRecord) -> Parent
 
 
 def _begun(record: ParentRecord, root: Part, part: OrderPart, leg: LegRecord) -> Mapping[str, PartRecord]:
-    """Return the parts' records, in which the leg's part and all above it have had their turn, since the leg was sent."""
+    """Return the parts' records. The leg's part and all parts above it are marked as due and fired, since the leg was sent."""
     above = (one.path for one in walk(root) if leg.part == one.path or leg.part.startswith(f"{one.path}."))
     parts = dict(record.parts)
     for path in above:
@@ -217,6 +220,6 @@ def _begun(record: ParentRecord, root: Part, part: OrderPart, leg: LegRecord) ->
 
 
 def _is_one_of_many(part: OrderPart) -> bool:
-    """Whether the part's orders stand for single fills, rows or rungs, so that nothing says for which of them this one was."""
+    """Whether each order of the part is for one fill, row or rung, so that it is unknown for which of these the lost order was."""
     each = isinstance(part.price, FromFillPrice | Discretion) or isinstance(part.quantity, FromPosition)
     return each or isinstance(part.execution, Ladder)

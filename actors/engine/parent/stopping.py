@@ -1,7 +1,7 @@
-"""Ending a parent for a caller (rows 29-33) or for a flatten (row 35). Part of a parent's actor.
+"""Ends a parent for a caller (rows 29-33) or for a flatten (row 35). Part of a parent's actor.
 
-That a parent ends is written before anything of it is cancelled, in the lane in which a leg is written before it is sent: so a
-place that has written nothing by then sends nothing any more.
+The end of a parent is written before any of its legs is cancelled. This write takes turns with the write ahead of a leg. So a place
+that has written nothing by then sends nothing any more.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from onebroker.config.vocabulary import Outcome, is_finished
 
 
 class Stopping:
-    """The end of one parent. One stop at a time: a second one finds what the first has left."""
+    """The end of one parent. Only one cancel runs at a time: a second one finds what the first has left."""
 
     def __init__(self, recorder: Recorder, doors: EngineDoors, traffic: Traffic, cancelling: Cancelling) -> None:
         self._recorder = recorder
@@ -46,7 +46,7 @@ class Stopping:
     # --- for a caller -----------------------------------------------------------------------------------------------
 
     async def cancel(self, message: CancelParent) -> None:
-        """Cancel what rests, end the parent, and answer."""
+        """Cancel the resting legs, end the parent, and answer."""
         try:
             async with self._turn:
                 message.reply.answer(await self._cancel(message))
@@ -71,7 +71,7 @@ class Stopping:
         if accepted and not self._recorder.record.state.final:
             ended = moved_parent(self._recorder.record, ParentEvent.NOTHING_RESTS, updated_at=self._clock.epoch())
             self._recorder.change(ended)
-        await self._recorder.write()  # what became of it is recorded before the caller hears it
+        await self._recorder.write()  # the result is recorded before the caller hears it
         return self._stopped(legs=tuple(sorted(done, key=lambda one: one.leg_id)))
 
     async def _write_end(self, message: CancelParent) -> None:
@@ -89,12 +89,12 @@ class Stopping:
         self._traffic.tell()
 
     async def _cancel_leg(self, leg: LegRecord, deadline: float, note: Callable[[LegCancel], None]) -> None:
-        """Cancel one leg; one whose order id is not known yet after waiting for it to appear in the book (rules 2.4.6); nothing when it
-        has ended. What certainly did not leave goes later, without being asked for again."""
+        """Cancel one leg. If its order id is not known yet, wait first for the leg to appear in the book (rules 2.4.6). Do nothing when it
+        has ended. A cancel that certainly did not leave is sent later, without being asked for again."""
         async with self._cancelling.turn(leg.leg_id):
             current = self._recorder.record.leg(leg.leg_id) or leg
             if current.cancel_accepted:
-                note(_cancel_of(current, Outcome.ACCEPTED, None))  # one that had not left before
+                note(_cancel_of(current, Outcome.ACCEPTED, None))  # a cancel that had not left before
                 return
             try:
                 row = await self._appeared(leg.leg_id)
@@ -115,7 +115,7 @@ class Stopping:
                 note(_cancel_of(current, sent.answer.outcome, sent.answer.status_message))
 
     async def _appeared(self, leg_id: str) -> OrderRow | None:
-        """Return the row of a leg: of the book, else as its broker accepted it; waits a few seconds for one of them. Raises NotInService."""
+        """Return the row of a leg: from the book, else as its broker accepted it. Waits a few seconds for one of the two. Raises NotInService."""
         leg = self._recorder.record.leg(leg_id)
         assert leg is not None
         view = self._doors.session(leg.broker).view
@@ -138,7 +138,7 @@ class Stopping:
     # --- for a flatten ----------------------------------------------------------------------------------------------
 
     async def halt(self, message: Halt) -> None:
-        """End the parent where it stands, and answer once no place of it is under way (at most `broker_timeout_seconds`)."""
+        """End the parent at once, and answer when none of its places is under way any more (wait at most `broker_timeout_seconds`)."""
         try:
             message.reply.answer(await self._halt())
         except StoreError as error:
@@ -168,7 +168,7 @@ class Stopping:
 
 
 def _rests(leg: LegRecord) -> bool:
-    """Whether a leg's cancel is to be sent: it may be at the broker, and none was accepted yet."""
+    """Whether a leg's cancel is to be sent: the leg may be at the broker, and no cancel was accepted yet."""
     return not leg.state.final and not leg.cancel_accepted
 
 
@@ -184,7 +184,7 @@ def _cancel_of(leg: LegRecord, outcome: Outcome, message: str | None) -> LegCanc
 
 
 def why_not_sent(error: Exception, broker: str) -> str:
-    """Return what kept a cancel from leaving, in a sentence."""
+    """Return, as a sentence, why a cancel did not leave."""
     match error:
         case NotInService():
             return order_texts.not_in_service(broker)

@@ -1,5 +1,5 @@
-"""Times that were noted while the wall clock ran ahead (order-engine 2.7): after it was put right they lie in the future, and would say
-that an order was sent, moved or refused, or that a part had its turn, on a day that is still to come. Pure.
+"""Corrects times that were noted while the wall clock ran ahead (order-engine 2.7). After the clock is corrected, such times lie in the
+future. They would say that an order was sent, moved or refused, or that a part had its turn, on a day that is still to come. Pure.
 """
 
 from collections.abc import Mapping
@@ -13,25 +13,25 @@ from onebroker.actors.engine.orders.records import LegRecord
 from onebroker.config.clock import from_epoch
 
 TOLERANCE_SECONDS = 2.0
-"""Less is the clock being kept right, a little at a time."""
+"""A smaller step is the normal correction of the clock, a little at a time."""
 
 
 @attrs.frozen(kw_only=True)
 class ClockPut:
-    """The wall clock after it was put, or at a start. Times in epoch seconds."""
+    """The wall clock after it was set, or at a start. Times in epoch seconds."""
 
     now: float
     today: str
     """As `session_day`."""
     put_seconds: float
-    """By how much it was put: -3600 is an hour back. After a restart only the record knows, by its last change."""
+    """By how much the clock was set: -3600 is an hour back. After a restart, only the time of the record's last change shows this."""
     restarted: bool = False
 
     def is_ahead(self, at: float) -> bool:
         return at > self.now + TOLERANCE_SECONDS
 
     def right(self, at: float) -> float:
-        """Return a time as the right clock would have told it, no later than now; the very time when it is not ahead."""
+        """Return the time that a right clock would have shown, no later than now; the same time when it is not ahead."""
         return min(self.now, at + self.put_seconds) if self.is_ahead(at) else at
 
     def right_if_any(self, at: float | None) -> float | None:
@@ -39,10 +39,10 @@ class ClockPut:
 
 
 def leg_put_right(leg: LegRecord, clock: ClockPut) -> LegRecord:
-    """Return a leg with times no later than now; the very leg when they are none.
+    """Return a leg with times no later than now; the same object when none of its times is ahead.
 
-    Of one that was found after a restart nobody knows when it was sent: it counts as sent the evening before, so that a daily order of
-    today is not left out; an order that its broker still shows is followed and keeps another from going.
+    After a restart it is unknown when such a leg was sent. It counts as sent the evening before, so that today's daily order is not left
+    out. If its broker still shows the order, the order is followed, and no other is sent in its place.
     """
     if not any(clock.is_ahead(at) for at in (leg.sent_at, leg.moved_at, leg.updated_at)):
         return leg
@@ -60,14 +60,14 @@ def leg_put_right(leg: LegRecord, clock: ClockPut) -> LegRecord:
 
 
 def parts_put_right(parts: Mapping[str, PartRecord], clock: ClockPut) -> Mapping[str, PartRecord]:
-    """Return the parts' records with no time later than now, and no daily order noted as done for a day to come; the very mapping
-    when there is none. What lies between two times of a part stays as long as it was."""
+    """Return the parts' records with no time later than now, and no daily order noted as done for a day to come. The same mapping when
+    there are no such times. The interval between two times of a part stays the same."""
     right = {path: _part_put_right(part, clock) for path, part in parts.items()}
     return parts if all(right[path] is part for path, part in parts.items()) else right
 
 
 def refusals_put_right(refusals: Mapping[str, Refusals], clock: ClockPut) -> dict[str, Refusals]:
-    """Return what brokers refused with no time later than now."""
+    """Return the refusals of brokers with no time later than now."""
     return {one: attrs.evolve(told, cancelled_at=clock.right(told.cancelled_at)) for one, told in refusals.items()}
 
 
@@ -97,7 +97,7 @@ def _memory_put_right(memory: Memory, clock: ClockPut) -> Memory:
 
 
 def _bars_put_right(bars: Bars, clock: ClockPut) -> Bars:
-    """Bars of a time to come would take no price until then: what has closed stays, the open one begins anew."""
+    """Bars that lie in the future would take no price until then. Closed bars stay; the open bar begins again."""
     times = (None if bars.open_bar is None else bars.open_bar.began, bars.until)
     if not any(at is not None and clock.is_ahead(at) for at in times):
         return bars
