@@ -1,4 +1,4 @@
-"""The actor of one open plan: what its callers ask of it, beside the life it has by itself (`life.py`, `holdings.py`; order-engine 2.6, 5.2)."""
+"""The actor of one open plan: how it serves its callers. What it does by itself is in `life.py` and `holdings.py` (order-engine 2.6, 5.2)."""
 
 import math
 
@@ -51,8 +51,8 @@ class PlanParentActor(PlanHoldings):
     """One plan. Built as `ParentActor` is."""
 
     def _take_up_again(self, record: ParentRecord) -> None:
-        """After a restart: a plan whose caller has no answer and which has sent nothing ends, because the caller was told of
-        nothing (K4); one that has sent something goes on with that, and its answer is made again (K8, K14)."""
+        """After a restart, look at a plan whose caller has no answer yet. If the plan has sent nothing, it ends, because the caller knows of
+        nothing (K4). If it has sent something, it continues with that, and its answer is made again (K8, K14)."""
         if record.answered or record.state.final:
             return
         if record.legs:
@@ -63,7 +63,7 @@ class PlanParentActor(PlanHoldings):
             self._refuse(None, answers.failed_before_sending(record, "the service was restarted"))
 
     def _drop_unsent_entries(self, record: ParentRecord) -> None:
-        """A caller who has stopped waiting gets no entry that had not left by then; exits are sent (K14)."""
+        """A caller that has stopped waiting gets no entry that had not left by then; exits are sent (K14)."""
         unsent = self._unsent_entries(record)
         if not unsent:
             return
@@ -101,7 +101,7 @@ class PlanParentActor(PlanHoldings):
             self._under_way -= 1
 
     async def _cancel_part(self, message: CancelPart) -> Stopped:
-        """End a part, and wait for what the brokers say to the cancels of its legs (rows 26-28)."""
+        """End a part, and wait for the brokers' answers to the cancels of its legs (rows 26-28)."""
         parts = cancel_part(self._root, self._inputs(), message.part)
         part = next(one for one in walk(self._root) if one.path == message.part)
         own = {order.path for order in own_orders_of(part)}
@@ -141,7 +141,7 @@ class PlanParentActor(PlanHoldings):
         )
 
     async def _modify_part(self, message: ModifyPart) -> PartChanged:
-        """Give a part that has sent nothing other numbers (row 25)."""
+        """Change the numbers of a part that has sent nothing (row 25)."""
         self._check_numbers(message)
         before = self._parts
         part, parts = modify_part(self._root, self._inputs(), message.part, message.change)
@@ -166,7 +166,7 @@ class PlanParentActor(PlanHoldings):
             raise Refusal(400, order_texts.whole_lots("quantity", terms.lot))
 
     def _changes(self, part: OrderPart, before: PartRecord, change: LegChange) -> dict[str, dict[str, object]]:
-        """Return what differs from the numbers that the part has now."""
+        """Return the given values that differ from the part's current numbers."""
         price, form = part.price, part.quantity
         now: dict[str, object] = {
             "price": before.price if before.price is not None else getattr(price, "price", getattr(price, "limit_price", None)),
@@ -183,7 +183,7 @@ class PlanParentActor(PlanHoldings):
         self._parts = {**self._parts, path: changed}
 
     async def _cancel_for_caller(self, message: CancelLeg, leg: LegRecord | None) -> None:
-        """Cancel a leg for a caller where the plan lets him (3.11)."""
+        """Cancel a leg for a caller where the plan allows it (3.11)."""
         try:
             if leg is not None and message.asked and self._record.state in SENDS:
                 check_leg_cancel(self._root, self._inputs(), leg_of(leg, self._refusals, busy=False))
@@ -193,7 +193,7 @@ class PlanParentActor(PlanHoldings):
         await super()._cancel_for_caller(message, leg)
 
     async def _modify_for_caller(self, message: ModifyLeg, leg: LegRecord | None) -> None:
-        """Change a leg for a caller by the plan's rules; meanwhile the plan leaves it alone (row 24)."""
+        """Change a leg for a caller by the plan's rules; meanwhile the plan leaves the leg alone (row 24)."""
         if leg is None:
             message.reply.refuse(NotOurs(message.parent_id))
             return
@@ -211,7 +211,7 @@ class PlanParentActor(PlanHoldings):
             self._news.set()
 
     def _goes_on_from(self, leg: LegRecord, change: LegChange) -> None:
-        """The rules go on from what a caller has set (2.6)."""
+        """Let the plan's rules continue from the values that a caller has set (2.6)."""
         before = leg_of(leg, self._refusals, busy=False)
         parts = leg_changed(self._root, self._inputs(), before, change)
         self._take_parts(parts)
@@ -219,7 +219,7 @@ class PlanParentActor(PlanHoldings):
     # --- the caller of the place ------------------------------------------------------------------------------------
 
     async def _place(self, place: Place) -> None:
-        """Answer once everything that the start sends has its result, or half a second before the caller stops waiting."""
+        """Answer when every order that the start sends has its result, or half a second before the caller stops waiting."""
         try:
             with trio.move_on_at(place.deadline - ANSWER_BEFORE_DEADLINE_SECONDS):
                 await self._first.wait()
@@ -231,7 +231,7 @@ class PlanParentActor(PlanHoldings):
             self._answer_stopped(place)
 
     def _started(self) -> bool:
-        """Whether nothing of what the start sent is without a result."""
+        """Whether every order that the start sent has its result."""
         waits = any(is_told(self._root, new) for new in self._waiting.orders)
         under_way = bool(self._placing.under_way) or waits or self._dropped > 0 or self._closes_soon()
         return not under_way and not any(
@@ -262,14 +262,14 @@ class PlanParentActor(PlanHoldings):
         lost = await self._write_answer(first)
         if (
             lost is None or self._record.legs or self._placing.under_way or self._waiting.orders
-        ):  # it has begun to send meanwhile
+        ):  # the plan has begun to send meanwhile
             self._answer(place, first)
         else:
             self._refuse(place, answers.failed_before_sending(self._record, lost))
 
     async def _write_answer(self, answer: EngineAnswer) -> str | None:
-        """Write that the caller is told of what has not left yet, before it is told: a restart ends what nobody was told of, and goes
-        on with the rest (2.4 e; K4, K14). Return why it could not be written; None when it is."""
+        """Write, before the answer goes out, that the caller knows of orders that have not left yet. A restart ends orders of which no caller
+        knows, and continues with the rest (2.4 e; K4, K14). Return why the write failed; None when it succeeded."""
         keep_seconds = int(self._doors.settings.answer_keep_seconds)
         kept = Set(keys.answer(self._record.intent_id), answers.encode(answer), keep_seconds)
         try:

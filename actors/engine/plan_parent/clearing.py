@@ -1,8 +1,8 @@
-"""Cancelling what rests at positions that are about to be closed, and ending what waits there (order-engine 1.3,
+"""Cancels the orders that rest at positions which are about to be closed, and ends the exits that wait there (order-engine 1.3,
 cancel_resting_first). Part of a plan parent's actor.
 
-Orders of open parents are cancelled through them, by the engine's messages, as the desk does for a caller; all others directly. No
-actor waits for another here: parents answer such messages beside their own work, and every wait has an end.
+An order of an open parent is cancelled through that parent, by the engine's messages, as the desk does for a caller. All others are
+cancelled directly. No two actors can block each other here: parents answer such messages next to their own work, and every wait ends.
 """
 
 import contextlib
@@ -34,16 +34,16 @@ from onebroker.config.vocabulary import Outcome, is_finished
 
 ASK_MARGIN_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
-"""What could not leave is tried again, and the books are asked for again, this often."""
+"""How often a cancel that could not leave is tried again, and the books are asked for again."""
 
 OrderName = tuple[str, str]
 """Broker and order id."""
 CancelOwn = Callable[[str, OrderRow, str, float], Awaitable[Sent]]
-"""Cancels a leg of the asking plan itself: broker, row, leg id, monotonic deadline for room. Raises what is in `NOT_SENT`."""
+"""Cancels a leg of the asking plan itself: broker, row, leg id, monotonic deadline for room. Raises the errors in `NOT_SENT`."""
 
 
 class Clearing:
-    """What clears the way for the closes of one plan."""
+    """Clears the way for the closing orders of one plan."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Clearing:
         self._acts = acts
 
     async def clear(self, path: str, closing: Closing) -> Mapping[Holding, int]:
-        """End and cancel what stands at these positions; return how many orders have not been shown as finished in time, for each
-        of them. `path` is the part that closes, whose own orders stay."""
+        """End the exits and cancel the orders at these positions. Return, for each position, how many orders were not shown as finished in
+        time. `path` is the closing part, whose own orders stay."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._end_exits, closing)
             nursery.start_soon(self._end_own_exits, closing)
@@ -85,7 +85,7 @@ class Clearing:
     # --- orders -----------------------------------------------------------------------------------------------------
 
     def _unfinished(self, path: str, closing: Closing) -> list[tuple[Holding, OrderRow]]:
-        """Return the orders that have not finished; a status that maps to nothing counts as open."""
+        """Return the orders at these positions that have not finished; an unknown status counts as open."""
         latest = self._doors.catalogue.value.latest
         found = []
         for code in sorted({holding.broker for holding in closing.holdings}):
@@ -102,11 +102,11 @@ class Clearing:
         return self._doors.legs.owner(code, row.order_id, row.tag)
 
     def _is_closing(self, owner: LegOwner | None, path: str) -> bool:
-        """Whether an order is one of those that close the positions."""
+        """Whether an order is one of the orders that close the positions."""
         return owner is not None and owner.parent_id == self._parent_id and owner.leg_role == path
 
     def _unshown(self, path: str, closing: Closing) -> list[Holding]:
-        """Return where orders of ours may be that no book shows yet: any of them could fill after the close."""
+        """Return the positions where orders of ours may be that no book shows yet. Any of them could fill after the close."""
         latest = self._doors.catalogue.value.latest
         found = []
         for leg in unshown(self._doors):
@@ -121,7 +121,7 @@ class Clearing:
     async def _finished(
         self, path: str, closing: Closing, codes: Collection[str], again: Mapping[OrderName, float]
     ) -> bool:
-        """Wait until books begun from now on show nothing unfinished; False when there is something to be cancelled before."""
+        """Wait until books begun from now on show no unfinished order. False when an order must be cancelled before that."""
         after = self._clock.monotonic()
         doors = [self._doors.session(code) for code in sorted(codes)]
         while True:
@@ -137,7 +137,7 @@ class Clearing:
     # --- cancels ----------------------------------------------------------------------------------------------------
 
     def _due(self, path: str, closing: Closing, again: Mapping[OrderName, float]) -> list[tuple[str, OrderRow]]:
-        """Return the orders that are to be cancelled now, those too that only then appeared."""
+        """Return the orders to cancel now, including orders that appeared only meanwhile."""
         now = self._clock.monotonic()
         return [
             (holding.broker, row)
@@ -146,7 +146,8 @@ class Clearing:
         ]
 
     async def _cancel_due(self, path: str, closing: Closing, again: dict[OrderName, float]) -> None:
-        """Cancel them, all at once and each once; what could not leave is tried again soon. A cancel under way is not cut short."""
+        """Cancel the due orders, all at the same time, each once. A cancel that could not leave is tried again soon. A cancel under way is not
+        interrupted."""
 
         async def cancel(code: str, row: OrderRow) -> None:
             left = await self._cancel(code, row)
@@ -175,7 +176,7 @@ class Clearing:
         return not sent.goes_again
 
     async def _through_parent(self, code: str, row: OrderRow, parent_id: str, deadline: float) -> Sent | None:
-        """Have another open parent cancel its leg; None when it is finished, and nobody else acts on the order."""
+        """Let another open parent cancel its leg. None when that parent is finished: then nobody else acts on the order."""
         engine = self._doors.engine
         if engine is None:
             return None
@@ -199,7 +200,7 @@ class Clearing:
         except NotOurs:
             return None
         except (ActorNotRunning, AskTimedOut) as error:
-            return result(Outcome.UNKNOWN, str(error), reached=True)  # it may have left: the book decides
+            return result(Outcome.UNKNOWN, str(error), reached=True)  # the cancel may have left: the book decides
 
     async def _directly(self, code: str, row: OrderRow, deadline: float) -> Sent:
         door = self._doors.session(code)
@@ -215,22 +216,22 @@ class Clearing:
             leave_before=self._lock.leave_before,
         )
 
-    # --- what waits -------------------------------------------------------------------------------------------------
+    # --- waiting exits ----------------------------------------------------------------------------------------------
 
     async def _end_exits(self, closing: Closing) -> None:
-        """Have the other open parents end their exits there, and wait until they have, a few seconds at most."""
+        """Let the other open parents end their exits at these positions, and wait for that, a few seconds at most."""
         engine = self._doors.engine
         if engine is None:
             return
         wait_seconds = self._doors.settings.cancel_confirm_seconds
-        with contextlib.suppress(ActorNotRunning, AskTimedOut):  # what is sent all the same is seen in the books
+        with contextlib.suppress(ActorNotRunning, AskTimedOut):  # an exit sent all the same is seen in the books
             await engine.ask(
                 lambda reply: EndExits(parent_id=self._parent_id, closing=closing, reply=reply), wait_seconds
             )
 
 
 async def _any_news(doors: Collection[SessionDoor], seconds: float) -> None:
-    """Wait until one of the sessions has published something, at most so long."""
+    """Wait until one of the sessions has published something, at most `seconds`."""
     with trio.move_on_after(seconds):
         async with trio.open_nursery() as nursery:
 

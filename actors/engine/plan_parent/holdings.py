@@ -1,5 +1,5 @@
-"""What a plan does with positions: reads those that it closes or hedges, and ends its own exits where another plan closes one
-(order-engine 1.3, 3.15). A plan parent's actor, between its life and its callers.
+"""How a plan handles positions: it reads the positions that it closes or hedges, and ends its own exits where another plan closes a
+position (order-engine 1.3, 3.15). A layer of a plan parent's actor, between `life.py` and `callers.py`.
 """
 
 import math
@@ -35,11 +35,11 @@ from onebroker.actors.sessions.messages import Sent
 from onebroker.brokers.records import OrderRow
 
 POSITIONS_SECONDS = 10.0
-"""How old positions may be that a condition looks at before they are asked for again (it takes none older than 30 s)."""
+"""Positions that a condition looks at are asked for again when older than this (the condition takes none older than 30 s)."""
 
 
 class PlanHoldings(PlanLife):
-    """One plan, without its callers. Built as `ParentActor` is."""
+    """One plan, without the requests of its callers. Built as `ParentActor` is."""
 
     def _prepare(self, record: ParentRecord) -> None:
         super()._prepare(record)
@@ -63,7 +63,7 @@ class PlanHoldings(PlanLife):
         return looked
 
     def _read_positions_soon(self) -> None:
-        """Have positions that a condition looks at read again before they are too old to be acted on."""
+        """Ask for the positions that a condition looks at again, before they are too old to act on."""
         now = self._clock.monotonic()
         for door in self._doors.sessions.values():
             view = door.view.value
@@ -74,9 +74,9 @@ class PlanHoldings(PlanLife):
     # --- rows -------------------------------------------------------------------------------------------------------
 
     async def _read_rows(self, path: str) -> None:
-        """Read what a part closes, or its exposure; what was read is in the record before anything that follows from it leaves."""
+        """Read the positions that a part closes, or its exposure. The result is in the record before an order that follows from it leaves."""
         try:
-            await self._recorder.write()  # that it is due, before anything there is cancelled
+            await self._recorder.write()  # record that the part is due, before any order at the positions is cancelled
             part = self._part_at(path)
             if isinstance(part.quantity, FromPosition):
                 await self._read_to_close(part, part.quantity)
@@ -92,7 +92,7 @@ class PlanHoldings(PlanLife):
         self._traffic.tell()
 
     async def _read_to_close(self, part: OrderPart, form: FromPosition) -> None:
-        """Hand the rows over, and hold them until the orders for them are at their brokers."""
+        """Read the rows, hand them to the plan, and hold them until the orders for them are at their brokers."""
         before, sent = self._parts[part.path], self._keys_sent(part)
         rows = before.rows or ()
         form = attrs.evolve(form, most=form.most if before.quantity is None else before.quantity)
@@ -109,20 +109,20 @@ class PlanHoldings(PlanLife):
             await self._traffic.until(lambda: self._is_out(part), math.inf)
 
     def _is_out(self, part: OrderPart) -> bool:
-        """Whether no order of a part is on its way to a broker; each takes seconds at the most."""
+        """Whether no order of a part is on its way to a broker; each order takes a few seconds at most."""
         under_way = any(new.part == part.path for new in self._placing.under_way)
         return not under_way and not any(
             leg.part == part.path and self._traffic.busy(leg.leg_id) for leg in self._record.legs
         )
 
     def _keys_sent(self, part: OrderPart) -> set[str]:
-        """Return the rows of a part for which an order was sent or is about to be."""
+        """Return the keys of a part's rows for which an order was sent or is about to be sent."""
         legs = [leg.instance for leg in self._record.legs if leg.part == part.path]
         under_way = [new.instance for new in self._placing.under_way if new.part == part.path]
         return {key for key in (*legs, *under_way) if key is not None}
 
     def _closes_soon(self) -> bool:
-        """Whether positions are being read, or one that was read has sent nothing yet: its caller is told of what is sent."""
+        """Whether positions are being read, or no order has left yet for a row that was read. The caller's answer waits for these orders."""
         return any(
             isinstance(part, OrderPart) and isinstance(part.quantity, FromPosition) and self._is_unsent(part)
             for part in walk(self._root)
@@ -162,7 +162,7 @@ class PlanHoldings(PlanLife):
             self._under_way -= 1
 
     async def _end_own_exits(self, closing: Closing) -> None:
-        """End the exits that wait at positions which are about to be closed, on record, and wait until none of them is on its way."""
+        """End the exits that wait at positions which are about to be closed, and record that. Wait until none of them is on its way."""
         if self._record.state not in SENDS:
             return
         await self._first.wait()
@@ -179,7 +179,7 @@ class PlanHoldings(PlanLife):
 
 
 def looks_at_positions(condition: Condition | None) -> bool:
-    """Whether a condition is, or holds, one on the joint profit and loss of positions."""
+    """Whether a condition is, or contains, a condition on the joint profit and loss of positions."""
     match condition:
         case JointPnl():
             return True

@@ -1,4 +1,4 @@
-"""Between a plan's machine and what is stored and sent: legs as the machine sees them, orders as a broker is sought for. Pure."""
+"""Converts between a plan's machine and the stored and sent records: legs for the machine, orders for the choice of a broker. Pure."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from onebroker.config.vocabulary import OrderType, Side, Validity
 
 
 def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, settling: bool = False) -> Leg:
-    """Return a stored leg as the machine sees it; of a change whose result is not known the larger quantity counts."""
+    """Return a stored leg as the machine sees it. While the result of a change is not known, the larger quantity counts."""
     refused = refusals.get(leg.leg_id, Refusals())
     wanted = leg.wanted.quantity if leg.wanted is not None and leg.wanted.quantity is not None else leg.quantity
     return Leg(
@@ -51,7 +51,7 @@ def leg_of(leg: LegRecord, refusals: Mapping[str, Refusals], *, busy: bool, sett
 
 
 def order_of(new: NewLeg, instrument: Instrument, *, closes: bool, prefer: str | None = None) -> LegOrder:
-    """Return an order of the machine's as brokers are looked at for it; `prefer` is the broker of the part's first piece."""
+    """Return the machine's order in the form for choosing a broker; `prefer`: the preferred broker, which took an earlier order."""
     return LegOrder(
         instrument=instrument,
         transaction_type=new.side.value,
@@ -79,7 +79,7 @@ PARENT_EVENT_BY_ROOT: dict[PartState, ParentEvent] = {
 
 
 def event_of(record: ParentRecord, root: PartState) -> ParentEvent:
-    """Return what its root's state is to the parent (order-engine 2.1); one that its caller ends waits for its orders alone."""
+    """Return the parent event for the state of the plan's root (order-engine 2.1). A parent that its caller ends waits only for its orders."""
     if record.state is ParentState.CANCELLING and all(leg.state.final for leg in record.legs):
         return ParentEvent.NOTHING_RESTS
     if root in PARENT_EVENT_BY_ROOT:

@@ -1,8 +1,8 @@
-"""The life of one open plan: looks at it whenever something has changed, and does what the look asks for (order-engine 2.7).
+"""The life of one open plan: it looks at the plan whenever something has changed, and does what the look asks for (order-engine 2.7).
 
-What the plan decides stands in `plan.machine`, which is pure; here are the waiting, the writing and the sending. Everything a
-look decides is in the parent's record before the message that follows from it leaves, because each send writes the record ahead.
-What callers ask of a plan stands in `plan_parent`.
+The decisions are in `plan.machine`, which is pure; the waiting, the writing and the sending are here. Every decision of a look is
+in the parent's record before the message that follows from it leaves, because each send writes the record ahead. Callers' requests
+are handled in `callers.py` of `plan_parent`.
 """
 
 import math
@@ -48,17 +48,17 @@ from onebroker.config.messages import plan_life as life_texts
 _ENDED_BY_ITSELF = frozenset({ParentState.REJECTED, ParentState.FAILED})
 _ENDED_BY_OTHERS = frozenset({ParentState.CANCELLING, ParentState.CANCELLED, ParentState.HALTED})
 SETTLE_SECONDS = 15.0
-"""How long an order that its broker refused to move is not moved again while no book read since shows it."""
+"""How long an order that its broker refused to move is not moved again, unless a later book shows it."""
 LOOK_SECONDS = 2.0
-"""A look takes far less; a caller waits no longer for one."""
+"""How long a caller waits for a look at most; a look takes far less."""
 PRICE_SECONDS = 0.5
-"""An order that waited for room for longer is priced anew before it leaves."""
+"""An order that waited longer than this for room is priced again before it leaves."""
 KEEP_SECONDS = 1.0
-"""How often what a rule remembers of the market is kept (order-engine row 6)."""
+"""How often the rules' memory of the market is written to the record (order-engine row 6)."""
 
 
 class PlanLife(PlanSteps, ABC):
-    """One plan, without its callers. Built as `ParentActor` is."""
+    """One plan, without positions and the requests of its callers. Built as `ParentActor` is."""
 
     def __init__(
         self,
@@ -73,25 +73,25 @@ class PlanLife(PlanSteps, ABC):
         self._reading: set[str] = set()
         """Parts for which positions are being read."""
         self._blocked: frozenset[str] = frozenset()
-        """Legs that could not be changed at the last look, because their broker has not shown them yet, or a message is unanswered."""
+        """Legs that could not be changed at the last look: their broker has not shown them yet, or a message is unanswered."""
         self._results: dict[str, Sent] = {}
-        """Leg id -> what its broker answered, for the caller's first answer."""
+        """Leg id -> its broker's answer, for the caller's first answer."""
         self._not_placed: EngineAnswer | None = None
         self._looked: Looked | None = None
         self._parts: Mapping[str, PartRecord] = {}
-        """How the parts stand; in the record at most a second later, and before anything that follows from it leaves."""
+        """The parts' current records. They are in the parent's record at most a second later, and before a message that follows from them leaves."""
         self._followed: Sequence[Rename] = ()
-        """The renames of contracts that the record knows of."""
+        """The renames of contracts that the record already follows."""
         self._kept_at = -math.inf
         self._follower: Follower | None = None
-        """Keeps the quotes that no look has seen."""
+        """Keeps the quotes that no look has seen yet."""
         self._first = trio.Event()
         """Set when the plan has been looked at for the first time."""
         self._looks = 0
         self._dropped = 0
-        """Orders that were dropped before they left, and that the next look has still to say something about."""
+        """Number of orders that were dropped before they left and that the next look has not decided about yet."""
 
-    # --- the life of it ---------------------------------------------------------------------------------------------
+    # --- the look loop ----------------------------------------------------------------------------------------------
 
     def _prepare(self, record: ParentRecord) -> None:
         assert record.plan is not None
@@ -116,7 +116,7 @@ class PlanLife(PlanSteps, ABC):
         nursery.start_soon(self._work, nursery)
 
     async def _work(self, nursery: trio.Nursery) -> None:
-        """Look whenever something has changed or a time has come, until the plan is over."""
+        """Look at the plan whenever something has changed or a time has come, until the plan is over."""
         if self._begin is None:
             await self._taken_up.wait()
         with self._doors.quotes.follow(()) as follower:
@@ -143,7 +143,7 @@ class PlanLife(PlanSteps, ABC):
 
     @property
     def _awaits_book(self) -> bool:
-        """Whether the plan has an order of which so little is known that nothing can be worked out beside it."""
+        """Whether so little is known of one of the plan's orders that the plan can decide nothing until a book shows that order."""
         return any(leg.awaits_book for leg in self._record.legs)
 
     def _take_up_lost(self) -> bool:
@@ -154,7 +154,7 @@ class PlanLife(PlanSteps, ABC):
         return taken
 
     def _put_times_right(self, clock: ClockPut) -> None:
-        """Look again too: a time of day comes sooner or later than this plan sleeps when the wall clock is put, or the machine sleeps."""
+        """Look again too: after the wall clock is set, or the machine has slept, a time of day comes sooner or later than planned."""
         super()._put_times_right(clock)
         self._refusals = refusals_put_right(self._refusals, clock)
         parts = parts_put_right(self._parts, clock)
@@ -164,7 +164,7 @@ class PlanLife(PlanSteps, ABC):
             self._news.set()
 
     def _follow_contracts(self) -> None:
-        """Go on under the new ids of contracts whose strike was adjusted."""
+        """Continue under the new ids of contracts whose strike was adjusted."""
         renames = self._doors.catalogue.value.renames
         if renames is self._followed:
             return
@@ -190,8 +190,8 @@ class PlanLife(PlanSteps, ABC):
                 self._news.set()
 
     def _matters(self, follower: Follower, changed: Iterable[str]) -> bool:
-        """Whether a look may come to something else than the last one did, with the quotes that have come since. Those that cannot
-        matter are put away; the others stay for the look, whatever replaces them."""
+        """Whether the quotes since the last look may lead the next look to another result. Quotes that cannot matter are
+        forgotten. The others are kept for the look, even when newer quotes replace them."""
         if self._looked is None or self._news.is_set():
             return True
         market, calm = PlanMarket(self._doors, (), follower), self._looked.calm
@@ -201,7 +201,7 @@ class PlanLife(PlanSteps, ABC):
         return any(one not in calmed for one in changed)
 
     def _retry_in(self) -> float:
-        """Seconds until the first leg that was left alone may be tried again, or the parts are to be kept."""
+        """Return the seconds until the first leg that was left alone may be tried again, or until the parts must be written to the record."""
         now = self._clock.monotonic()
         left_until = (*self._left_alone.values(), *(since + SETTLE_SECONDS for since in self._settling.values()))
         waits = [until - now for until in left_until if until > now]
@@ -242,7 +242,7 @@ class PlanLife(PlanSteps, ABC):
         return not leg.state.final and (self._changing.blocked(leg.leg_id) or self._row(leg) is None)
 
     def _look(self, nursery: trio.Nursery) -> Looked:
-        """Look once, take over what the look came to, and start what it asks for."""
+        """Look once, take over the result, and start the actions that it asks for."""
         self._follow_contracts()
         inputs = self._inputs()
         self._blocked = frozenset(leg.leg_id for leg in inputs.legs if leg.busy)
@@ -268,14 +268,14 @@ class PlanLife(PlanSteps, ABC):
         return looked
 
     def _note_seen(self, market: Market) -> None:
-        """Put away the quotes that the look has seen; where there is no usable one now, they stay for when there is."""
+        """Forget the quotes that the look has seen. Where an instrument has no usable quote now, its quotes stay until there is one."""
         assert self._follower is not None
         for one in self._follower.instrument_ids:
             if market.seen(one) is not None:
                 self._follower.forget(one)
 
     async def _looked_again(self) -> None:
-        """Let the plan be looked at once more."""
+        """Wait until the plan has been looked at once more."""
         looks = self._looks
         self._news.set()
         await self._traffic.until(lambda: self._looks > looks or self._record.state not in SENDS, LOOK_SECONDS)
@@ -296,7 +296,7 @@ class PlanLife(PlanSteps, ABC):
         )
 
     def _take_parts(self, parts: Mapping[str, PartRecord]) -> None:
-        """Go on from other records than those looked at last."""
+        """Replace the parts' records with `parts`, and put them into the parent's record."""
         self._parts = parts
         self._recorder.change(attrs.evolve(self._record, parts=parts, updated_at=self._clock.epoch()))
 
@@ -331,7 +331,7 @@ class PlanLife(PlanSteps, ABC):
                 and (done.passes or new.instance == CLOSING)
             ):
                 tries = self._waiting.note(new, str(done.answer.body.get("error", "")))
-                self._news.set()  # what is open meanwhile is said at once
+                self._news.set()  # units that are open meanwhile are reported at once
                 if done.turned_away is None:
                     await self._waiting.wait(new, tries)
                 else:
@@ -349,8 +349,8 @@ class PlanLife(PlanSteps, ABC):
             self._traffic.tell()
 
     async def _handed_out_anew(self) -> None:
-        """Stand for a dropped order until the next look has said what goes in its place, so that its caller is not told that
-        nothing was sent."""
+        """Count a dropped order until the next look has decided what replaces it. So the caller is not told that nothing was
+        sent."""
         self._dropped += 1
         try:
             await self._looked_again()
@@ -358,8 +358,8 @@ class PlanLife(PlanSteps, ABC):
             self._dropped -= 1
 
     def _is_wanted(self, new: NewLeg, waited_seconds: float) -> bool:
-        """Whether an order that is under way is still wanted as it is: what its siblings filled since, or an end of its part, would
-        make it too much; and after a while the market may have left its price behind."""
+        """Whether an order that is under way is still wanted as it is. Fills of its siblings since, or an end of its part, may make it too
+        large. After a while the market may have moved away from its price."""
         if new.instance == CLOSING:
             return True
         inputs = self._inputs()
@@ -375,7 +375,7 @@ class PlanLife(PlanSteps, ABC):
         return not prices or (new.price, new.trigger) in prices
 
     def _refuse_part(self, new: NewLeg, done: NotPlaced) -> None:
-        """A check refused the order (row 5): its part sends nothing more; of a part that closes positions, that one row."""
+        """A check refused the order (row 5). Its part sends nothing more; a part that closes positions sends nothing more for that row."""
         self._not_placed = done.answer
         before, sentence = self._parts[new.part], str(done.answer.body.get("error", ""))
         if done.ends:
@@ -394,7 +394,7 @@ class PlanLife(PlanSteps, ABC):
 
     @abstractmethod
     async def _read_rows(self, path: str) -> None:
-        """Read the positions a part is sized by (`holdings.py`)."""
+        """Read the positions that set the size of a part (`holdings.py`)."""
 
     # --- legs -------------------------------------------------------------------------------------------------------
 
@@ -409,7 +409,7 @@ class PlanLife(PlanSteps, ABC):
             del self._settling[leg.leg_id]
             self._news.set()
         if leg.leg_id in self._blocked:
-            self._news.set()  # nothing in it may have changed, but now it can be moved, or ended
+            self._news.set()  # the leg may be unchanged, but now it can be moved or ended
 
     def _newest(self) -> ParentRecord:
         return attrs.evolve(self._record, parts=self._parts) if self._parts else self._record
@@ -441,8 +441,8 @@ class PlanLife(PlanSteps, ABC):
         self._news.set()
 
     def _note_late_fill(self, leg: LegRecord) -> None:
-        """What fills of an entry after its plan has ended has no exits (rows 13c, 43). They are placed where the plan ended by itself, because
-        the entry was taken as not sent; one that a caller or a flatten ended sends nothing more, and says so."""
+        """Handle a fill of an entry after its plan has ended: the fill has no exits (rows 13c, 43). If the plan ended by itself because the entry
+        counted as not sent, the exits are placed. If a caller or a flatten ended it, the plan sends nothing more, and reports the units."""
         record, before = self._record, self._record.leg(leg.leg_id)
         grown = leg.filled_quantity - (0 if before is None else before.filled_quantity)
         if record.state in SENDS or grown <= 0:
@@ -473,12 +473,12 @@ class PlanLife(PlanSteps, ABC):
         waits = self._waits_for_books or self._awaits_book
         if self._looked is not None or record.state in _ENDED_BY_OTHERS or waits:
             super()._note_troubles()
-        elif record.state not in SENDS:  # it ended before a restart, and nothing looks at it any more
+        elif record.state not in SENDS:  # the plan ended before a restart, and is not looked at any more
             found = [(record.instrument_id, sentence) for sentence in record.troubles]
             self._doors.troubles.note(self._parent_id, found, self._clock.epoch(), is_ended=True)
 
     def _note_over_filled(self) -> None:
-        """Of a plan that was stopped nothing is looked at any more, but what fills too much in it is still shown."""
+        """Record the over-filled quantity of a stopped plan. Such a plan is not looked at any more, but the quantity is still shown."""
         over = advance(self._root, self._inputs()).over_filled
         if over > self._record.over_filled_quantity:
             sentence = life_texts.over_filled(over)
@@ -490,7 +490,7 @@ def _same_place(one: NewLeg, other: NewLeg) -> bool:
 
 
 def _louder(now: Mapping[str, PartRecord], before: Mapping[str, PartRecord]) -> bool:
-    """Whether more has changed than what rules remember of the market."""
+    """Whether more has changed than the rules' memory of the market."""
     return any(_without_memory(part) != _without_memory(before.get(path, PartRecord())) for path, part in now.items())
 
 

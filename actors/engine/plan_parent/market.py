@@ -1,5 +1,5 @@
-"""The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). Reads what
-others publish, awaits nothing."""
+"""The world as a plan sees it at one moment: quotes, terms, sessions, the account, positions (`plan.market.Market`). It reads what
+other actors publish, and awaits nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, time, timedelta
@@ -31,16 +31,16 @@ from onebroker.config.money import exact, paise
 EXPIRY_TIME = time(15, 30)
 """When an option expires on its expiry day (rules 2.7, volatility)."""
 FIGURES_SECONDS = 30.0
-"""A document older than this is not acted on (order-engine 3.1, 3.45)."""
+"""The plan does not act on a document older than this (order-engine 3.1, 3.45)."""
 TRADES_SECONDS = 2.0
-"""How long the trades of a fill are waited for (order-engine 2.3)."""
+"""How long to wait for the trades of a fill (order-engine 2.3)."""
 
 _Results: TypeAlias = Mapping[str, int | None]
 """Broker code -> paise; None = not known."""
 
 
 class PlanMarket:
-    """One look's world; what was read once stays as it was. `follower` keeps the quotes that were not looked at yet."""
+    """The market for one look; a quote that was read once stays the same. `follower` keeps the quotes that no look has seen yet."""
 
     def __init__(self, doors: EngineDoors, legs: Iterable[LegRecord], follower: Follower | None = None) -> None:
         self._doors = doors
@@ -133,8 +133,8 @@ class PlanMarket:
         )
 
     def _results(self, reads: Iterable[BrokerRead]) -> tuple[_Results, _Results, _Results]:
-        """Return the day's result, its realized and its unrealized part at each broker that answers, as the limit on the day's loss knows
-        it; a realized part that funds tell alone counts. What was told before 07:00 is yesterday's."""
+        """Return the day's result, its realized and its unrealized part at each broker that answers. The figures are those of the limit on the
+        day's loss. Where the funds give a realized part, that one counts. Figures received before 07:00 are yesterday's."""
         begins = latest_boundary(from_epoch(self._now)).timestamp()
         day: dict[str, int | None] = {}
         realized: dict[str, int | None] = {}
@@ -178,7 +178,7 @@ class PlanMarket:
         return None if total is None else JointFigure(Decimal(total).scaleb(-2), frozenset(figures))
 
     def _counting(self, code: str, instrument_ids: Sequence[str] | None, product: str | None) -> Counts:
-        """Return what tells whether a broker's row is of these instruments (None = of any) and this product (None = of any)."""
+        """Return a function: whether a broker's row is of these instruments (None = any) and of this product (None = any)."""
 
         def counts(row: OrderRow | PositionRow) -> bool:
             own = instrument_ids is None or self._instrument_of(code, row) in instrument_ids
@@ -189,14 +189,14 @@ class PlanMarket:
     def _result_of_today(
         self, code: str, door: SessionDoor, shown: Sequence[PositionRow], counts: Counts
     ) -> Mapping[str, int | None]:
-        """Return the broker with the day's result of what counts, nothing when it neither holds nor traded any of it."""
+        """Return the broker with its day's result of the rows that count; empty when it neither holds nor traded any of them."""
         traded = [row for row in door.view.value.orders.values() if row.filled_quantity]
         if not any(map(counts, shown)) and not any(map(counts, traded)):
             return {}
         return {code: self._doors.day_results.among(code, shown, counts)}
 
     def _missing_price(self, code: str, row: PositionRow) -> float | None:
-        """Return the live price of a row to which its broker gives no last price."""
+        """Return the live price of a row for which its broker gives no last price."""
         if row.last_price or not row.quantity:
             return None
         instrument_id = self._instrument_of(code, row)
@@ -206,7 +206,7 @@ class PlanMarket:
     def _figure_rows(
         self, code: str, door: SessionDoor, instrument_ids: Sequence[str] | None, product: str | None
     ) -> tuple[PositionRow, ...] | None:
-        """Return a broker's rows when they are new and none that could not be read can be of these instruments (None = of all)."""
+        """Return a broker's rows when they are new enough and no unreadable row can be of these instruments (None = all); else None."""
         view, latest = door.view.value, self._doors.catalogue.value.latest
         shown = shown_since(view, self._doors.clock.monotonic() - FIGURES_SECONDS)
         if shown is None or (shown.whole and "positions" in view.read_errors):
@@ -250,7 +250,7 @@ class PlanMarket:
 
 
 def _rupees(figures: Collection[int | None]) -> Decimal | None:
-    """Return the sum of paise in rupees; None where one of them is not known, and where there are none."""
+    """Return the sum of paise in rupees; None where one figure is not known, and where there are no figures."""
     total = known_sum(list(figures)) if figures else None
     return None if total is None else Decimal(total).scaleb(-2)
 

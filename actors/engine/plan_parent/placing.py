@@ -1,5 +1,5 @@
-"""Placing one leg of a plan: a broker, room, the write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
-parent's actor, beside `cancelling` and `changing`."""
+"""Places one leg of a plan: choice of a broker, room, write-ahead, one message, its result (order-engine 2.4 b, 4). Part of a plan
+parent's actor, next to `cancelling` and `changing`."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
@@ -42,16 +42,16 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Validity
 
 POSITION_SECONDS = 3.0
-"""How long a position is read anew before an order that takes it apart."""
+"""How long to wait for a fresh read of a position before an order that reduces it."""
 LATER_ROOM_SECONDS = 10.0
-"""How long later legs wait for room (row 42); an exit is then priced anew and waits again, as long as it takes."""
+"""How long later legs wait for room (row 42). An exit is then priced again and waits again, as long as it takes."""
 SENDS = frozenset(ACTS)
-"""Parents of which legs are sent."""
+"""States of parents that send legs."""
 
 
 @attrs.frozen
 class Placed:
-    """What became of a leg's message."""
+    """A leg whose message was sent, with the result."""
 
     leg_id: str
     sent: Sent
@@ -63,24 +63,24 @@ class NotPlaced:
 
     answer: EngineAnswer
     passes: bool = False
-    """Whether that is about the moment, not about the order: no connection, no login, no room, no store to write it ahead."""
+    """Whether the reason is temporary and not in the order: no connection, no login, no room, or no store for the write ahead."""
     ends: bool = False
-    """Whether its part sends nothing more, on no later day either."""
+    """Whether the leg's part sends nothing more, also not on a later day."""
     turned_away: tuple[str, Sent] | None = None
-    """The broker that turned it away at the door, and what it answered; None where it has not reached any."""
+    """The broker that turned the leg away before looking at the order, and its answer; None where no broker did."""
 
 
 class Dropped:
-    """A leg was not sent, because the plan has gone on meanwhile and wants less; the next look says what instead."""
+    """A leg was not sent, because meanwhile the plan no longer wants it as it was. The next look decides what replaces it."""
 
 
 def next_number(leg_ids: Iterable[str]) -> int:
-    """Return the running number of a plan's next leg. Not their count: an attempt that was never written has used one up."""
+    """Return the running number of a plan's next leg. Not the count of legs: an attempt that was never written has used up a number."""
     return max((int(leg_id.rpartition(".")[2]) for leg_id in leg_ids), default=-1) + 1
 
 
 class Placing:
-    """What is under way to place legs of one plan."""
+    """Places the legs of one plan, and knows which are under way."""
 
     def __init__(
         self,
@@ -93,8 +93,8 @@ class Placing:
         is_wanted: Callable[[NewLeg, float], bool],
         hold: Callable[[NewLeg], None],
     ) -> None:
-        """`is_wanted` says of an order that has been under way for so many seconds whether the plan, as it stands now, still wants it
-        as large as it is and at its price. `hold` lets an exit that could not leave stand for itself until it is tried again."""
+        """`is_wanted`: whether the plan still wants an order with its present quantity and price, after so many seconds under way.
+        `hold`: keeps an exit that could not leave among the waiting orders until it is tried again."""
         self._recorder = recorder
         self._doors = doors
         self._clock = doors.clock
@@ -105,13 +105,13 @@ class Placing:
         self._is_wanted = is_wanted
         self._hold = hold
         self.under_way: list[NewLeg] = []
-        """Orders that have no leg yet."""
+        """Orders on their way that have no leg yet."""
         self._number = next_number(leg.leg_id for leg in recorder.record.legs)
 
     async def place(self, new: NewLeg, deadline: float | None) -> Placed | NotPlaced | Dropped:
-        """Place one leg; `deadline` in monotonic seconds for the first ones, whose caller waits.
+        """Place one leg. `deadline` in monotonic seconds for the first legs, whose caller waits; else None.
 
-        The order stands in `under_way` until its leg is in the record or it was refused.
+        The order is in `under_way` until its leg is in the record or it was refused.
         """
         standing = _Standing(self.under_way, new, self._clock.monotonic())
         try:
@@ -125,7 +125,7 @@ class Placing:
     async def _plan(self, new: NewLeg, deadline: float | None) -> Planned | NotPlaced:
         latest = self._doors.catalogue.value.latest
         instrument = None if latest is None else latest.instrument(new.instrument_id)
-        runs = deadline is None  # nobody waits for the answer of what a running plan sends
+        runs = deadline is None  # no caller waits for the answer to an order of a running plan
         if new.broker is not None and new.broker not in self._doors.sessions:
             return NotPlaced(_refused(texts.not_in_service(new.broker)), passes=runs)
         if instrument is None:
@@ -158,14 +158,15 @@ class Placing:
         if planned is not None:
             return planned
         if self._number == number + 1:
-            self._number = number  # else hours of waiting would use up those by which a lost order is found again (K19)
+            self._number = number  # else hours of waiting use up the numbers by which a lost order is found (K19)
         passing = PASSES if runs else {Why.RATE}
         return NotPlaced(
             _reason(none_left(choice, skipped), skipped), passes=any(skip.why in passing for skip in skipped)
         )
 
     def _earlier_broker(self, new: NewLeg, instrument: Instrument) -> str | None:
-        """Return the broker of the first order of the part, else of the parent in the instrument: one place to look at (order-engine 4.2)."""
+        """Return the broker of the part's first order, else of the parent's first order in the instrument, so that all is in one place
+        (order-engine 4.2)."""
         sent = [leg for leg in self._recorder.record.legs if leg.state not in (LegState.REJECTED, LegState.NOT_SENT)]
         own = [leg.broker for leg in sent if leg.part == new.part]
         listings = instrument.listings
@@ -177,7 +178,7 @@ class Placing:
         return next(iter([*own, *same]), None)
 
     async def _sized(self, new: NewLeg, instrument: Instrument) -> NewLeg | NotPlaced:
-        """Return the order no larger than the position that bounds it, where one does."""
+        """Return the order, no larger than the position that limits it, where a position does."""
         if new.closing is not None:
             try:
                 new = await self._bounded(new, new.closing, instrument)
@@ -196,11 +197,11 @@ class Placing:
         return attrs.evolve(new, quantity=min(new.quantity, held), broker=new.unseen)
 
     async def _bounded(self, new: NewLeg, closing: QuantityReference, instrument: Instrument) -> NewLeg:
-        """Return the order no larger than what is left of the position it takes apart, less what else of its part may still fill.
+        """Return the order, no larger than the position that it reduces, less the units of its part's other orders that may still fill.
 
-        Raises Refusal 409 when there is no position, 503 when it cannot be read or others may take all of it.
+        Raises Refusal 409 when there is no position; 503 when it cannot be read, or other orders of the part may take all of it.
         """
-        # As it was before the position is read: what fills meanwhile counts twice against the order then, and never for it.
+        # Taken before the position is read: a fill during the read then counts twice against the order, and never for it.
         legs = [leg for leg in self._recorder.record.legs if leg.part == new.part and not leg.state.final]
         resting = sum(leg.quantity - leg.filled_quantity for leg in legs)
         codes = self._doors.sessions.keys() if new.broker is None else {new.broker}
@@ -227,8 +228,8 @@ class Placing:
     async def _send(
         self, planned: Planned, new: NewLeg, standing: "_Standing", *, goes_again: bool
     ) -> Placed | NotPlaced | Dropped:
-        """Send once. With `goes_again` one that no connection could be opened for, or that the broker turned away before it looked at the
-        order, is not placed, and waits."""
+        """Send once. With `goes_again`, an order counts as not placed and waits if no connection could be opened for it, or if the broker
+        turned it away before looking at it."""
         leg_id, broker = planned.leg.leg_id, planned.leg.broker
 
         def wanted() -> bool:
@@ -238,7 +239,7 @@ class Placing:
 
             async def write(counts: Op) -> None:
                 await self._write_ahead(new, planned.leg, counts, wanted)
-                standing.end()  # from here on its leg stands for it
+                standing.end()  # from here on the leg counts, not the order
                 under_way.enter_context(self._traffic.message(leg_id))
 
             try:
@@ -262,8 +263,8 @@ class Placing:
         return Placed(leg_id, sent)
 
     async def _write_ahead(self, new: NewLeg, planned: LegRecord, counts: Op, wanted: Callable[[], bool]) -> None:
-        """Write the leg as `sending` with the rate counts; without that nothing is sent. Raises StoreError, and Ended when the plan has
-        ended or wants less meanwhile."""
+        """Write the leg as `sending` with the rate counts; without this write nothing is sent. Raises StoreError; raises Ended when meanwhile
+        the plan has ended, no longer wants the order as it is, or has taken the leg up."""
         now = self._clock.epoch()
         leg = attrs.evolve(
             planned,
@@ -283,7 +284,7 @@ class Placing:
             sending,
             Set(keys.leg_token(leg.token), encode_entry(entry_of(self._recorder.record, leg)), KEPT_SECONDS),
             counts,
-            # While it waited for room a sibling may have filled: sent as large as it is, it would open the other side.
+            # While the order waited for room, a sibling may have filled: with its full quantity it would open the other side.
             only_if=lambda record: record.state in SENDS and record.leg(leg.leg_id) is None and wanted(),
         )
         self._doors.legs.note(self._recorder.record, leg)
@@ -294,12 +295,12 @@ class Placing:
         if isinstance(error, Ended) and self._recorder.record.state in SENDS and not wanted():
             return Dropped()
         answer = _refused(texts.failed_before_sending(str(error)))
-        taken = self._recorder.record.leg(leg.leg_id) is not None  # it was found at a broker meanwhile (K19)
+        taken = self._recorder.record.leg(leg.leg_id) is not None  # the leg was found at a broker meanwhile (K19)
         return NotPlaced(answer, passes=taken or isinstance(error, StoreError))
 
 
 class _Standing:
-    """An order that stands for itself while it has no leg yet."""
+    """An order that counts as under way while it has no leg yet."""
 
     def __init__(self, under_way: list[NewLeg], new: NewLeg, began: float) -> None:
         self._under_way = under_way
@@ -308,14 +309,14 @@ class _Standing:
         """Monotonic seconds."""
 
     def end(self) -> None:
-        """It has a leg, or was refused; nothing the second time."""
+        """Take the order off the list: it has a leg, or was refused. A second call does nothing."""
         if self._new is not None:
             self._under_way.remove(self._new)
             self._new = None
 
 
 def _is_replaced(before: LegRecord, leg: LegRecord) -> bool:
-    """Whether a new leg stands for one that never left: however long its broker is away, only the last attempt is kept."""
+    """Whether a new leg replaces one that never left. However long its broker is away, only the last attempt is kept."""
     return before.unsent and (before.part, before.instance, before.broker) == (leg.part, leg.instance, leg.broker)
 
 
@@ -324,7 +325,7 @@ def _refused(sentence: str) -> EngineAnswer:
 
 
 def _reason(answer: EngineAnswer, skipped: Sequence[Skipped]) -> EngineAnswer:
-    """Return the answer with the one reason there is, where it only says that no broker can take the order."""
+    """Return the answer with the only temporary reason, where the answer just says that no broker can take the order."""
     reasons = {skip.reason for skip in skipped if skip.why in PASSES}
     if answer.body.get("error") != texts.NO_BROKER or len(reasons) != 1:
         return answer

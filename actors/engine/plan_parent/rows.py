@@ -1,7 +1,7 @@
-"""Reading what a plan's part closes, or what its exposure is made of: net rows of all brokers, fresh ones (order-engine 0, 1.3, 3.15).
+"""Reads the positions that a plan's part closes, or that make up its exposure: fresh net rows of all brokers (order-engine 0, 1.3, 3.15).
 
-Part of a plan parent's actor. Nothing is taken from what was read before the part became due: between that and now an order may
-have filled, and it would be closed a second time.
+Part of a plan parent's actor. Rows read before the part became due are not used. An order may have filled since then, and the position
+would be closed a second time.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,30 +25,30 @@ from onebroker.config.messages import plan_life as texts
 from onebroker.config.vocabulary import POSITION_PRODUCTS, Product
 
 READ_SECONDS = 5.0
-"""A broker that shows nothing fresh in this time cannot be read (order-engine 1.3)."""
+"""A broker that shows no fresh positions in this time counts as unread (order-engine 1.3)."""
 _DELIVERY = POSITION_PRODUCTS[Product.CNC]
 
 
 @attrs.frozen(kw_only=True)
 class _Read:
-    """What all brokers together show."""
+    """The positions that all brokers together show."""
 
     mark: int
-    """Of `Closes`, from before."""
+    """The mark of `Closes` from before the read."""
     nets: Mapping[Holding, int]
     """Signed units, none of them zero."""
     products: Mapping[Holding, Product]
-    """What closes each of them."""
+    """The order product that closes each position."""
     unread: tuple[str, ...]
-    """Codes of those that could not be read."""
+    """Codes of brokers that could not be read."""
     partly: Mapping[str, str] = attrs.field(factory=dict)
-    """Codes of those that may have a row of the form which could not be read, and why."""
+    """Broker code -> why a row of the form may be unreadable there."""
     troubles: tuple[str, ...] = ()
-    """Why a row that is there cannot be closed."""
+    """Why an existing row cannot be closed."""
 
 
 class PlanRows:
-    """What reads the rows of one plan."""
+    """Reads the rows of one plan."""
 
     def __init__(self, doors: EngineDoors, clearing: Clearing) -> None:
         self._doors = doors
@@ -57,8 +57,8 @@ class PlanRows:
     async def to_close(
         self, part: OrderPart, form: FromPosition, begun: Collection[RowToClose], owner: str
     ) -> FoundRows:
-        """Read the rows that a part closes, after cancelling what rests there where it says so; `begun` are those for which
-        something was sent already, `owner` is how `Closes` knows the part."""
+        """Read the rows that a part closes. Where the part says so, the orders that rest there are cancelled first. `begun`: rows for which an
+        order was sent already; `owner`: the name by which `Closes` knows the part."""
         left_alone = {row.key for row in begun}
         while True:
             read, cleared = await self._read_cleared(part, form, left_alone)
@@ -66,7 +66,7 @@ class PlanRows:
             if not self._doors.closes.are_others(keys, owner, read.mark):
                 break
             await self._doors.closes.changed()
-        # From here to the record nothing is waited for: nobody else can take what was just looked at.
+        # From here until the record is changed there is no await: nobody else can take the rows that were just read.
         rows, notes = _rows(form, read, cleared, begun)
         uncleared = [texts.not_cleared(count) for holding, count in cleared.items() if count and holding in read.nets]
         return FoundRows(
@@ -80,7 +80,7 @@ class PlanRows:
     async def _read_cleared(
         self, part: OrderPart, form: FromPosition, left_alone: Collection[str]
     ) -> tuple[_Read, dict[Holding, int]]:
-        """Read, clear the way where that is asked, and read again, until there is nothing new to clear."""
+        """Read, cancel the resting orders where the form asks for it, and read again, until there is no new position to clear."""
         cleared: dict[Holding, int] = {}
         read = await self._read_positions(form)
         while form.cancel_resting_first:
@@ -93,7 +93,7 @@ class PlanRows:
         return read, cleared
 
     async def _read_positions(self, form: FromPosition, unread: Collection[str] = ()) -> _Read:
-        """Read every broker that may hold such a position but those that could not be read before."""
+        """Read every broker that may hold such a position, except the brokers that could not be read before (`unread`)."""
         mark = self._doors.closes.mark
         asked = [code for code in self._holders(form) if code not in unread]
         fresh = await read_fresh(self._doors, asked)
@@ -132,7 +132,7 @@ class PlanRows:
         )
 
     def _holders(self, form: FromPosition) -> list[str]:
-        """Return the brokers that may hold such a position: all that list one of the instruments."""
+        """Return the brokers that may hold such a position: all brokers that list one of the instruments."""
         latest = self._latest
         if form.every_instrument or latest is None:
             return sorted(self._doors.sessions)
@@ -141,7 +141,7 @@ class PlanRows:
         return sorted(listed & self._doors.sessions.keys())
 
     def _tells_form(self, code: str, shown: ShownPositions, form: FromPosition) -> bool:
-        """Whether the rows that could be read are all that the form can name at a broker."""
+        """Whether the readable rows are all the rows that the form can name at a broker."""
         if form.every_instrument or self._latest is None:
             return shown.whole
         return shown.tells(tokens_of(self._latest, form.instrument_ids, code), form.product)
@@ -149,7 +149,7 @@ class PlanRows:
     def _of_form(
         self, code: str, shown: Iterable[PositionRow], form: FromPosition
     ) -> list[tuple[PositionRow, str | None]] | None:
-        """Return a broker's open net rows that the form names; None when it shows such positions and no net rows of them."""
+        """Return a broker's open net rows that the form names; None when it shows such positions but no net rows of them."""
         rows = [
             (row, instrument_id)
             for row, instrument_id in named_rows(shown, self._latest, code)
@@ -162,8 +162,8 @@ class PlanRows:
         return [one for one in nets if one[0].quantity != 0]
 
     def _elsewhere(self, read: _Read, closed: Collection[Holding]) -> frozenset[tuple[str, str]]:
-        """Return of which (instrument, product) another broker shows a position as well: one that is not closed now, such as one
-        that could not be read and showed it last."""
+        """Return each (instrument, product) that is also held in a position which is not closed now, such as one last shown by a broker that
+        could not be read."""
         shown = {holding for code in self._doors.sessions for holding in self._shown(code)}
         return frozenset((one.instrument_id, one.product) for one in (shown | read.nets.keys()) - {*closed})
 
@@ -183,8 +183,8 @@ class PlanRows:
     async def of_exposure(
         self, part: OrderPart, form: FromExposure, record: PartRecord, traded: Collection[str]
     ) -> tuple[Mapping[str, int] | None, frozenset[str]]:
-        """Return net units by instrument over all brokers, and the brokers that have had such a row; `traded` are those at which the
-        part itself has filled. No units while one of these cannot be read."""
+        """Return net units by instrument over all brokers, and the brokers that have had such a row. `traded`: brokers at which the part
+        itself has filled. The units are None while one of these brokers cannot be read."""
         shown = await read_fresh(self._doors, sorted(self._doors.sessions))
         fresh = {code for code, one in shown.items() if one.whole}
         ids = {one.instrument_id for one in counted(form, part)}
@@ -217,25 +217,25 @@ class PlanRows:
 def named_rows(
     rows: Iterable[PositionRow], latest: Snapshot | None, code: str
 ) -> Iterator[tuple[PositionRow, str | None]]:
-    """Yield a broker's rows with the one instrument that its token names, None without."""
+    """Yield a broker's rows, each with the one instrument that its token names, or None."""
     for row in rows:
         yield row, None if latest is None else latest.by_token(code, row.instrument_token)
 
 
 def tokens_of(latest: Snapshot | None, instrument_ids: Iterable[str], code: str) -> list[str]:
-    """Return by which tokens a broker knows instruments, of those that it lists."""
+    """Return a broker's tokens for these instruments, where it lists them."""
     found = [] if latest is None else [latest.instrument(instrument_id) for instrument_id in instrument_ids]
     listings = [instrument.listings.get(code) for instrument in found if instrument is not None]
     return [listing.broker_token for listing in listings if listing is not None]
 
 
 async def read_fresh(doors: EngineDoors, codes: Sequence[str]) -> Mapping[str, ShownPositions]:
-    """Have the positions of these brokers read now, and return what those show that answered in time."""
+    """Let the positions of these brokers be read now. Return the positions of the brokers that answered in time."""
     return await positions_now(doors.sessions, codes, doors.clock.monotonic(), READ_SECONDS)
 
 
 def _unread(read: _Read) -> Iterator[str]:
-    """Yield what is said of the brokers that could not be read, in whole or in part."""
+    """Yield a sentence for each broker that could not be read, or only in part."""
     yield from map(texts.positions_unread, read.unread)
     for code, why in read.partly.items():
         yield texts.positions_partly_unread(code, why)
@@ -244,7 +244,7 @@ def _unread(read: _Read) -> Iterator[str]:
 def _rows(
     form: FromPosition, read: _Read, uncleared: Mapping[Holding, int], begun: Collection[RowToClose]
 ) -> tuple[tuple[RowToClose, ...], list[str]]:
-    """Return what is to be closed, the largest first and at most `most` of one instrument, and what is said of it."""
+    """Return the rows to close, and notes about them. The largest positions are used first, at most `most` units of one instrument."""
     left: dict[str, int | None] = dict.fromkeys({one.instrument_id for one in read.nets}, form.most)
     for row in begun:
         left[row.instrument_id] = _less(left.get(row.instrument_id, form.most), abs(row.quantity))
@@ -273,7 +273,7 @@ def _rows(
 
 
 def _not_reversed(holding: Holding, read: _Read) -> str | None:
-    """Return why a position is closed and not opened on the other side; None when it may be."""
+    """Return why a position is only closed and not opened on the other side; None when it may be opened there."""
     if holding.product == _DELIVERY:
         return texts.DELIVERY_NOT_REVERSED
     if holding.broker in read.partly:

@@ -1,5 +1,5 @@
-"""Changing and ending the legs of a plan as its looks ask for it (order-engine 2.2 rows 19 to 22, 32). Part of a plan parent's actor, below
-its life: what could not leave, and what a broker refused, is told to the next look.
+"""Changes and ends the legs of a plan as its looks ask for it (order-engine 2.2 rows 19 to 22, 32). The layer of a plan parent's actor below
+`life.py`. The next look learns which messages could not leave, and which a broker refused.
 """
 
 import math
@@ -32,10 +32,10 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome
 
 UNSENT_SECONDS = 1.0
-"""How long a change or cancel that could not leave is left alone."""
+"""How long a leg is left alone after its change or cancel could not leave."""
 ROOM_SECONDS = 5.0
-"""How long a change or cancel waits for room (order-engine 4.5); then the next look works it out anew, so that what leaves is never
-what was wanted long ago. Exits and reductions go on trying as long as it takes (row 42)."""
+"""How long a change or cancel waits for room (order-engine 4.5). Then the next look works it out again, so that no outdated message
+leaves. Exits and reductions are tried as long as it takes (row 42)."""
 
 
 class PlanSteps(ParentActor, ABC):
@@ -56,20 +56,20 @@ class PlanSteps(ParentActor, ABC):
         self._news = trio.Event()
         self._refusals: dict[str, Refusals] = {}
         self._left_alone: dict[str, float] = {}
-        """Leg id -> monotonic seconds until which nothing is sent for it, because the last message could not leave."""
+        """Leg id -> monotonic seconds until which nothing is sent for the leg: its last message could not leave, or is under way."""
         self._settling: dict[str, float] = {}
-        """Leg id -> monotonic seconds at which its broker refused to move it. It may have ended: a book read since is to show it."""
+        """Leg id -> monotonic seconds at which its broker refused to move it. The leg may have ended, so a later book must show it first."""
         self._cancels_unsent: set[str] = set()
-        """Legs that the plan wants to end, and whose cancel did not leave when it was tried last."""
+        """Legs that the plan wants to end and whose last cancel did not leave."""
         self._tries = Counter[str]()
-        """Leg id -> how many messages about it in a row its broker turned away."""
+        """Leg id -> how many messages about the leg its broker turned away in a row."""
 
     def _row(self, leg: LegRecord) -> OrderRow | None:
         door = self._doors.sessions.get(leg.broker)
         return None if door is None else row_of(leg, door.view.value.orders, session_day(self._clock))
 
     def _standing(self, leg_id: str) -> tuple[LegRecord, OrderRow] | None:
-        """Return a leg and its order as the broker shows it; None when it has ended, or is not shown."""
+        """Return a leg and its row as the broker shows it; None when the leg has ended, or is not shown."""
         leg = self._record.leg(leg_id)
         assert leg is not None
         row = self._row(leg)
@@ -153,7 +153,7 @@ class PlanSteps(ParentActor, ABC):
             self._news.set()
 
     def _leave_alone(self, leg_id: str, sent: Sent) -> None:
-        """Wait with a leg whose message could not leave; where its broker turned it away, longer each time."""
+        """Leave a leg alone for a while after its message could not leave; longer each time where its broker turned the message away."""
         seconds = UNSENT_SECONDS
         if sent.answer.turned_away:
             seconds = change_seconds(self._tries[leg_id], is_slow=sent.is_slow)
@@ -161,7 +161,7 @@ class PlanSteps(ParentActor, ABC):
         self._left_alone[leg_id] = self._clock.monotonic() + seconds
 
     def _cancel_unsent(self, leg_id: str, why: str) -> None:
-        """A cancel that certainly did not leave is asked for again by a look, soon, for as long as it takes."""
+        """Note a cancel that certainly did not leave. A look soon asks for it again, as long as it takes."""
         self._left_alone[leg_id] = self._clock.monotonic() + UNSENT_SECONDS
         before = self._refusals.get(leg_id, Refusals())
         self._refusals[leg_id] = attrs.evolve(before, unsent=why)

@@ -1,8 +1,8 @@
-"""Exits of a plan that could not leave: each waits and is handed out anew, for as long as it takes (order-engine row 42). Part of a plan
-parent's actor, beside `placing.py`.
+"""Exits of a plan that could not leave: each exit waits and is tried again, as long as it takes (order-engine row 42). Part of a plan
+parent's actor, next to `placing.py`.
 
-Only what certainly never reached a broker, or was turned away by it before it looked at the order, comes here, so trying again sends nothing
-twice.
+Only exits come here that certainly never reached a broker, or that a broker turned away before looking at the order. So trying again
+sends nothing twice.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from onebroker.actors.sessions.messages import Sent
 
 
 class _Place(NamedTuple):
-    """What an exit is sent for."""
+    """The part, instance and broker for which an exit is sent."""
 
     part: str
     instance: str | None
@@ -28,29 +28,29 @@ class _Place(NamedTuple):
 
 @attrs.frozen
 class _HeldUp:
-    """An exit that could not leave when it was tried last."""
+    """An exit that could not leave at its last try."""
 
     reason: str
     tries: int
-    """How often it was tried before."""
+    """How often the exit was tried before."""
 
 
 class WaitingExits:
-    """Those of one plan."""
+    """The waiting exits of one plan."""
 
     def __init__(self, doors: EngineDoors) -> None:
         self._doors = doors
         self._held_up: dict[_Place, _HeldUp] = {}
         self.orders: list[NewLeg] = []
-        """Those that stand for themselves until they are handed out anew."""
+        """Exits that count as on their way until a look hands them out again."""
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Part path -> why an exit of it could not leave."""
+        """Part path -> why an exit of the part could not leave."""
         return {place.part: held.reason for place, held in self._held_up.items()}
 
     def hold(self, new: NewLeg) -> None:
-        """Let an exit stand for itself: the next look does not hand out another in its place."""
+        """Keep an exit among the waiting orders: the next look then does not hand out another in its place."""
         if not any(one is new for one in self.orders):
             self.orders.append(new)
 
@@ -63,8 +63,8 @@ class WaitingExits:
         return tries
 
     async def wait(self, new: NewLeg, tries: int) -> None:
-        """Wait as long as is due after so many tries; where its broker has no login, only until there is one. Then the next look prices the
-        exit anew."""
+        """Wait as long as is due after so many tries. If the exit's broker has no login, wait only until it has one. Then the next look prices
+        the exit again."""
         try:
             with trio.move_on_after(wait_seconds(tries, is_slow=False)):
                 await self._logged_in_anew(new.broker)
@@ -72,8 +72,8 @@ class WaitingExits:
             self._let_go(new)
 
     async def wait_after(self, new: NewLeg, tries: int, broker: str, sent: Sent) -> None:
-        """Wait where a broker turned the exit away: all of the time, since the very next one may be turned away too; only that of an
-        unregistered address ends when the broker has taken an order from it."""
+        """Wait after a broker turned the exit away. It lasts its full time, since the next message may be turned away too. Only the wait for
+        an unregistered address ends early: when the broker has taken an order from that address."""
         try:
             with trio.move_on_after(wait_seconds(tries, is_slow=sent.is_slow)):
                 await self._address_taken(broker, is_slow=sent.is_slow)
@@ -103,7 +103,7 @@ class WaitingExits:
         self._held_up.pop(_place_of(new), None)
 
     def keep_wanted(self, parts: Mapping[str, PartRecord]) -> None:
-        """Forget exits that are not wanted any more: their part has ended, or is being ended without closing anything."""
+        """Forget exits that are not wanted any more: their part has ended, or is ending without closing anything."""
         for place in list(self._held_up):
             record = parts[place.part]
             closes = record.ending is not None and record.ending.close
