@@ -1,1 +1,1 @@
-"""What brokers show: books and positions read anew, and orders of ours that no book shows yet."""
+"""What brokers show: fresh reads of books and positions, and accepted orders of ours that no book shows yet."""

@@ -1,10 +1,10 @@
-"""What a broker's positions made or lost today, for brokers whose funds do not tell it (order-engine 4.7): Dhan, 5paisa, Groww and ICICI
-Direct report no result there, Fyers none of what is open.
+"""The profit or loss of today from a broker's positions, for brokers whose funds do not report it (order-engine 4.7): Dhan, 5paisa, Groww and
+ICICI Direct report no result in their funds; Fyers reports none for open positions.
 
-A row that began today counts with its own figures. Those of one that was carried in count from when it was opened, on whatever day, so
-the day's result is worked out: what was sold today less what was bought, what is left at the last price, less what was carried in at the
-previous close (`traded_results.py`). So is that of delivery that is sold out of the holdings. ICICI Direct's positions tell only what is
-open: there all of it is worked out, of the executed orders. Where a part is not told there is no figure, never a zero in its place.
+A row that began today counts with its own figures. The figures of a carried-in row count from the day it was opened. Its result of today is
+therefore computed: today's sales less today's purchases, plus the rest at the last price, less the carried-in units at the previous close
+(`traded_results.py`). Delivery sold out of the holdings is computed in the same way. ICICI Direct's positions report only what is open. There the
+whole result is computed from the executed orders. Where a part is unknown there is no figure, never a zero in its place.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,8 +38,8 @@ from onebroker.config.clock import Clock, latest_boundary
 from onebroker.config.money import paise
 
 APART_SECONDS = 3.0
-"""Positions are of the same moment as the orders when they were asked for so long after the last fill, and the orders so long after them
-without a fill in between: a broker's two lists do not change at once."""
+"""A broker's two lists do not change at once. Positions and orders count as of the same moment under three conditions. The read of the positions
+began at least this long after the last fill. The read of the orders began at least this long after that read. There was no fill in between."""
 
 
 def everything(_: OrderRow | PositionRow) -> bool:
@@ -48,20 +48,20 @@ def everything(_: OrderRow | PositionRow) -> bool:
 
 @attrs.frozen(kw_only=True)
 class DayResults:
-    """Reads them from what the sessions show, and remembers what a day began with."""
+    """Computes the results from what the sessions show, and remembers what each day began with."""
 
     sessions: Mapping[str, SessionDoor]
     catalogue: Published[CatalogueState]
     quotes: LiveQuotes
     clock: Clock
     _carried: dict[str, tuple[date, Mapping[Held, int]]] = attrs.field(factory=dict, init=False)
-    """Code -> of which day, and what was carried in, in units."""
+    """Broker code -> (broking day, carried-in units)."""
     _closes: dict[str, tuple[date, float]] = attrs.field(factory=dict, init=False)
-    """Instrument id -> on which day it was told, and the previous day's close."""
+    """Instrument id -> (day on which the close was read, previous day's close)."""
 
     def of(self, code: str) -> Figure | None:
-        """Return the sum over what a broker holds and traded today; None when not all of it is known now, or one of its rows tells
-        no figure."""
+        """Return the result over everything the broker holds and traded today. None when not everything is known now, or when a row gives no
+        figure."""
         door, now = self.sessions.get(code), self.clock.monotonic()
         shown = None if door is None else shown_lately(door.view.value, now)
         if door is None or shown is None or not shown.whole:
@@ -84,7 +84,7 @@ class DayResults:
         )
 
     def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
-        """Return the sum over what `counts` of a broker's positions and trades of today, in paise; None when not all of it is known."""
+        """Return the result, in paise, over the broker's positions and today's trades that `counts` selects; None when not all of it is known."""
         door = self.sessions[code]
         results: list[Result | None] | None
         if door.broker.positions_tell_results:
@@ -93,7 +93,7 @@ class DayResults:
             results = self._of_orders(code, door, rows, counts)
         return None if results is None else known_sum([None if one is None else one.paise for one in results])
 
-    # --- brokers whose positions tell what was traded today ------------------------------------------------------------
+    # --- brokers whose positions report today's trades ----------------------------------------------------------------
 
     def _of_rows(
         self, code: str, view: SessionView, rows: Sequence[PositionRow], counts: Counts = everything
@@ -112,12 +112,13 @@ class DayResults:
             found.append(None if sides is None else self._day_result(code, held, sides, group.carried, group.nets))
         return found
 
-    # --- brokers whose positions tell what is open ---------------------------------------------------------------------
+    # --- brokers whose positions report only what is open --------------------------------------------------------------
 
     def _of_orders(
         self, code: str, door: SessionDoor, rows: Sequence[PositionRow], counts: Counts = everything
     ) -> list[Result | None] | None:
-        """Return what came of each instrument that was carried in or traded today, as far as it counts; None when neither is known."""
+        """Return the result of each selected instrument that was carried in or traded today. None when the trades or the carried-in units are not
+        known."""
         traded = traded_today(door.view.value.orders.values(), self.clock.now())
         if traded is None:
             return None
@@ -141,8 +142,8 @@ class DayResults:
     def _carried_in(
         self, code: str, door: SessionDoor, rows: Sequence[PositionRow], traded: Traded
     ) -> Mapping[Held, int] | None:
-        """Return what the broker's positions began the day with, as worked out when positions and orders were last of one moment; None
-        when they have not been today: then they are read for that."""
+        """Return the units that the broker's positions began the day with. They are computed whenever positions and orders are of one moment. None
+        when that has not happened today; then the missing read is asked for."""
         if not rows and not traded:
             return {}
         day = latest_boundary(self.clock.now()).date()
@@ -156,7 +157,7 @@ class DayResults:
         return None
 
     def _have_read(self, door: SessionDoor, view: SessionView) -> None:
-        """Have positions read once the last fill is old enough, and orders once the positions are."""
+        """Ask for a read of the positions once the last fill is old enough, and of the orders once that read is old enough."""
         now, positions, orders = self.clock.monotonic(), view.positions_read_started, view.orders_read_started
         if positions is None or orders is None:
             return
@@ -172,7 +173,7 @@ class DayResults:
     def _day_result(
         self, code: str, held: Held, sides: Sides, carried: int | None, rows: Iterable[PositionRow]
     ) -> Result | None:
-        """Return the day's result of an instrument; None without a price that it takes. `rows` are of it."""
+        """Return the day's result of an instrument; None without a price that it needs. `rows` are the rows of this instrument."""
         if carried is None:
             return None
         token, delivered = held
@@ -183,7 +184,7 @@ class DayResults:
         return day_result(sides, carried, last=last if quote is None else quote.tick.last_price, close=close)
 
     def _quoted(self, code: str, broker_token: str) -> tuple[Quote | None, float | None]:
-        """Return the live quote of an instrument, and its previous close; asking has it watched."""
+        """Return the live quote of an instrument and its previous close; asking starts watching the instrument."""
         latest = self.catalogue.value.latest
         instrument_id = None if latest is None else latest.by_token(code, broker_token)
         if instrument_id is None:
@@ -195,7 +196,7 @@ class DayResults:
         return quote, close if told == day else None
 
     def _missing_price(self, code: str, row: PositionRow) -> float | None:
-        """Return the live price of a row to which its broker gives no last price; asking for it has it watched."""
+        """Return the live price for a row without a last price from its broker; asking starts watching the instrument."""
         latest = self.catalogue.value.latest
         if row.last_price or not row.quantity or latest is None:
             return None
@@ -206,32 +207,32 @@ class DayResults:
 
 @attrs.frozen
 class _Group:
-    """A broker's rows of what is held together."""
+    """A broker's rows with the same instrument and the same kind (delivery or not)."""
 
     nets: list[PositionRow] = attrs.field(factory=list)
     days: list[PositionRow] = attrs.field(factory=list)
 
     @property
     def has_past(self) -> bool:
-        """Whether a part of it was there before today, or may have been: a row that does not tell, a delivery out of the holdings."""
+        """Whether a part of it was held before today, or may have been: a row does not report it, or delivery was sold out of the holdings."""
         return any(row.overnight_quantity != 0 or (held_as(row)[1] and (row.quantity or 0) < 0) for row in self.nets)
 
     @property
     def carried(self) -> int | None:
-        """What was carried in; of a delivery that was sold before today nothing."""
+        """The carried-in units; at least zero for delivery, since a delivery sold before today carries nothing in."""
         told = known_sum([row.overnight_quantity for row in self.nets])
         return told if told is None or not held_as(self.nets[0])[1] else max(0, told)
 
     @property
     def adds_up(self) -> bool:
-        """Whether what was carried in and what was traded today come to what there is."""
+        """Whether the carried-in units and today's trades add up to the present units."""
         sold = None if self._sold is None else -self._sold
         parts = known_sum([*(row.overnight_quantity for row in self.nets), self._bought, sold])
         return parts is not None and parts == known_sum([row.quantity for row in self.nets])
 
     @property
     def sides(self) -> Sides | None:
-        """What was bought and sold today; None where the rows do not tell it all."""
+        """What was bought and sold today; None where the rows do not report all of it."""
         bought = known_sum([side_paise(row.buy_quantity, row.buy_value) for row in self.days])
         sold = known_sum([side_paise(row.sell_quantity, row.sell_value) for row in self.days])
         if not self.adds_up or self._bought is None or self._sold is None or bought is None or sold is None:
@@ -239,7 +240,7 @@ class _Group:
         return Sides(bought=self._bought, sold=self._sold, bought_paise=bought, sold_paise=sold)
 
     def confirmed(self, sides: Sides) -> Sides | None:
-        """Return what orders say was traded when it is as much as the rows say."""
+        """Return the trades that the orders report, if their units equal those of the rows."""
         return sides if (sides.bought, sides.sold) == (self._bought, self._sold) else None
 
     @property

@@ -1,4 +1,4 @@
-"""Waiting for a broker's books to be read after a moment: fresh, in the sense of order-engine 0."""
+"""Waits until a broker's book has been read after a given moment: a fresh read, as order-engine 0 defines it."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -31,23 +31,23 @@ def began(view: SessionView, resource: Read) -> float | None:
 
 
 def is_ok(view: SessionView, resource: Read, now: float) -> bool:
-    """Whether what is held was read within the last minute, and the last read did not fail."""
+    """Whether the book held now was read within the last minute, and the last read did not fail."""
     started = began(view, resource)
     return started is not None and resource not in view.read_errors and is_recent(started, now)
 
 
 def is_recent(started: float, now: float) -> bool:
-    """Whether a read that began then (monotonic seconds) is not stale."""
+    """Whether a read that began at `started` (monotonic seconds) is not stale."""
     return now - started <= OK_SECONDS
 
 
 async def orders_read_after(door: SessionDoor, moment: float, seconds: float) -> bool:
-    """Wait, at most so long, for an order book whose read began at `moment` or later (monotonic seconds)."""
+    """Wait at most `seconds` for an order book whose read began at `moment` or later (monotonic seconds)."""
     return await read_after(door, "orders", moment, seconds)
 
 
 async def read_after(door: SessionDoor, resource: Read, moment: float, seconds: float) -> bool:
-    """Have a resource read and wait, at most so long, until a good read that began at `moment` or later is in."""
+    """Ask for a read of a resource and wait at most `seconds` for a good read that began at `moment` or later."""
     with trio.move_on_after(seconds):
         while True:
             version = door.view.version

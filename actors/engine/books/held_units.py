@@ -1,4 +1,4 @@
-"""What one broker holds of an instrument, read now: the bound of an order that follows one which ended unseen (order-engine 2.5, K15)."""
+"""Reads what one broker holds of an instrument now. An order that follows an order which ended unseen is bounded by it (order-engine 2.5, K15)."""
 
 import math
 
@@ -17,8 +17,8 @@ from onebroker.config.vocabulary import Product, Side
 async def held_units(
     instrument: Instrument, product: str, side: Side, broker: str, doors: EngineDoors, *, until: float
 ) -> int | None:
-    """Return the units that an order on `side` may take away from what the broker holds: its net position in the product, and for
-    a delivery sale its holdings too, both read after this was asked. None when they were not read `until` then (trio's clock).
+    """Return the units that an order on `side` may take from what the broker holds: its net position in the product. A delivery sale also counts
+    the holdings. Both are read after this call. None when they were not read by `until` (trio's clock).
     """
     door, listing = doors.sessions.get(broker), instrument.listings.get(broker)
     if door is None or listing is None:

@@ -1,7 +1,7 @@
-"""What references are worked out from, as fresh as it must be: the live quote, and what the brokers hold of an instrument.
+"""Fetches the inputs of references, as fresh as they must be: the live quote, and what the brokers hold of an instrument.
 
-A position is read again before it is closed, at every broker that shows one in the instrument or had an order in it today: a
-row read before the last fill would be closed a second time (order-engine 0, fresh).
+Before a position is closed it is read again at every broker that shows one in the instrument or had an order in it today. A row read before the
+last fill would be closed a second time (order-engine 0, fresh).
 """
 
 import math
@@ -23,9 +23,9 @@ from onebroker.config.vocabulary import is_finished
 async def usable_quote(
     doors: EngineDoors, instrument_id: str, has: Callable[[Seen], bool], *, until: float
 ) -> Seen | None:
-    """Return the live quote when it may be acted on (order-engine 0). One that nobody watched so far, or that does not have what is
-    read of it yet (a feed may tell a price first and its book after it), is waited for `until` (trio's clock). None when there is
-    none; without what is read of it when that does not come."""
+    """Return the live quote when it may be acted on (order-engine 0). `has` tells whether the quote has the fields that are read from it. The call
+    waits until `until` (trio's clock) for a quote that nobody has watched so far, and for missing fields: a feed may send a price first and its
+    book later. None when there is no quote by then. If only the fields are missing by then, the quote is returned without them."""
 
     def newest() -> Seen | None:
         quote = doors.quotes.usable_quote(instrument_id)
@@ -40,9 +40,9 @@ async def usable_quote(
 async def fresh_nets(
     instrument: Instrument, product: str | None, codes: Collection[str], doors: EngineDoors, *, until: float
 ) -> Mapping[str, int]:
-    """Return the signed net units of one instrument by broker, of those of `codes` that list it; `product` as a position's word.
+    """Return the signed net units of one instrument by broker, for those of `codes` that list it; `product` is a position's word.
 
-    Raises Refusal 503 when a broker that may hold some gives no fresh rows `until` then (trio's clock).
+    Raises Refusal 503 when a broker that may hold some gives no fresh rows by `until` (trio's clock).
     """
     moment = math.nextafter(
         doors.clock.monotonic(), math.inf
@@ -70,7 +70,7 @@ async def fresh_nets(
 
 
 def _may_have_moved(view: SessionView, token: str) -> bool:
-    """Whether the rows kept of a broker may be older than what it holds of an instrument, and that matters."""
+    """Whether the stored rows of a broker may be older than what it holds of an instrument, and the difference matters."""
     if view.positions_read_started is None or view.readable_positions is not None:
         return view.live
     shown = any(row.instrument_token == token and row.quantity != 0 for row in view.positions)

@@ -1,7 +1,7 @@
-"""What a broker shows of its positions: all of them, or the rows that can be read of an answer of which others cannot.
+"""What a broker shows of its positions: all rows, or the readable rows of an answer that also has unreadable rows.
 
-A row that cannot be read hides itself alone: the others are closed and reduced as they stand. For what needs all of them (a new entry,
-an exposure, the word that nothing is open) such a broker counts as not read.
+An unreadable row hides only itself: the other rows are closed and reduced as usual. Some uses need all rows: a new entry, an exposure, the
+statement that nothing is open. For these uses such a broker counts as not read.
 """
 
 import math
@@ -23,11 +23,11 @@ class ShownPositions:
 
     rows: tuple[PositionRow, ...]
     whole: bool
-    """False when it had other rows, which could not be read."""
+    """False when the answer had other rows, which could not be read."""
 
     def tells(self, tokens: Collection[str], product: str | None) -> bool:
-        """Whether these are all rows in these instruments (the broker's tokens) and the product (a position's word): none was
-        unreadable, or each has its net row. Without a product nobody knows of which ones there are rows."""
+        """Whether `rows` are all rows of these instruments (the broker's tokens) in the product (a position's word). They are when no row was
+        unreadable, or when each instrument has its net row. Without a product it is not known which rows exist; then only a whole answer counts."""
         if self.whole or product is None:
             return self.whole
         nets = {
@@ -37,7 +37,7 @@ class ShownPositions:
 
 
 def shown_since(view: SessionView, moment: float) -> ShownPositions | None:
-    """Return what the newest read shows, None when it began before `moment` (monotonic seconds)."""
+    """Return what the newest read shows; None when it began before `moment` (monotonic seconds)."""
     part = view.readable_positions
     if part is not None:
         return ShownPositions(rows=part.rows, whole=False) if part.read_started >= moment else None
@@ -46,7 +46,7 @@ def shown_since(view: SessionView, moment: float) -> ShownPositions | None:
 
 
 def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
-    """Return what the last read shows, None when it failed or is more than a minute old."""
+    """Return what the last read shows; None when it failed or is more than a minute old."""
     part = view.readable_positions
     if part is not None:
         return ShownPositions(rows=part.rows, whole=False) if is_recent(part.read_started, now) else None
@@ -54,14 +54,14 @@ def shown_lately(view: SessionView, now: float) -> ShownPositions | None:
 
 
 def shown_last(view: SessionView) -> tuple[PositionRow, ...]:
-    """Return the rows that the last read shows, however old it is: none when it failed."""
+    """Return the rows that the last read shows, however old it is; no rows when it failed."""
     if view.readable_positions is not None:
         return view.readable_positions.rows
     return () if "positions" in view.read_errors else view.positions
 
 
 async def positions_after(door: SessionDoor, moment: float, seconds: float) -> ShownPositions | None:
-    """Have the positions read and wait, at most so long, for what a read shows that began at `moment` or later."""
+    """Ask for a read of the positions and wait at most `seconds` for what a read shows that began at `moment` or later."""
     with trio.move_on_after(seconds):
         while True:
             version = door.view.version
@@ -76,9 +76,9 @@ async def positions_after(door: SessionDoor, moment: float, seconds: float) -> S
 async def positions_now(
     sessions: Mapping[str, SessionDoor], codes: Iterable[str], now: float, seconds: float
 ) -> Mapping[str, ShownPositions]:
-    """Have these brokers show their positions, all at once, and return what those showed that did so by a read that began after `now`
-    (monotonic seconds) and is in at most so many later. One without a login is not waited for."""
-    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older one
+    """Have these brokers read their positions, all at once. Return what each broker shows whose read began after `now` (monotonic seconds) and
+    arrived within `seconds`. A broker without a login is not waited for."""
+    moment = math.nextafter(now, math.inf)  # a read that begins in this very instant may be an older read
     shown: dict[str, ShownPositions] = {}
 
     async def read(code: str) -> None:

@@ -1,13 +1,13 @@
-"""What the trades of the day made, and what was carried in made since the previous close. Pure.
+"""Computes the result of today's trades, and of carried-in units since the previous close. Pure.
 
     result = sold - bought + left x last price - carried in x previous close        left = carried in + bought - sold, all by instrument
 
-What was carried in counts from the previous close on, because the result is the day's. Delivery is told apart: what is sold beyond what
-was carried in and bought today comes out of the holdings, which are no position.
+Carried-in units count from the previous close on, because the result is the day's. Delivery is kept apart: units sold beyond those carried in and
+bought today come out of the holdings, which are no position.
 
-Where a broker's positions do not tell what was traded today, its executed orders do (ICICI Direct, some rows of Fyers). An order counts
-with what has filled of it and its average price: ICICI Direct's trade book has one averaged row an order too. There the average comes in
-whole paise, so that of an order in several fills up to half a paisa a unit is not known.
+Where a broker's positions do not report today's trades, its executed orders do (ICICI Direct, some rows of Fyers). An order counts with its filled
+quantity and its average price: ICICI Direct's trade book also has one averaged row per order. That average comes in whole paise. For an order with
+several fills, up to half a paisa per unit is therefore unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ class Sides:
 
 
 Held: TypeAlias = tuple[str, bool]
-"""What is held together: broker_token, whether it is delivery."""
+"""What is added together: (broker_token, whether it is delivery)."""
 Traded: TypeAlias = Mapping[Held, Sides]
 
 
@@ -49,7 +49,7 @@ class Result:
 
     paise: int
     realized_paise: int | None
-    """None = not known apart from the result of what is open."""
+    """None = not known separately from the result of what is open."""
 
 
 def held_as(row: OrderRow | PositionRow) -> Held:
@@ -61,7 +61,7 @@ def is_delivery(product: str) -> bool:
 
 
 def traded_today(orders: Iterable[OrderRow], now: datetime) -> Traded | None:
-    """Return what the orders of the broking day of `now` have filled; None when one of them does not say how much, which way or at what
+    """Return what the orders of the broking day of `now` have filled. None when one of them does not report its contract units, its side or its
     price."""
     day, found = latest_boundary(now), dict[tuple[str, bool], Sides]()
     for row in orders:
@@ -81,8 +81,8 @@ def traded_today(orders: Iterable[OrderRow], now: datetime) -> Traded | None:
 
 
 def carried_in(rows: Iterable[PositionRow], traded: Traded) -> dict[Held, int] | None:
-    """Return the units, below zero for short ones, that net rows began the day with; None when a row does not say its quantity. `rows` and
-    `traded` must be of one moment. A delivery that was sold before today is gone: nothing of it is carried in."""
+    """Return the units, below zero for short ones, that net rows began the day with; None when a row does not report its quantity. `rows` and
+    `traded` must be of one moment. A delivery that was sold before today is gone: none of it is carried in."""
     carried: dict[Held, int] = {}
     for row in rows:
         if row.quantity is None:
@@ -94,18 +94,19 @@ def carried_in(rows: Iterable[PositionRow], traded: Traded) -> dict[Held, int] |
 
 
 def out_of_holdings(sides: Sides, carried: int = 0) -> int:
-    """Return how many units of a delivery come out of the holdings: those sold beyond the bought and the carried ones."""
+    """Return how many units of a delivery come out of the holdings: the units sold beyond those bought and carried in."""
     return max(0, -(carried + sides.net))
 
 
 def day_result(sides: Sides, carried: int, *, last: float | None, close: float | None) -> Result | None:
-    """Return the day's result of an instrument; None when a price that it takes is not known. `close` is the previous day's."""
+    """Return the day's result of an instrument; None when a price that it needs is not known. `close` is the previous day's."""
     paise = result_paise(sides, carried, last=last, close=close)
     return None if paise is None else Result(paise, _realized(sides, carried, paise))
 
 
 def _realized(sides: Sides, carried: int, paise: int) -> int | None:
-    """Return how much of a result is realized: all of it when nothing is left, none when nothing was closed; else the sums do not say."""
+    """Return the realized part of a result, in paise: all of it when nothing is left, zero when nothing was closed. Otherwise the sums do not
+    determine it (None)."""
     if carried + sides.net == 0:
         return paise
     against = (sides.bought, sides.sold) if carried == 0 else (sides.sold if carried > 0 else sides.bought,)
@@ -113,7 +114,7 @@ def _realized(sides: Sides, carried: int, paise: int) -> int | None:
 
 
 def result_paise(sides: Sides, carried: int, *, last: float | None, close: float | None) -> int | None:
-    """Return the day's result in paise; None when a price that it takes is not known. `close` is the previous day's."""
+    """Return the day's result in paise; None when a price that it needs is not known. `close` is the previous day's."""
     left = carried + sides.net
     if (left and last is None) or (carried and close is None):
         return None
@@ -126,5 +127,6 @@ def result_paise(sides: Sides, carried: int, *, last: float | None, close: float
 
 
 def _is_of(row: OrderRow, day: datetime) -> bool:
-    """Tell whether an order is of the day that began then; one that does not say when it was placed is, being in the day's book."""
+    """Tell whether an order belongs to the broking day that began at `day`. An order without a time of placing does, since it is in the day's
+    book."""
     return row.order_timestamp is None or latest_boundary(datetime.fromisoformat(row.order_timestamp)) == day

@@ -1,4 +1,4 @@
-"""Orders that a broker has accepted and its book does not show yet: they can be changed and cancelled by the id of the answer."""
+"""Orders that a broker has accepted but its book does not show yet: they can be changed and cancelled by the id in the broker's answer."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from onebroker.brokers.requests import NotSendable
 
 
 def accepted_order(door: SessionDoor, order_id: str | None, now: datetime) -> OrderRow | None:
-    """Return such an order as it was accepted; None when there is none, or when its broker needs words that only its book tells."""
+    """Return such an order as it was accepted. None when there is none, or when its broker needs fields that only its book reports."""
     view = door.view.value
     row = None if order_id is None else view.unseen.get(order_id)
     if row is None or view.access is None:
