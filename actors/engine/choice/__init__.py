@@ -1,2 +1,2 @@
-"""Choosing the broker of one leg: what refuses the order as a whole, the hard checks of each broker in order, the cost of each, then
-the ranking (order-engine 4)."""
+"""Chooses the broker of one leg (order-engine 4): checks that refuse the order as a whole, the hard checks of each broker in order, its cost, then
+the ranking."""

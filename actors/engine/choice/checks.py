@@ -1,4 +1,4 @@
-"""The hard checks of one broker for one order, in order, each giving the reason written to `skipped` (order-engine 4.1). Pure."""
+"""The hard checks of one broker for one order, in order (order-engine 4.1). Each gives the reason that is written to `skipped`. Pure."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,8 +20,8 @@ from onebroker.config.money import is_multiple
 
 
 class Why(StrEnum):
-    """What sort of reason it is. Those that could take such an order give the whole answer's status; `OTHER` and `LOGIN`
-    are who could not take it at all: excluded, without a login, without the instrument or the product."""
+    """The kind of reason. Only brokers that could take such an order decide the status of the whole answer. `OTHER` and `LOGIN` mark brokers that
+    could not take it at all: excluded, without a login, without the instrument or the product."""
 
     LOT = "lot"
     CONTRACT_SIZE = "contract_size"
@@ -43,36 +43,36 @@ class Skipped:
     reason: str
     why: Why = Why.OTHER
     limit: int | None = None
-    """Of FREEZE: the most units it would have taken in one order."""
+    """With FREEZE: the most units that the broker takes in one order."""
 
 
 @attrs.frozen(kw_only=True)
 class Candidate:
-    """One broker, as it stands now, beside the order it may get."""
+    """One broker in its present state, with the order it may get."""
 
     broker: Broker
     view: SessionView
     order: LegOrder
-    """As this broker would be sent it: a limit order where it takes no MARKET orders and the order has nowhere else to go."""
+    """As this broker would get it: a limit order where the broker takes no MARKET orders and the order has nowhere else to go."""
     excluded: bool = False
     unanswered: int = 0
-    """How many of the last orders it did not answer, while it is out for that."""
+    """How many of the last orders it did not answer, while it is out because of them."""
     intraday_closed: bool = False
     """Whether it already closes intraday positions for the day."""
     size: ContractSize | None = None
-    """Of a currency or commodity contract."""
+    """Set for a currency or commodity contract."""
     freeze: int | None = None
     """Most units in one order here; None = not known."""
     available: Decimal | None = None
     """Free money in rupees; None = not known, or not looked at."""
     needed: Decimal | None = None
-    """About how much money the order needs; likewise."""
+    """Roughly how many rupees the order needs; None = not known, or not looked at."""
     in_flight: int = 0
-    """Units of orders of ours on the same side that are on their way and that the book does not show yet."""
+    """Units of our own orders on the same side that are under way and not yet in the book."""
     cost: Cost | None = None
     """None = a charge or the price is not known."""
     held: int = attrs.field()
-    """Net units that the broker holds of the instrument and product. Looked up once: the same broker with its money and cost keeps it."""
+    """Net units of the instrument and product at the broker. Looked up once: a copy of the candidate with its money and cost keeps the number."""
 
     @held.default
     def _look_held(self) -> int:
@@ -89,7 +89,7 @@ class Candidate:
 
 
 PASSES = frozenset({Why.RATE, Why.CAP, Why.PRICE, Why.MONEY, Why.LOGIN, Why.UNANSWERED})
-"""Reasons that are about the moment, not about the order: what must go in any case waits for them to pass."""
+"""Reasons that concern the moment, not the order. An order that must be sent in any case waits until they have passed."""
 
 Check = Callable[[Candidate], Skipped | None]
 
@@ -141,7 +141,7 @@ def _takes(candidate: Candidate) -> Skipped | None:
 
 
 def _whole_lots(candidate: Candidate) -> Skipped | None:
-    """By this broker's own lots; a contract's trusted size was compared before (`choose`)."""
+    """Checks against this broker's own lots. A contract's trusted size is compared earlier (`choose`)."""
     lot = candidate.listing.lot_size if candidate.listing and candidate.size is None else None
     if lot is None or is_multiple(Decimal(candidate.order.quantity), Decimal(lot)):
         return None

@@ -1,4 +1,4 @@
-"""The choice as a whole: what refuses the order outright, candidates in order, those skipped, and the answer when nobody is left
+"""The whole choice: what refuses the order outright, the candidates in order, the skipped brokers, and the answer when no broker is left
 (order-engine 4, 4.1)."""
 
 import logging
@@ -35,16 +35,16 @@ class Choice:
     candidates: tuple[Candidate, ...] = ()
     """Best first."""
     skipped: tuple[Skipped, ...] = ()
-    """By code."""
+    """Sorted by broker code."""
     cost_order: tuple[str, ...] = ()
-    """Codes of the candidates and of those only the daily cap stopped, the cheapest first."""
+    """Codes of the candidates and of brokers that failed only the daily cap, the cheapest first."""
     refusal: EngineAnswer | None = None
-    """Why nobody gets it, whatever brokers there are: the day's loss, the contract's size."""
+    """Why no broker gets the order, whatever brokers there are: the day's loss, the contract's size."""
 
 
 @attrs.frozen(kw_only=True)
 class _Facts:
-    """What is the same for every broker."""
+    """The facts that are the same for every broker."""
 
     order: LegOrder
     now: datetime
@@ -55,9 +55,9 @@ class _Facts:
 
 
 def choose(order: LegOrder, doors: EngineDoors) -> Choice:
-    """Check every broker (or the pinned one alone) as it stands now: first what refuses the order as a whole, then broker by broker.
+    """Check every broker, or only the pinned one, in its present state. First come the checks that refuse the order as a whole, then each broker.
 
-    While the day is locked only those are left whose position the whole order reduces (order-engine 4.7).
+    While the day is locked, only brokers remain whose position the whole order reduces (order-engine 4.7).
     """
     size = contract_size(order.instrument)
     now, price = doors.clock.now(), expected_price(order, doors.quotes)
@@ -75,7 +75,7 @@ def choose(order: LegOrder, doors: EngineDoors) -> Choice:
         if failure is not None:
             skipped.append(failure)
         if failure is None or failure.why is Why.CAP:
-            known = candidate.cost is not None  # it is asked for already where money is looked at
+            known = candidate.cost is not None  # already computed where money is checked
             able.append(candidate if known else attrs.evolve(candidate, cost=_cost(candidate, facts, doors)))
     in_order, capped = ranked(able), {failure.broker for failure in skipped}
     return Choice(
@@ -87,12 +87,12 @@ def choose(order: LegOrder, doors: EngineDoors) -> Choice:
 
 
 def by_code(skipped: Iterable[Skipped]) -> tuple[Skipped, ...]:
-    """Return them as answers show them."""
+    """Return the skipped brokers in the order in which answers show them."""
     return tuple(sorted(skipped, key=lambda skip: skip.broker))
 
 
 def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
-    """Return the refusal when no broker can take the order: one status for the whole. `skipped` are all that were passed over."""
+    """Return the refusal when no broker can take the order: one status for the whole order. `skipped` are all brokers passed over."""
     order, rows = choice.order, by_code(skipped)
     extra: dict[str, object] = {
         "skipped": [{"broker": skip.broker, "reason": skip.reason} for skip in rows],
@@ -109,7 +109,7 @@ def none_left(choice: Choice, skipped: Iterable[Skipped]) -> EngineAnswer:
 
 
 def _of_all(choice: Choice, rows: tuple[Skipped, ...], whys: set[Why], extra: dict[str, object]) -> EngineAnswer:
-    """Return the status of those brokers that could take such an order (rules 2.4.2): what a caller can do soonest decides."""
+    """Return the status from the brokers that could take such an order (rules 2.4.2): the remedy that the caller can use soonest decides."""
     if Why.RATE in whys:
         return _refused(503, texts.RATE_BUDGET_FULL, extra)
     if Why.CAP in whys and Why.UNANSWERED not in whys:
@@ -148,7 +148,7 @@ def _candidates(facts: _Facts, doors: EngineDoors) -> Iterator[Candidate]:
 
 
 def _in_flight(order: LegOrder, code: str, doors: EngineDoors) -> int:
-    """Return the units of our own orders on this side that are on their way to a broker or of unknown outcome."""
+    """Return the units of our own orders on this side that are under way to a broker or of unknown outcome."""
     listing = order.instrument.listings.get(code)
     if listing is None:
         return 0
@@ -161,8 +161,8 @@ def _in_flight(order: LegOrder, code: str, doors: EngineDoors) -> int:
 
 
 def _as_sent(order: LegOrder, door: SessionDoor, doors: EngineDoors) -> LegOrder:
-    """Return the order as this broker would get it: a close that has nowhere else to go, with a limit where it takes no MARKET
-    (order-engine 4.9); unchanged without a price."""
+    """Return the order as this broker would get it. A close with nowhere else to go becomes a limit order where the broker takes no MARKET
+    (order-engine 4.9); without a price the order is unchanged."""
     code, segment = door.broker.code, order.instrument.identity.segment
     taken = door.broker.capabilities.order_types_in(segment)
     if not order.closes or order.broker != code or not needs_stand_in(order, taken):
@@ -178,7 +178,7 @@ def _locked_out(candidate: Candidate, locked: EngineAnswer | None) -> Skipped | 
 
 
 def looks_at_money(candidate: Candidate, doors: EngineDoors) -> bool:
-    """Tell whether the broker's free money is held against the order: not for exits, nor for what takes away from a position."""
+    """Tell whether the broker's free money is compared with the order. It is not for exits, nor for an order that reduces a position."""
     return doors.settings.check_funds and not candidate.order.exit and not is_holder(candidate)
 
 
@@ -215,7 +215,7 @@ def _cost(candidate: Candidate, facts: _Facts, doors: EngineDoors) -> Cost | Non
 
 
 def _size_refusal(order: LegOrder, size: ContractSize | None) -> EngineAnswer | None:
-    """Refuse a contract whose size brokers do not agree on, and quantities that are not whole lots of it (order-engine 4.3)."""
+    """Refuse a contract on whose size the brokers disagree, and quantities that are not whole lots of it (order-engine 4.3)."""
     if size is None:
         return None
     if size.trusted is None:

@@ -1,6 +1,6 @@
-"""What one order costs at one broker, line by line in paise (order-engine 4.2). Pure.
+"""The cost of one order at one broker, line by line in paise (order-engine 4.2). Pure.
 
-Each line is rounded half up; the tax on services is worked out from the rounded lines it is taken of.
+Each line is rounded half up; the tax on services is computed from the rounded lines that it applies to.
 """
 
 from datetime import date
@@ -19,7 +19,7 @@ _PERCENT = Decimal(100)
 _FUNDS = "exchange_traded_funds"
 _HEADS = {"equity": "equity", "equity_index": "equity", "currency": "currency", "currency_index": "currency",
           "commodity": "commodity", "commodity_index": "commodity"}  # fmt: skip
-"""What a derivative's segment is called before `_futures` or `_options` -> how its group begins."""
+"""Name of a derivative's segment before `_futures` or `_options` -> first word of its group."""
 
 
 @attrs.frozen(kw_only=True)
@@ -35,7 +35,7 @@ class Cost:
     dp: int
     """Depository charge, its tax included."""
     later_dp: int = 0
-    """Depository charge of the sale that follows a delivery bought here; no part of this order's cost."""
+    """Depository charge of the later sale of a delivery bought here; not part of this order's cost."""
 
     @property
     def total(self) -> int:
@@ -43,7 +43,7 @@ class Cost:
 
     @property
     def compared(self) -> int:
-        """What brokers are compared by: a delivery that is cheap to buy may be dear to sell again."""
+        """The amount by which brokers are compared: a delivery that is cheap to buy may be expensive to sell again."""
         return self.total + self.later_dp
 
     def shown(self) -> dict[str, float]:
@@ -53,7 +53,7 @@ class Cost:
 
 
 def group_of(segment: str, product: str) -> Group:
-    """Return the group of a bare segment; of shares and what is traded like them, by product."""
+    """Return the group of a bare segment; for shares and what is traded like shares, the product decides."""
     if segment in ADJUSTABLE_SEGMENTS:
         return Group.EQUITY_INTRADAY if product == Product.MIS else Group.EQUITY_DELIVERY
     head, _, shape = segment.rpartition("_")
@@ -62,20 +62,20 @@ def group_of(segment: str, product: str) -> Group:
 
 @attrs.frozen(kw_only=True)
 class Levies:
-    """What state, exchange and regulator take of an order: the same at every broker. Paise."""
+    """What state, exchange and regulator charge for an order: the same at every broker. Paise."""
 
     value: Decimal
-    """Of the order, in rupees."""
+    """Value of the order, in rupees."""
     exchange: int
     taxed_exchange: int
-    """The part of `exchange` that tax on services is taken of."""
+    """The part of `exchange` to which the tax on services applies."""
     regulator: int
     stamp: int
     transaction_tax: int
 
 
 def levies_of(order: LegOrder, price: Decimal | None, charges: Charges, day: date) -> Levies | None:
-    """Return the levies at `price`; None when it is not known, or what is charged is not."""
+    """Return the levies at `price`; None when the price or the charges are not known."""
     row = charges.statutory_row(order.instrument.identity.exchange, _levied_as(order), day)
     if price is None or row is None:
         return None
@@ -96,7 +96,7 @@ def cost_of(
 ) -> Cost | None:
     """Return the cost at a broker; None when the levies or its brokerage are not known.
 
-    `lot` is in units; `dp_paid`: this instrument was sold out of the account there earlier today, so the depository is paid.
+    `lot` is in units. `dp_paid`: this instrument was already sold out of the account there today, so the depository charge is paid.
     """
     group = group_of(order.segment, order.product)
     own = charges.brokerage_row(broker, group, order.product, day)
@@ -120,13 +120,13 @@ def cost_of(
 
 
 def lot_of(order: LegOrder, listing: Listing | None) -> int:
-    """Return the units of one lot by which a brokerage per lot is counted."""
+    """Return the units of one lot, for a brokerage charged per lot."""
     own = listing.lot_size if listing is not None else None
     return own or order.instrument.lot_size or 1
 
 
 def _levied_as(order: LegOrder) -> Group:
-    """Return the group whose levies an order pays: a delivered fund pays other tax than a share."""
+    """Return the group whose levies an order pays: a delivered fund pays a different tax than a share."""
     group = group_of(order.segment, order.product)
     return Group.FUND_DELIVERY if group is Group.EQUITY_DELIVERY and order.segment == _FUNDS else group
 

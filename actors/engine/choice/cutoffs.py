@@ -11,7 +11,7 @@ from onebroker.config.vocabulary import Product
 def intraday_closed(order: LegOrder, cutoff: IntradayCutoff, now: datetime) -> bool:
     """Tell whether an intraday entry comes after the broker's cut-off of the day that began at the latest 07:00.
 
-    Never for what closes a position, and not for an after-market order, which is for the next session.
+    Always False for an order that closes a position, and for an after-market order, which is for the next session.
     """
     at = getattr(cutoff, order.calendar)
     if at is None or order.product != Product.MIS or order.closes or order.after_market:

@@ -1,10 +1,10 @@
-"""Whether a broker has the money an order needs, as far as that can be told beforehand (order-engine 4.1, `check_funds`). Pure.
+"""Whether a broker has the money that an order needs, as far as that can be known beforehand (order-engine 4.1, `check_funds`). Pure.
 
-A BUY for delivery and of an option is paid in full; intraday shares need a fifth of their value at least (SEBI's least margin
-since September 2021). What a future, or an option sold, needs is worked out by the exchange's risk system from the whole account, and
-only the broker can tell it: what it said last counts for a while (`engine.margins` asks). Its figure is taken as that of the order by
-itself, so where the account stands in the same underlying already, and may need less, it does not count. A sale of shares that are
-held needs nothing. What is not told is not checked, and the broker answers for itself.
+A BUY for delivery or of an option is paid in full. Intraday shares need at least a fifth of their value (SEBI's least margin since September
+2021). For a future or a sold option, the exchange's risk system computes the need from the whole account, and only the broker can report it. The
+broker's last figure counts for a while (`engine.margins` asks for it). That figure is taken as the need of the order by itself. Where the account
+already holds something in the same underlying, the need may be smaller, so the figure does not count. A sale of held shares needs nothing. An
+unknown need is not checked: the broker decides.
 """
 
 from decimal import Decimal
@@ -22,18 +22,18 @@ from onebroker.config.vocabulary import Side
 
 INTRADAY_SHARE = Decimal("0.2")
 MARGIN_COUNTS_SECONDS = 120.0
-"""How long a broker's figure counts. The exchanges work the risk of a contract out anew some six times a day."""
+"""How long a broker's figure counts. The exchanges recompute the risk of a contract about six times a day."""
 
 _FUTURES = frozenset({Group.EQUITY_FUTURES, Group.CURRENCY_FUTURES, Group.COMMODITY_FUTURES})
 _OPTIONS = frozenset({Group.EQUITY_OPTIONS, Group.CURRENCY_OPTIONS, Group.COMMODITY_OPTIONS})
 
 _POOLS = {"equity": ("equity",), "derivatives": ("derivatives", "equity"), "currency": ("currency", "derivatives", "equity"),
           "commodity": ("commodity",)}  # fmt: skip
-"""What is traded -> the pools of money that may be for it, nearest first."""
+"""Kind of trade -> the pools of money that may serve it, nearest first."""
 
 
 def needed(order: LegOrder, price: Decimal | None, cost: Cost | None) -> Decimal | None:
-    """Return about how many rupees the order needs; None when that cannot be told."""
+    """Return roughly how many rupees the order needs; None when that cannot be known."""
     if price is None:
         return None
     group, buys = group_of(order.segment, order.product), Side(order.transaction_type) is Side.BUY
@@ -44,13 +44,13 @@ def needed(order: LegOrder, price: Decimal | None, cost: Cost | None) -> Decimal
 
 
 def by_margin(order: LegOrder) -> bool:
-    """Tell whether only brokers know what the order needs: futures, and options sold."""
+    """Tell whether only brokers know what the order needs: futures, and sold options."""
     group = group_of(order.segment, order.product)
     return group in _FUTURES or (group in _OPTIONS and Side(order.transaction_type) is Side.SELL)
 
 
 def margin_figure(candidate: Candidate, now: float) -> MarginFigure | None:
-    """Return what the candidate's broker was asked last about such an order, as long as it counts; `now` in monotonic seconds."""
+    """Return the last margin figure of the candidate's broker for such an order, while it counts; `now` in monotonic seconds."""
     listing, order = candidate.listing, candidate.order
     if listing is None:
         return None
@@ -59,7 +59,7 @@ def margin_figure(candidate: Candidate, now: float) -> MarginFigure | None:
 
 
 def told_margin(candidate: Candidate, snapshot: Snapshot | None, now: float) -> Decimal | None:
-    """Return the rupees that the broker's figure makes of the order; None when it gave none, or the figure need not hold."""
+    """Return the margin of the order in rupees by the broker's figure. None when it gave none, or when the figure may not apply."""
     figure = margin_figure(candidate, now) if by_margin(candidate.order) else None
     if figure is None or figure.per_unit is None or _stands_in_underlying(candidate, snapshot):
         return None
@@ -67,7 +67,7 @@ def told_margin(candidate: Candidate, snapshot: Snapshot | None, now: float) -> 
 
 
 def _stands_in_underlying(candidate: Candidate, snapshot: Snapshot | None) -> bool:
-    """Whether the account holds anything of the order's underlying there, or may: what cannot be read or named counts as held."""
+    """Whether the account there holds anything of the order's underlying, or may: a position that cannot be read or named counts as held."""
     view, wanted = candidate.view, candidate.order.instrument.identity
     if snapshot is None or view.positions_read_started is None or "positions" in view.read_errors:
         return True
@@ -82,7 +82,7 @@ def _stands_in_underlying(candidate: Candidate, snapshot: Snapshot | None) -> bo
 
 
 def available(order: LegOrder, broker: str, document: DocumentState | None) -> Decimal | None:
-    """Return the free money the funds document shows for what is traded, in rupees; None when it shows none for this broker."""
+    """Return the free money in rupees that the funds document shows for this kind of trade; None when it shows none for this broker."""
     reads = () if document is None else document.reads
     read = next((one for one in reads if one.broker == broker and one.usable), None)
     row = read.slice.rows if read is not None and read.slice is not None else None

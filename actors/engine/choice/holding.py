@@ -1,4 +1,4 @@
-"""What a broker holds of an order's instrument and product: what the order may take away from. Pure."""
+"""What a broker holds of an order's instrument and product: the units that the order may take away from. Pure."""
 
 from onebroker.actors.engine.choice.order import LegOrder
 from onebroker.actors.sessions.view import SessionView
@@ -7,8 +7,8 @@ from onebroker.config.vocabulary import Product, Side
 
 
 def net_held(order: LegOrder, listing: Listing | None, view: SessionView) -> int:
-    """Return the net units held there, negative when short: the net position, for a CNC sell the holdings too. What could not be
-    read last is not counted on."""
+    """Return the net units held there, negative when short: the net position, and for a CNC sell also the holdings. A list whose last read failed
+    counts as empty."""
     if listing is None:
         return 0
     token, product = listing.broker_token, order.product

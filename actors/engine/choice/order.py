@@ -1,4 +1,4 @@
-"""One broker order for which a broker is looked for: of a place request, or a leg of a plan (order-engine 4)."""
+"""One broker order that needs a broker: from a place request, or a leg of a plan (order-engine 4)."""
 
 from decimal import Decimal
 
@@ -24,15 +24,15 @@ class LegOrder:
     trigger_price: Decimal | None = None
     after_market: bool = False
     broker: str | None = None
-    """The pinned broker: the only one that is looked at."""
+    """The pinned broker: the only one that is considered."""
     prefer: str | None = None
-    """The broker that the earlier pieces of a split order went to: it comes first as long as it fails no check (4.2)."""
+    """The broker that got the earlier pieces of a split order: it comes first as long as it fails no check (4.2)."""
     closes: bool = False
-    """Whether it may use the rooms kept for exits: `closes_position`, an exit, a position close, flatten. Pinned it has nowhere
-    else to go, so that neither the exclusion list nor unanswered orders hold it up (4.1, 4.9)."""
+    """Whether it may use the room kept for exits: `closes_position`, an exit, a position close, flatten. When pinned it has nowhere else to go.
+    Then neither the exclusion list nor unanswered orders stop it (4.1, 4.9)."""
     exit: bool = False
-    """An exit of a running plan, a position close or flatten: what the engine itself knows to close. Not a caller's flag; the loss
-    lockout lets it through (4.7)."""
+    """An exit of a running plan, a position close or flatten: the engine itself knows that it closes. Not a caller's flag; the loss lockout lets
+    it through (4.7)."""
 
     @property
     def segment(self) -> str:

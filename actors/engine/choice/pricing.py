@@ -1,4 +1,4 @@
-"""What an order would cost to fill, as far as quotes tell: for its cost and its margin (order-engine 4.2). Never an order's price."""
+"""The likely fill price of an order, as far as quotes show it: used for its cost and its margin (order-engine 4.2). Never an order's price."""
 
 from decimal import Decimal
 
@@ -10,14 +10,14 @@ from onebroker.config.vocabulary import Side
 
 
 def expected_price(order: LegOrder, quotes: QuoteReader) -> Decimal | None:
-    """Return the order's own price (LIMIT, SL), its trigger (SL-M), or else the touch it would meet, the last price without one;
-    None when no price is known. Rupees."""
+    """Return the order's own price (LIMIT, SL) or its trigger (SL-M). Else return the touch it would meet, or without a touch the last price. None
+    when no price is known. Rupees."""
     typed = order.price if order.price is not None else order.trigger_price
     return typed if typed is not None else market_price(order, quotes)
 
 
 def market_price(order: LegOrder, quotes: QuoteReader) -> Decimal | None:
-    """Return the opposite touch of a usable quote, or else the last price a quote carries; None when no price is known."""
+    """Return the opposite touch of a usable quote, or else the last price of a quote; None when no price is known."""
     instrument_id = order.instrument.instrument_id
     tick = quotes.usable_tick(instrument_id)
     if tick is not None:
@@ -28,7 +28,7 @@ def market_price(order: LegOrder, quotes: QuoteReader) -> Decimal | None:
 
 
 def row_price(order: LegOrder, broker: str, view: SessionView) -> Decimal | None:
-    """Return the last price that a broker's own position row of the instrument carries, None without one."""
+    """Return the last price in a broker's own position row of the instrument; None without one."""
     listing = order.instrument.listings.get(broker)
     rows = view.positions if listing is not None else ()
     prices = (row.last_price for row in rows if listing is not None and row.instrument_token == listing.broker_token)

@@ -14,9 +14,9 @@ _STEPS = (
     (Decimal(125), Decimal("0.05")), (Decimal(500), Decimal("0.1")), (Decimal(2500), Decimal("0.5")), (Decimal(5000), Decimal(1)),
     (Decimal(10_000), Decimal(5)),
 )  # fmt: skip
-"""Price from which a share whose tick nobody tells is priced in steps of the second figure. NSE's ticks (0.01, from 250 rupees 0.05,
-1,000 0.10, 5,000 0.50, 10,000 1, 20,000 5, by the close of the month before; its circular of 2025) from half their prices on: each
-step is a multiple of every tick the share can have, so that no exchange refuses the price."""
+"""(price, step): from this price on, a share with an unknown tick is priced in this step. Each price is half of a price at which NSE's tick
+changes. NSE's ticks are 0.01, from 250 rupees 0.05, 1,000 0.10, 5,000 0.50, 10,000 1, 20,000 5, by the close of the month before; its circular of
+2025. Each step is a multiple of every tick that the share can have, so no exchange refuses the price."""
 
 _CONTRACT_STEP = Decimal("0.05")
 
@@ -24,14 +24,14 @@ _STANDS_IN = {OrderType.MARKET: OrderType.LIMIT, OrderType.SL_M: OrderType.SL}
 
 
 def needs_stand_in(order: LegOrder, taken: frozenset[str]) -> bool:
-    """Tell whether a broker refuses the order's type, `taken` being those it takes, and takes the one that stands in for it."""
+    """Tell whether a broker refuses the order's type but takes the type that stands in for it. `taken` are the types that it takes."""
     instead = _STANDS_IN.get(OrderType(order.order_type))
     return order.order_type not in taken and instead is not None and instead in taken
 
 
 def stand_in(order: LegOrder, market: Decimal | None, bands: ProtectionBands, tick: Decimal | None) -> LegOrder | None:
-    """Return the order with a limit in place: MARKET as LIMIT past `market` (the opposite touch, or the last price known), SL-M as
-    SL past its trigger. None when no price is known. Without a `tick` the price is one that fits every tick its market can have."""
+    """Return the order with a limit: MARKET becomes LIMIT past `market` (the opposite touch, or the last known price), SL-M becomes SL past its
+    trigger. None when no price is known. Without a `tick` the price fits every tick that its market can have."""
     start = order.trigger_price if order.order_type == OrderType.SL_M else market
     if start is None or start <= 0:
         return None
@@ -40,7 +40,8 @@ def stand_in(order: LegOrder, market: Decimal | None, bands: ProtectionBands, ti
 
 
 def protected_price(order: LegOrder, start: Decimal, bands: ProtectionBands, tick: Decimal) -> Decimal:
-    """Return `start` moved towards filling by its band, at least so many ticks, and snapped to a tick that way; at least one tick."""
+    """Return `start` moved towards filling by its band, but by at least `least_ticks` ticks. The price is snapped to a tick in the same direction
+    and is at least one tick."""
     distance = max(start * _percent(order, start, bands) / 100, bands.least_ticks * tick)
     if Side(order.transaction_type) is Side.BUY:
         return snap(start + distance, tick, "up")
@@ -48,7 +49,7 @@ def protected_price(order: LegOrder, start: Decimal, bands: ProtectionBands, tic
 
 
 def tick_of(order: LegOrder, broker: str) -> Decimal | None:
-    """Return the tick brokers agree on, or else the broker's own; None when neither is told."""
+    """Return the tick that brokers agree on, or else the broker's own; None when neither is known."""
     listing = order.instrument.listings.get(broker)
     own = listing.tick_size if listing is not None else None
     size = order.instrument.tick_size or own

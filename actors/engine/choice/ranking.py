@@ -1,5 +1,5 @@
-"""Which of the brokers that can take an order gets it: holders, the broker of its earlier pieces, then the cheapest, then the
-broker with most room (order-engine 4.1, 4.2). Pure."""
+"""Ranks the brokers that can take an order: holders, the broker of its earlier pieces, then the cheapest, then the broker with most room
+(order-engine 4.1, 4.2). Pure."""
 
 import math
 from collections.abc import Iterable
@@ -10,15 +10,15 @@ from onebroker.brokers.transport.budget import BudgetRoom
 from onebroker.config.vocabulary import Product, Side, is_finished
 
 EQUAL_PAISE = 100
-"""Costs that differ by no more than a rupee are equal: such brokers share the load by their room."""
+"""Costs that differ by at most a rupee count as equal: such brokers share the load by their room."""
 
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates, best first: those whose holding the whole order would reduce, those behind whose holding other orders
-    stand already, the broker of the order's earlier pieces; then by cost (an unknown cost last). Those as cheap as the cheapest, to a
-    rupee: most room first, then fewest messages today, then the code.
+    """Return the candidates, best first. First come brokers whose holding the whole order would reduce. Next come holders whose units other open
+    orders already claim, then the broker of the order's earlier pieces. Then the cost decides; an unknown cost comes last. Among brokers within a
+    rupee of the cheapest, most room comes first, then fewest messages today, then the code.
 
-    Holders come before the earlier broker: the last pieces of a sale of what two brokers hold would open a short at the first."""
+    Holders come before the earlier broker. Otherwise the last pieces of a sale from two brokers' holdings would open a short at the first."""
     tiers: dict[tuple[bool, ...], list[Candidate]] = {}
     for candidate in candidates:
         tiers.setdefault(_tier(candidate), []).append(candidate)
@@ -48,13 +48,13 @@ def _free_share(room: BudgetRoom | None) -> float:
 
 
 def is_holder(candidate: Candidate) -> bool:
-    """Whether the whole order would reduce what this broker holds, if no other order of the account did."""
+    """Whether the whole order would reduce what this broker holds, if the account had no other order."""
     return _takes_away(candidate, 0)
 
 
 def reduces(candidate: Candidate) -> bool:
-    """Whether the whole order would reduce what this broker holds although every order filled that stands there on the same
-    side or is on its way: two sales of one whole position do not both reduce it."""
+    """Whether the whole order would still reduce what this broker holds after every other order on the same side, open or under way, has filled.
+    Two sales of one whole position do not both reduce it."""
     order, listing = candidate.order, candidate.listing
     if listing is None or not is_holder(candidate):
         return False
@@ -70,7 +70,7 @@ def _takes_away(candidate: Candidate, others: int) -> bool:
 
 
 def standing_units(orders: Iterable[OrderRow], token: str, product: str, side: str) -> int:
-    """Return the units that the open ones of a broker's orders may still trade on one side of an instrument and product."""
+    """Return the units that a broker's open orders may still trade on one side of an instrument and product."""
     return sum(
         row.quantity - row.filled_quantity
         for row in orders
@@ -82,7 +82,7 @@ def standing_units(orders: Iterable[OrderRow], token: str, product: str, side: s
 
 
 def sold_out_today(candidate: Candidate) -> bool:
-    """Whether shares of this instrument were sold out of the account today already, which the depository charges once."""
+    """Whether shares of this instrument were already sold out of the account today; the depository charges that once."""
     listing = candidate.listing
     return listing is not None and any(
         row.filled_quantity > 0
