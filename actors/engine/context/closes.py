@@ -1,7 +1,7 @@
-"""Which positions plans are closing at this moment, so that two of them that become due together do not close one twice.
+"""Which positions plans are closing now, so that two plans that become due together do not close one position twice.
 
-A plan that has read a position and is about to send takes it; another one that read it before the first had an answer reads again.
-Nobody is kept waiting for a fill: once the orders are at the broker, whoever comes next sees them in its book.
+A plan that has read a position and is about to send takes the position. Another plan that read it before the first had an answer reads it again.
+Nobody waits for a fill: once the orders are at the broker, the next plan sees them in its book.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,33 +18,33 @@ class _Taken:
 
 
 class Closes:
-    """One engine's. Keys as `RowToClose.key`."""
+    """The positions being closed in one engine. Keys are those of `RowToClose.key`."""
 
     def __init__(self) -> None:
         self._taken: list[_Taken] = []
         self._given_back: dict[str, int] = {}
-        """Key -> the how manieth giving back was its last."""
+        """Key -> number of the last release that contained it."""
         self._count = 0
         self._changed = trio.Event()
 
     @property
     def mark(self) -> int:
-        """What to note before positions are read."""
+        """The number to note before positions are read."""
         return self._count
 
     def are_others(self, keys: Collection[str], owner: str, mark: int) -> bool:
-        """Whether one of these positions is being closed by somebody else, or was after the mark."""
+        """Whether another owner is closing one of these positions now, or whether one was released after the mark."""
         taken = any(one.owner != owner and not one.keys.isdisjoint(keys) for one in self._taken)
         return taken or any(self._given_back.get(key, 0) > mark for key in keys)
 
     async def changed(self) -> None:
-        """Wait until somebody has given positions back; at once when nobody holds any."""
+        """Wait until somebody releases positions; return at once when nobody holds any."""
         if self._taken:
             await self._changed.wait()
 
     @contextmanager
     def hold(self, keys: Collection[str], owner: str) -> Iterator[None]:
-        """Hold positions while orders for them are on their way."""
+        """Hold positions while orders for them are under way."""
         held = _Taken(owner, frozenset(keys))
         self._taken.append(held)
         try:

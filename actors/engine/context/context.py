@@ -34,12 +34,12 @@ from onebroker.config.clock import Clock
 from onebroker.config.sections import EngineSettings, IntradayCutoff
 
 Counts: TypeAlias = Callable[[OrderRow | PositionRow], bool]
-"""Tells whether a row is of what a figure is about."""
+"""Tells whether a row counts towards a figure."""
 
 
 @attrs.frozen(kw_only=True)
 class SessionDoor:
-    """One broker as the engine reaches it."""
+    """One broker's session as the engine reaches it."""
 
     broker: Broker
     address: Address[SessionMessage]
@@ -47,7 +47,7 @@ class SessionDoor:
 
 
 class NotInService(LoginNeeded):
-    """The broker is not in the settings, or switched off there: as one without a login, until a start that has it."""
+    """The broker is not in the settings, or switched off there. It counts as a broker without a login, until a start with settings that have it."""
 
 
 class TodaysResults(Protocol):
@@ -57,12 +57,12 @@ class TodaysResults(Protocol):
         """Return a broker's figure; None = not known now."""
 
     def among(self, code: str, rows: Sequence[PositionRow], counts: Counts) -> int | None:
-        """Return the result of what `counts`, in paise; None = not known now. `rows` are the broker's positions, all that count among
-        them."""
+        """Return the result, in paise, of the rows that `counts` selects; None = not known now. `rows` are the broker's positions, among them all
+        that count."""
 
 
 class NothingTold:
-    """Stand in for the results of positions where nobody works them out."""
+    """Stands in for the results of positions where nobody computes them."""
 
     def of(self, code: str) -> None:
         return None
@@ -80,16 +80,16 @@ class EngineDoors:
     catalogue: Published[CatalogueState]
     calendar: Calendar
     quotes: LiveQuotes
-    """What orders are priced by."""
+    """The quotes by which orders are priced."""
     seen_quotes: SeenQuotes = attrs.field(factory=SeenQuotes)
     legs: Legs
     owner: str
-    """The random id kept in the data directory."""
+    """The random id stored in the data directory."""
     excluded_brokers: frozenset[str] = frozenset()
     intraday_cutoffs: Mapping[str, IntradayCutoff] = attrs.field(factory=dict)
-    """Broker code -> when it begins to close intraday positions itself."""
+    """Broker code -> when that broker begins to close intraday positions itself."""
     modifies_per_order: Mapping[str, int] = attrs.field(factory=dict)
-    """Broker code -> how often it lets one order be changed (order-engine 1.4)."""
+    """Broker code -> how often the broker lets one order be changed (order-engine 1.4)."""
     charges: Charges = attrs.field(factory=built_in_charges)
     funds: Published[DocumentState | None] = attrs.field(factory=lambda: Published(None))
     """The funds document, for `check_funds`."""
@@ -97,32 +97,32 @@ class EngineDoors:
     """The day's loss, for the lockout."""
     day_results: TodaysResults = attrs.field(factory=NothingTold)
     parents: Changes[str, ParentRecord] = attrs.field(factory=Changes)
-    """Parents as the store acknowledged them last, by id, for the one who tells clients (`http.streaming`)."""
+    """Parents by id, as the store last acknowledged them, for the code that informs clients (`http.streaming`)."""
     volumes: PastVolumes = attrs.field(factory=NoVolumes)
-    """What slices that follow the market's volume are shaped by."""
+    """The past volumes that shape slices which follow the market's volume."""
     failures: OrderFailures = attrs.field(factory=OrderFailures)
     troubles: Troubles = attrs.field(factory=Troubles)
-    """What is wrong with parents now, for the one who shows it (`/api/health`)."""
+    """What is wrong with parents now, for the route that shows it (`/api/health`)."""
     closes: Closes = attrs.field(factory=Closes)
     """Which positions plans are closing (engine only)."""
     engine: Address[EngineMessage] | None = None
-    """The engine itself, for what one parent asks of the others through it (engine only)."""
+    """The engine itself, through which one parent asks the other parents (engine only)."""
     durable: Durable | None = None
-    """Where the engine's writes are counted beside the store; None: nowhere (tests)."""
+    """Where the engine's writes are counted besides the store; None: nowhere (tests)."""
     writes: WriteCount = attrs.Factory(lambda self: WriteCount(self.store, self.durable), takes_self=True)
-    """That count, of one run of the engine (engine only)."""
+    """The write count of one run of the engine (engine only)."""
     in_hand: set[str] = attrs.field(factory=set)
-    """Ids of the intents that the engine has taken out of its mailbox and neither journaled nor answered yet (engine only)."""
+    """Ids of intents that the engine has taken out of its mailbox but neither journaled nor answered yet (engine only)."""
 
     def session(self, broker: str) -> SessionDoor:
-        """Return a broker's door. Stored legs outlive settings, so their broker may have none: raises NotInService."""
+        """Return a broker's door. Stored legs outlive settings, so their broker may have no door: raises NotInService."""
         door = self.sessions.get(broker)
         if door is None:
             raise NotInService(broker)
         return door
 
     def read_soon(self, broker: str) -> None:
-        """Have a broker's order book read soon; nothing for one that is not in service."""
+        """Ask for a read of a broker's order book soon; does nothing for a broker not in service."""
         door = self.sessions.get(broker)
         if door is not None:
             door.address.replace("orders soon", ReadSoon("orders"))

@@ -1,15 +1,15 @@
-"""The daily loss lockout: the day's profit and loss at all brokers, and when new orders are refused for it (order-engine 4.7). Pure;
+"""The daily loss lockout: the day's profit and loss at all brokers, and when it makes the engine refuse new orders (order-engine 4.7). Pure;
 `actors/engine/loss_watch.py` feeds it.
 
-A figure is `realized + unrealized` of a broker's funds; where these do not tell both, what its positions come to (`actors/engine/books/day_results.py`).
-Four rules keep the sum honest:
+A broker's figure is `realized + unrealized` of its funds. Where the funds do not report both, it is the result of its positions
+(`actors/engine/books/day_results.py`). Four rules keep the sum honest:
 
-- one that answers and tells neither is not counted as zero: while it has given no figure today the day's loss is not known;
-- a broker that has given one today and now gives none counts with its last, so that a loss cannot vanish;
-- one received before 07:00 is yesterday's and never counts; one that after 07:00 still says the same counts from the day's first
-  opening on, because until then it is yesterday's said again;
-- refused is from the first sum past the limit; the day is locked when a second one confirms it: every broker that loses and can
-  be read has been read again.
+- a broker that answers without any figure does not count as zero: while it has given no figure today, the day's loss is not known;
+- a broker that gave a figure today and now gives none counts with its last figure, so that a loss cannot vanish;
+- a figure received before 07:00 is yesterday's and never counts. An equal figure received after 07:00 counts only from the day's first
+  opening on: until then it is yesterday's figure repeated;
+- new orders are refused from the first sum past the limit. The day is locked when a second sum confirms the first: every broker that
+  loses and can be read has been read again.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,25 +26,25 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.money import paise
 
 OLDEST_SECONDS = 30.0
-"""An older figure is none (order-engine 4.7)."""
+"""An older figure counts as none (order-engine 4.7)."""
 
 
 @attrs.frozen(kw_only=True)
 class Locked:
-    """The day is locked; as stored, and until the next 07:00."""
+    """The day is locked until the next 07:00; this is the stored lock."""
 
     loss: Decimal
-    """Rupees, at the moment it was locked."""
+    """Rupees, when the day was locked."""
     limit: Decimal
-    """Rupees, as it was then."""
+    """Rupees, when the day was locked."""
 
 
 @attrs.frozen(kw_only=True)
 class DayLoss:
-    """What is known of the day's loss, published by the watch."""
+    """What the watch knows and publishes of the day's loss."""
 
     limit: Decimal | None = None
-    """Rupees; None = no limit, and nothing is ever refused."""
+    """Rupees; None = no limit, so no order is refused."""
     loss: Decimal | None = None
     """Rupees, negative for a profit; None = not known."""
     figure_at: float | None = None
@@ -52,7 +52,7 @@ class DayLoss:
     locked: Locked | None = None
 
     def refusal(self, now: float) -> EngineAnswer | None:
-        """Return the refusal of a new order at `now` (monotonic seconds), or None when it may go."""
+        """Return the refusal of a new order at `now` (monotonic seconds), or None when the order may go."""
         if self.limit is None:
             return None
         known = self.loss if self.figure_at is not None and now - self.figure_at <= OLDEST_SECONDS else None
@@ -75,7 +75,7 @@ class Figure:
     received_at: float
     """Epoch seconds."""
     realized_paise: int | None = None
-    """The part of it that is realized; None = not told apart, as for the other part."""
+    """The realized part of `paise`; None = the two parts are not known separately, as for the unrealized part."""
     unrealized_paise: int | None = None
 
 
@@ -86,17 +86,17 @@ class LossFold:
         self._limit = limit
         self._day: date | None = None
         self._yesterdays: dict[str, int] = {}
-        """Broker -> the figure it had before 07:00 and still has."""
+        """Broker -> the figure that it had before 07:00 and still has."""
         self._figures: dict[str, Figure] = {}
         """Broker -> its last figure of the day."""
         self._past: dict[str, float] | None = None
-        """Broker -> receipt of its loss in the first sum past the limit of a row of them."""
+        """While consecutive sums are past the limit: losing broker -> when its figure in the first of these sums was received. None = not past it."""
         self.locked: Locked | None = None
         self.untold: frozenset[str] = frozenset()
-        """Codes of brokers that answer and have told no figure today."""
+        """Codes of brokers that answer but have given no figure today."""
 
     def begin_day(self, day: date, locked: Locked | None) -> None:
-        """Begin a broking day, locked when the store says that it was."""
+        """Begin a broking day; it begins locked when the store holds a lock for it."""
         if self._day is not None:
             self._yesterdays.update((code, figure.paise) for code, figure in self._figures.items())
         self._day, self.locked = day, locked
@@ -105,10 +105,11 @@ class LossFold:
     def fold(
         self, reads: Sequence[BrokerRead], now: datetime, *, opened: bool, positions: Callable[[str], Figure | None]
     ) -> Decimal | None:
-        """Take up what is read of every broker and return the day's loss in rupees; None when no broker tells one, or one that
-        answers does not (`untold`).
+        """Take up the reads of all brokers and return the day's loss in rupees. None when no broker gives a figure, or when one that answers gives
+        none (`untold`).
 
-        `opened`: whether any market has opened today. `positions`: what a broker's come to, by its code. Sets `locked` when the limit is passed for the second time in a row.
+        `opened`: whether any market has opened today. `positions`: broker code -> the result of its positions. Sets `locked` when a second sum
+        past the limit confirms the first.
         """
         boundary = latest_boundary(now).timestamp()
         for read in reads:
@@ -150,13 +151,13 @@ class LossFold:
 
 
 def figure_of(read: BrokerRead, positions: Callable[[str], Figure | None]) -> Figure | None:
-    """Return a broker's result of the day: what its funds tell, else what its positions come to (`positions`, by its code). The one place
-    that knows which of the two it is."""
+    """Return a broker's result of the day: the figure of its funds, else the result of its positions (`positions`, by its code). No other code
+    decides between the two."""
     return figure_of_funds(read) or (positions(read.broker) if read.usable else None)
 
 
 def figure_of_funds(read: BrokerRead) -> Figure | None:
-    """Return what a broker's funds tell; None when they leave out either half of it."""
+    """Return the figure of a broker's funds; None when they leave out either part of it."""
     row = read.slice.rows if read.usable and read.slice is not None else None
     if read.slice is None or not isinstance(row, FundsRow) or row.realized is None or row.unrealized is None:
         return None

@@ -1,5 +1,4 @@
-"""Which brokers' order modules are in fault: three orders without an answer in a minute put one out for a minute
-(order-engine 4.1)."""
+"""Which brokers' order modules are in fault: after three orders without an answer in a minute, a broker is out for a minute (order-engine 4.1)."""
 
 from collections import defaultdict, deque
 
@@ -17,10 +16,10 @@ class OrderFailures:
     def __init__(self) -> None:
         self._failed: defaultdict[str, deque[float]] = defaultdict(deque)
         self._out: dict[str, tuple[int, float]] = {}
-        """Broker -> how many orders it did not answer, and until when it is out."""
+        """Broker -> (how many orders it did not answer, until when it is out)."""
 
     def note(self, broker: str, sent: Sent, now: float) -> None:
-        """Note what became of a place: unknown and connection failures count, any answer of the broker ends the row."""
+        """Note the outcome of a place: an unknown outcome or a failed connection counts; any answer of the broker clears the count."""
         failed = self._failed[broker]
         if sent.reached and sent.answer.outcome is not Outcome.UNKNOWN:
             failed.clear()
@@ -33,6 +32,6 @@ class OrderFailures:
             self._out[broker] = (len(failed), now + OUT_SECONDS)
 
     def unanswered(self, broker: str, now: float) -> int:
-        """Return how many orders the broker left unanswered while it is out for that; else 0."""
+        """Return how many orders the broker left unanswered while it is out because of them; else 0."""
         count, until = self._out.get(broker, (0, now))
         return count if now < until else 0

@@ -1,4 +1,4 @@
-"""The engine's lock: one engine per store (order-engine 2.4). Taken before anything, refreshed every 10 s, lost after 30."""
+"""The engine's lock: one engine per store (order-engine 2.4). It is taken before anything else, refreshed every 10 s and expires after 30 s."""
 
 import uuid
 
@@ -11,7 +11,7 @@ from onebroker.config.clock import Clock
 LIFE_SECONDS = 30
 REFRESH_SECONDS = 10.0
 TRUSTED_SECONDS = 20.0
-"""A send needs a refresh at most this old; without one for this long the engine ends."""
+"""A send needs a refresh at most this old; after this time without a refresh the engine ends."""
 RETRY_SECONDS = 1.0
 
 
@@ -40,22 +40,22 @@ class EngineLock:
         return self._refreshed + TRUSTED_SECONDS
 
     def leave_before(self) -> float:
-        """The same, for a message that waits before it is sent."""
+        """Return `trusted_until`, for a message that waits before it is sent."""
         return self.trusted_until
 
     def lose(self) -> None:
-        """A fenced write found another value: end the engine."""
+        """End the engine, because a fenced write found another value."""
         self._lost.set()
 
     async def take(self) -> None:
-        """Wait until the lock is ours; one left by our own data directory is taken over at once."""
+        """Wait until the lock is ours; a lock left by our own data directory is taken over at once."""
         while True:
             if await self._refresh():
                 return
             await trio.sleep(RETRY_SECONDS)
 
     async def keep(self) -> None:
-        """Refresh for ever; raise LockLost as soon as the lock is another's, and when no refresh succeeded for 20 s."""
+        """Refresh for ever. Raise LockLost as soon as another engine holds the lock, or when no refresh succeeded for 20 s."""
         wait_seconds = REFRESH_SECONDS
         while True:
             with trio.move_on_after(wait_seconds):
@@ -70,7 +70,7 @@ class EngineLock:
             wait_seconds = REFRESH_SECONDS if refreshed else RETRY_SECONDS
 
     async def _refresh(self) -> bool:
-        """Take the lock for another 30 s; tell whether that is certain. One that is another's counts as lost."""
+        """Take the lock for another 30 s and tell whether that is certain. A lock that another engine holds counts as lost."""
         began = self._clock.monotonic()
         try:
             ours = await self._store.take_lock(

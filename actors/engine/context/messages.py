@@ -1,4 +1,4 @@
-"""What the engine is asked: by routes (through intake), by the desk, and what its router tells the parents."""
+"""The engine's messages: from routes (through intake), from the desk, and from its router to the parents."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -34,11 +34,11 @@ class EngineStatus:
 
     running: bool
     reason: str
-    """Why not; empty when running."""
+    """Why it takes no orders; empty when running."""
     starting: bool = False
-    """Whether it is about to run: what arrives meanwhile may wait for it."""
+    """Whether the engine is about to run: requests that arrive meanwhile may wait for it."""
     trouble: str | None = None
-    """What keeps open orders from acting, although it runs."""
+    """What keeps open orders from acting although the engine runs."""
 
 
 @attrs.frozen(kw_only=True)
@@ -47,12 +47,12 @@ class PlaceBody:
 
     instrument: Instrument
     transaction_type: str | None
-    """This, product and order_type may be None for a plan whose parts all give their own."""
+    """This field, product and order_type may be None for a plan whose parts all give their own."""
     product: str | None
     order_type: str | None
     validity: str
     quantity: int
-    """0 = left out: a quantity reference, the position or the parts give it."""
+    """0 = left out: a quantity reference, the position or the parts give the quantity."""
     disclosed_quantity: int
     price: Decimal | None
     trigger_price: Decimal | None
@@ -62,30 +62,30 @@ class PlaceBody:
     """The pinned broker."""
     closes_position: bool
     position_close: bool = False
-    """A close of flatten or of a quantity reference, which the engine itself knows to close (order-engine 4.1, 4.6, 4.7)."""
+    """A close by flatten or by a quantity reference, which the engine itself knows to close (order-engine 4.1, 4.6, 4.7)."""
     sent: Mapping[str, Any]
     """The body as the caller sent it, for the parent record."""
     plan: Part | None = None
-    """What is to be worked, for every type but simple."""
+    """The plan to work, for every type but simple."""
     routed_from: str | None = None
-    """The type that was asked for, when the plan is made from its preset."""
+    """The type that the caller asked for, when the plan is built from that type's preset."""
     settings: Mapping[str, Any] = attrs.field(factory=dict)
-    """The `synthetic` object of such a type, or of a plan, as it was sent, without nulls."""
+    """The `synthetic` object of such a type, or of a plan, as the caller sent it, without nulls."""
     preset: Any = None
-    """Its settings as they were read, for what only the market tells (`Preset.check_market`)."""
+    """The settings of the type as read, for checks against the market (`Preset.check_market`)."""
     parameters: Mapping[str, Any] = attrs.field(factory=dict)
-    """What the parent's record shows of the settings, defaults filled in."""
+    """The settings as the parent's record shows them, with defaults filled in."""
     price_reference: PriceReference | None = None
-    """Worked out anew for every order that is sent (types of that class)."""
+    """Worked out again for every order that is sent (types of that class)."""
     position: FromPosition | None = None
-    """The size as the position has it when the order is due, in the place of the quantity (types that work it out at their time)."""
+    """The size is taken from the position when the order is due, instead of the quantity (types that compute it at their time)."""
     closing: QuantityReference | None = None
-    """The position is looked at again for every order that is sent, and no order is larger than what is left of it."""
+    """The position is checked again for every order that is sent, and no order is larger than the rest of the position."""
     holders: tuple[tuple[str, int], ...] = ()
-    """(broker, units), the largest first: a position that no single broker holds whole is closed by an order each (4.1)."""
+    """(broker, units), the largest first: a position that no single broker holds whole is closed by one order at each broker (4.1)."""
     references: References | None = None
-    """What is still to be worked out: until then the price, the quantity (0 when left out) and, for a closing one, the side are not
-    those to be sent."""
+    """The references not yet worked out. Until they are, the price, the quantity (0 when left out) and, for a closing order, the side are not the
+    ones to send."""
 
 
 # --- from routes -------------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ class Place:
 
 
 class NotOurs(Exception):
-    """No open parent of this engine works on it: the desk sends the message of a leg itself, and looks a parent up in the store."""
+    """No open parent of this engine works on it. The desk then sends the leg's message itself, or looks the parent up in the store."""
 
 
 @attrs.frozen(kw_only=True)
 class CancelLeg:
-    """Cancel one resting leg for a caller; answered with what the broker said. Refused with NotOurs, LoginNeeded, RoomFull,
-    StoreError, Refusal (nothing sent)."""
+    """Cancel one resting leg for a caller; answered with the broker's answer. Refused with NotOurs, LoginNeeded, RoomFull, StoreError, Refusal
+    (nothing sent)."""
 
     parent_id: str
     row: OrderRow
@@ -122,21 +122,21 @@ class CancelLeg:
     """Monotonic seconds until which to wait for room."""
     intent: Intent
     asked: bool = True
-    """By a caller; else by a plan that closes the position, which nothing may keep from it."""
+    """True when a caller asked. False for a plan that closes the position; nothing may keep that plan from the cancel."""
     reply: Reply[Sent]
 
 
 @attrs.frozen(kw_only=True)
 class LegChanged:
-    """What became of the change of one leg."""
+    """The result of a change of one leg."""
 
     part: str
     row: OrderRow
-    """The order as it stood before."""
+    """The order before the change."""
     changes: LegChange
-    """What differs from that row; nothing was sent when it is empty."""
+    """The fields that differ from that row; when empty, nothing was sent."""
     request: WireRequest | None = None
-    """On a dry run: what would have been sent."""
+    """On a dry run: the request that would have been sent."""
     sent: Sent | None = None
 
 
@@ -169,13 +169,13 @@ class PartChanged:
 
 @attrs.frozen(kw_only=True)
 class ModifyPart:
-    """Change what has not been sent. Refused with NotOurs and Refusal."""
+    """Change a part that has not been sent. Refused with NotOurs and Refusal."""
 
     parent_id: str
     part: str | None
-    """None = the one held part."""
+    """None = the only held part."""
     change: LegChange
-    """Price, trigger price and quantity alone."""
+    """Only price, trigger price and quantity."""
     dry_run: bool
     intent: Intent
     reply: Reply[PartChanged]
@@ -183,7 +183,7 @@ class ModifyPart:
 
 @attrs.frozen(kw_only=True)
 class LegCancel:
-    """What became of the cancel of one leg of a parent that is being stopped."""
+    """The result of the cancel of one leg of a parent that is being stopped."""
 
     leg_id: str
     broker: str
@@ -199,14 +199,14 @@ class Stopped:
     synthetic_type: str
     state: str
     legs: tuple[LegCancel, ...] = ()
-    """Those whose cancel was tried now."""
+    """The legs whose cancel was tried now."""
     resting: tuple[LegRecord, ...] = ()
-    """On a dry run: those whose cancel would be tried."""
+    """On a dry run: the legs whose cancel would be tried."""
 
 
 @attrs.frozen(kw_only=True)
 class CancelParent:
-    """Cancel every resting leg of a parent and end it; asked again, only the rest. Refused with NotOurs and Refusal."""
+    """Cancel every resting leg of a parent and end the parent; a repeated cancel tries only the remaining legs. Refused with NotOurs and Refusal."""
 
     parent_id: str
     dry_run: bool
@@ -230,28 +230,28 @@ class CancelPart:
 
 @attrs.frozen(kw_only=True)
 class HaltParents:
-    """Halt every open parent, for a flatten: answered with how many, once none of them has a leg whose message is under way
-    (row 35). Refused with StoreError."""
+    """Halt every open parent, for a flatten. The answer is how many were halted, once no message of their legs is under way (row 35). Refused with
+    StoreError."""
 
     intent: Intent
     reply: Reply[int]
 
 
 ToParent: TypeAlias = CancelLeg | ModifyLeg | CancelParent | CancelPart | ModifyPart
-"""What the desk asks of one parent, which `parent_id` names."""
+"""What the desk asks of the one parent that `parent_id` names."""
 
 
-# --- from a plan, to the others ----------------------------------------------------------------------------------------
+# --- from a plan to the other plans --------------------------------------------------------------------------------------
 
 
 @attrs.frozen(kw_only=True)
 class EndExits:
-    """End as cancelled every part of every other open plan that waits, or is held, as an exit of positions which are about to be
-    closed (order-engine 1.3). Answered once they have ended and no order of theirs is on the way; never waits for an actor that
-    could wait for the asker."""
+    """End, as cancelled, parts of every other open plan: each part that waits, or is held, as an exit of positions which are about to be closed
+    (order-engine 1.3). The answer comes once these parts have ended and none of their orders is under way. The message never waits for an actor
+    that could wait for the asking plan."""
 
     parent_id: str
-    """Who asks."""
+    """The asking parent."""
     closing: Closing
     reply: Reply[None]
 
@@ -272,20 +272,20 @@ class LegSeen:
 
 @attrs.frozen(kw_only=True)
 class BooksFresh:
-    """A read of the broker's book, begun at `began` (monotonic seconds), is in: a whole one, or one of which some rows cannot be read."""
+    """A read of the broker's book, begun at `began` (monotonic seconds), has arrived: whole, or with some rows that cannot be read."""
 
     broker: str
     began: float
     orders: Mapping[str, OrderRow] = attrs.field(repr=False)
     """The book as folded after that read."""
     partly: PartlyRead | None = None
-    """Of one that is not whole: which orders it shows, and what is known of the others. None of a whole one."""
+    """For a read that is not whole: which orders it shows, and what is known of the others. None for a whole read."""
 
 
 @attrs.frozen(kw_only=True)
 class Halt:
-    """Send nothing any more (row 35). Answered, when no leg's message is under way, with whether the parent was open. Refused
-    with StoreError: then it goes on."""
+    """Send nothing any more (row 35). The answer comes when no leg's message is under way, and tells whether the parent was open. Refused with
+    StoreError: then the parent goes on."""
 
     reply: Reply[bool]
 

@@ -1,4 +1,4 @@
-"""The volumes of stored candles as the engine reads them, for types whose slices follow the market's usual day (order-engine 3.55)."""
+"""The volumes of stored candles, for types whose slices follow the market's usual day (order-engine 3.55)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -13,8 +13,8 @@ _MINUTES = 5
 
 class PastVolumes(Protocol):
     async def five_minutes(self, instrument_id: str, first: datetime, last: datetime) -> Sequence[Volume]:
-        """Return the stored five-minute candles with first <= began < last, oldest first; of days without them, what 1-minute candles
-        make up. None when they cannot be read now. `first` and `last` are midnights in India."""
+        """Return the stored five-minute candles with first <= began < last, oldest first. Days without them are summed from 1-minute candles.
+        Empty when they cannot be read now. `first` and `last` are midnights in India."""
 
 
 class NoVolumes:
@@ -45,7 +45,7 @@ class StoredVolumes:
 
 
 def _summed(minutes: Iterable[tuple[int, int | None]]) -> dict[int, int]:
-    """Return the volumes of five minutes that those of single ones make up: sessions open at whole five minutes."""
+    """Return five-minute volumes summed from one-minute volumes: sessions open at whole five minutes."""
     sums: dict[int, int] = {}
     for time, volume in minutes:
         start = time - time % (_MINUTES * 60 * MICROSECONDS)

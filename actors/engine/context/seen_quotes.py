@@ -1,11 +1,11 @@
-"""Quotes as the rules of plans see them, each worked out once, however many plans look at it."""
+"""Quotes as the rules of plans see them. Each quote is worked out once, however many plans look at it."""
 
 from onebroker.actors.engine.plan.market import Seen, seen
 from onebroker.actors.quotes.fold import Quote
 from onebroker.actors.quotes.usable import last_price_acts
 
 MOST_KEPT = 2048
-"""The oldest beyond it are worked out again when they are asked for."""
+"""Beyond this number the oldest are dropped, and worked out again when asked for."""
 
 
 class SeenQuotes:
@@ -13,7 +13,7 @@ class SeenQuotes:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Quote, Seen]] = {}
-        """By identity, which stays the quote's own as long as it is kept here."""
+        """By the quote's identity, which stays unique as long as the quote is kept here."""
 
     def of(self, quote: Quote) -> Seen:
         kept = self._kept.get(id(quote))

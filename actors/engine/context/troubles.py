@@ -1,9 +1,9 @@
-"""What an owner of the orders has to know now: units that are open without a stop, orders that nobody watches,
-orders whose cancel has not reached their broker.
+"""What the owner of the orders must know now: units that are open without a stop, orders that nobody watches, orders whose cancel has not reached
+their broker.
 
-Each open parent says its own (`ParentActor`), in its `status_message`; the same words stand here for `/api/health` and go to the log,
-when they begin, when they change and when they are over. Those of a parent that has ended stay until the next broking day, over
-restarts too: the engine does nothing about them any more, and it cannot tell when somebody else has.
+Each open parent reports its own troubles (`ParentActor`) in its `status_message`. The same sentences are kept here for `/api/health`. They go to
+the log when they begin, when they change and when they are over. Troubles of an ended parent stay until the next broking day, also over restarts:
+the engine no longer acts on them, and it cannot tell when somebody else has.
 """
 
 import logging
@@ -20,16 +20,16 @@ class Trouble:
 
     parent_id: str
     instrument_id: str
-    """What is open; the parent's own where it is about its orders."""
+    """The instrument that is open; the parent's own instrument where the trouble is about its orders."""
     sentence: str
     since: float
     """Epoch seconds."""
     is_ended: bool = False
-    """Whether the parent has ended, so that nothing is done about it any more."""
+    """Whether the parent has ended, so that the engine no longer acts on the trouble."""
 
 
 class Troubles:
-    """All of them, by parent. Parents write, `/api/health` and `/metrics` read."""
+    """All troubles, by parent. Parents write, `/api/health` and `/metrics` read."""
 
     def __init__(self) -> None:
         self._by_parent: dict[str, tuple[Trouble, ...]] = {}
@@ -37,12 +37,12 @@ class Troubles:
 
     @property
     def rows(self) -> tuple[Trouble, ...]:
-        """Return what there is now, oldest first."""
+        """Return the present troubles, oldest first."""
         rows = (one for rows in self._by_parent.values() for one in rows)
         return tuple(sorted(rows, key=lambda one: (one.since, one.parent_id, one.instrument_id, one.sentence)))
 
     def note(self, parent_id: str, found: Collection[tuple[str, str]], now: float, *, is_ended: bool) -> None:
-        """Take what is wrong with a parent now, all of it: (instrument id, sentence). `now` in epoch seconds."""
+        """Replace the troubles of a parent by all that it has now: (instrument id, sentence). `now` in epoch seconds."""
         before = {(one.instrument_id, one.sentence): one for one in self._by_parent.get(parent_id, ())}
         rows = []
         for instrument_id, sentence in found:

@@ -1,9 +1,9 @@
-"""Whether the store has lost what the engine wrote last: each of its writes is counted in Redis by the same script, and a moment later
-in SQLite (order-engine 2.5, K19).
+"""Whether the store has lost the engine's last writes. Each write is counted in Redis by the same script, and a moment later in SQLite
+(order-engine 2.5, K19).
 
-A power loss, a failover or a copy that was put back leaves fewer in Redis than SQLite knows of. SQLite follows off the way of the
-orders, several writes at a time, so a loss of the last moment alone is not seen. Each run of the engine makes other leg tokens besides:
-no token that may have been handed out is made again.
+After a power loss, a failover or the return of an old copy, Redis counts fewer writes than SQLite knows of. SQLite is written apart from the
+orders, several writes at a time, so the loss of only the last moment is not seen. Therefore each run of the engine also makes different leg
+tokens: no token that may have been handed out is made again.
 """
 
 import logging
@@ -15,24 +15,24 @@ from onebroker.actors.store.durable import Durable, DurableError, EngineCount
 from onebroker.actors.store.interface import Fence, Op, Set, Store, StoreError
 
 SETTLE_SECONDS = 0.02
-"""How long the first write after a quiet time waits for SQLite: with it goes the order's write ahead, and SQLite's work is done when the
-order has left."""
+"""How long the first SQLite write after a quiet time is delayed. That write then covers the order's write ahead too, and SQLite does its work
+after the order has left."""
 FOLLOW_SECONDS = 0.1
 """Least time between two writes to SQLite."""
 CHECK_SECONDS = 5.0
 """How often Redis is asked for its count: a server may lose writes and come back while the engine runs."""
 RETRY_SECONDS = 1.0
 RUNS_BACK = 32
-"""Of so many runs before this one the tokens are looked for in the books."""
+"""The books are searched for the tokens of this many runs before the present one."""
 RUNS_ASKED = 4
-"""Of so many at most brokers are asked for orders by token: each costs them as many calls again, and a store that lost more is an
-old copy, whose orders have stood in the books for long."""
+"""Brokers are asked by token for orders of at most this many runs; each run costs them as many calls again. A store that lost more is an old copy,
+whose orders have long been in the books."""
 
 _log = logging.getLogger("onebroker.engine")
 
 
 class StoreLostWrites(Exception):
-    """Redis has come back with fewer writes than it had acknowledged: the engine must start anew."""
+    """Redis has come back with fewer writes than it had acknowledged: the engine must restart."""
 
 
 class WriteCount:
@@ -48,8 +48,8 @@ class WriteCount:
         self._kept: EngineCount | None = None
         self._news = trio.Event()
         self.books_known = trio.Event()
-        """Set unless the store has lost writes, and the brokers' books are not all read since, or the brokers that can be asked by token not
-        asked: until then no open plan acts."""
+        """Unset only after the store has lost writes, until all brokers' books have been read and the brokers that can be asked by token have been
+        asked. Until it is set no open plan acts."""
 
     @property
     def run(self) -> int:
@@ -57,21 +57,21 @@ class WriteCount:
 
     @property
     def runs(self) -> range:
-        """The runs whose tokens an order may carry that the store does not know, newest first."""
+        """The runs whose tokens may be on orders that the store does not know, newest first."""
         return range(self._run, max(0, self._run - 1 - RUNS_BACK), -1)
 
     @property
     def lost(self) -> bool:
-        """Whether the store has lost writes, and what they were is not found out since."""
+        """Whether the store has lost writes and it has not yet been found out which."""
         return self._lost
 
     @property
     def lost_runs(self) -> range:
-        """The runs before this one whose orders the store had lost when this one began, newest first; none when it has lost nothing."""
+        """The runs before this one whose orders the store had lost when this run began, newest first; empty when it lost nothing."""
         return self._lost_runs
 
     async def begin(self) -> None:
-        """Compare, and begin a run. Raises StoreError, DurableError: then the engine cannot start."""
+        """Compare the counts and begin a run. Raises StoreError, DurableError: then the engine cannot start."""
         if self._durable is None:
             self.books_known.set()
             return
@@ -94,25 +94,25 @@ class WriteCount:
             self._note_whole()
 
     async def commit(self, *ops: Op, fence: Fence, absent: str | None = None) -> None:
-        """Commit to the store as `Store.commit` does, counted."""
+        """Commit to the store as `Store.commit` does, and count the write."""
         count = None if self._durable is None else keys.ENGINE_WRITES
         await self._store.commit(*ops, fence=fence, absent=absent, count=count)
         self._acknowledged += 1
         self._news.set()
 
     def all_read(self) -> None:
-        """The books, and the brokers that were asked, have said what was lost."""
+        """Note that the books, and the brokers that were asked, have shown what was lost."""
         self._lost = False
         self._note_whole()
         self._news.set()
         self.books_known.set()
 
     def _note_whole(self) -> None:
-        """Have the store say from which run on it may miss something if it loses writes; should this be lost, it says an earlier one."""
+        """Store the run from which on writes may be missing after a loss. If this write is lost, the store names an earlier run."""
         self._store.post(Set(keys.ENGINE_WHOLE, str(self._run).encode()))
 
     async def keep(self) -> None:
-        """Keep SQLite in step, and look whether Redis has lost something meanwhile. Raises StoreLostWrites."""
+        """Keep SQLite in step, and check whether Redis has lost writes meanwhile. Raises StoreLostWrites."""
         if self._durable is None:
             return
         async with trio.open_nursery() as nursery:
@@ -146,7 +146,7 @@ class WriteCount:
                 _log.debug("the count of the engine's writes was not looked at: %s", error)
 
     async def _there(self) -> int:
-        """Return what Redis has counted; none is zero: a store that holds nothing has lost what there was."""
+        """Return the count in Redis; without one it is zero: an empty store has lost all writes."""
         return int(await self._store.get(keys.ENGINE_WRITES) or 0)
 
     def _now(self) -> EngineCount:
