@@ -1,4 +1,4 @@
-"""The desk's actor: one task a request. Changes of one order are worked one after the other, in the order in which they came."""
+"""The desk's actor: one task per request. Changes of one order are worked one after the other, in the order of their arrival."""
 
 from typing import assert_never
 
@@ -40,7 +40,7 @@ class DeskActor:
         self._modifies = Modifies(self._room)
         self._flattening = Flattening(self._room)
         self._turns: dict[str, trio.Event] = {}
-        """Turn -> the end of the last change that was taken up for it."""
+        """Turn -> event of the end of the last change taken up for it."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
@@ -57,7 +57,7 @@ class DeskActor:
         try:
             if before is not None and not await _comes(before):
                 message.reply.answer(refused(Refusal(409, texts.STILL_ANSWERED)))
-                await before.wait()  # whoever comes next waits for the one that is under way
+                await before.wait()  # the next change waits for the one that is under way
                 return
             await self._work(message)
         finally:
@@ -88,7 +88,7 @@ class DeskActor:
 
 
 async def _comes(event: trio.Event) -> bool:
-    """Whether an event comes within the time that a change waits (order-engine 2.6)."""
+    """Whether an event is set within the time that a change waits (order-engine 2.6)."""
     with trio.move_on_after(FREE_SECONDS):
         await event.wait()
     return event.is_set()

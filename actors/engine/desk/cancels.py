@@ -1,5 +1,4 @@
-"""Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself
-(rules 2.4.5)."""
+"""Cancel by order id: through the parent when the order is a leg of a running engine's open parent, else by the desk itself (rules 2.4.5)."""
 
 from onebroker.actors.engine.context.messages import CancelLeg, EngineAnswer, NotOurs
 from onebroker.actors.engine.desk.messages import CancelOrder
@@ -18,7 +17,7 @@ from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, is_finished
 
 
 async def cancel_order(room: DeskRoom, message: CancelOrder) -> EngineAnswer:
-    """Find the order, cancel it, answer. Raises Refusal: then nothing was sent."""
+    """Find the order, cancel it and answer. Raises Refusal: then nothing was sent."""
     held = await room.appeared(message.order_id, message.broker)
     if is_finished(held.row.status):
         raise Refusal(409, texts.already(held.row.status), held.named())

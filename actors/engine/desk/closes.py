@@ -1,7 +1,7 @@
-"""The closes of a flatten: which orders close the positions, and what became of them (rules 2.4.7-4; order-engine 5.7).
+"""The closes of a flatten: the orders that close the positions, and their results (rules 2.4.7-4; order-engine 5.7).
 
-Each is a place intent like any other, pinned to the broker that holds the position; rows above the freeze quantity become
-several, each its own entry of the answer.
+Each close is a place intent like any other, pinned to the broker that holds the position. A row above the freeze quantity becomes several closes,
+each with its own entry in the answer.
 """
 
 import uuid
@@ -28,7 +28,7 @@ from onebroker.config.messages import shared
 from onebroker.config.vocabulary import POSITION_PRODUCTS, OrderType, Outcome, Product, Side, Validity
 
 CLOSE_SECONDS = 25.0
-"""How long the engine's answers to the closes are waited for."""
+"""How long the desk waits for the engine's answers to the closes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,11 +93,11 @@ class Close:
 
 @attrs.frozen(kw_only=True)
 class Closed:
-    """What became of one close."""
+    """The result of one close."""
 
     close: Close
     sent: bool
-    """Whether it reached for the broker, as far as is known."""
+    """Whether the order went out towards the broker, as far as is known."""
     outcome: str | None
     order_id: str | None
     status_message: str | None
@@ -114,11 +114,11 @@ class Closed:
         return {**self.close.shown(), **said, "intent_id": self.intent_id}
 
 
-# --- what closes them -------------------------------------------------------------------------------------------------------
+# --- the closing orders -----------------------------------------------------------------------------------------------------
 
 
 def closes_of(doors: EngineDoors, shown: Mapping[str, ShownPositions]) -> list[Close]:
-    """Return the orders that close the open positions that brokers show, on the NET basis, by broker and key."""
+    """Return the orders that close the open positions shown by the brokers, on the NET basis, sorted by broker and key."""
     return [
         close
         for code in sorted(shown)
@@ -145,7 +145,7 @@ def _closes_of_row(doors: EngineDoors, code: str, row: PositionRow) -> list[Clos
 
 
 def sliced(units: int, most: int | None) -> list[int]:
-    """Return orders of at most `most` units that sum up to `units`; one when there is no limit."""
+    """Return orders of at most `most` units that add up to `units`; one order when there is no limit."""
     if not most or units <= most:
         return [units]
     whole, rest = divmod(units, most)
@@ -156,8 +156,8 @@ def sliced(units: int, most: int | None) -> list[int]:
 
 
 async def close_all(room: DeskRoom, closes: list[Close], engine_until: float) -> list[Closed]:
-    """Place all of them at once through the engine and wait for the answers; return them in the order of `closes`. An engine that is
-    starting, or starts anew, is waited for until `engine_until` (monotonic seconds)."""
+    """Place all closes at once through the engine, wait for the answers, and return them in the order of `closes`. An engine that starts or
+    restarts is waited for until `engine_until` (monotonic seconds)."""
     done: dict[int, Closed] = {}
 
     async def one(number: int, close: Close) -> None:
@@ -170,7 +170,7 @@ async def close_all(room: DeskRoom, closes: list[Close], engine_until: float) ->
 
 
 async def _close(room: DeskRoom, close: Close, engine_until: float) -> Closed:
-    """Place one close as the place route would. What the engine certainly did not take up goes to the next one."""
+    """Place one close as the place route would. An order that the engine certainly did not take up goes to the next engine."""
 
     def refused(status: int, sentence: str, *, intent_id: str | None = None, outcome: str | None = None) -> Closed:
         return Closed(
@@ -215,7 +215,7 @@ async def _close(room: DeskRoom, close: Close, engine_until: float) -> Closed:
 
 
 async def _placed(room: DeskRoom, order: PlaceBody, intent_id: str, engine_until: float) -> EngineAnswer:
-    """Ask the engine, and again the one that comes after it, while none has taken the order up. Raises ActorNotRunning, AskTimedOut."""
+    """Ask the engine; while no engine has taken the order up, ask the one that follows. Raises ActorNotRunning, AskTimedOut."""
     asked = -1
     while await room.engine_comes(engine_until, after=asked):
         asked = room.status.version

@@ -1,5 +1,5 @@
-"""What only the engine can do: stop a parent or a part, change what is held (rules 2.4.4-2.4.6). Asked as an intent, whose answer is
-kept (order-engine 5.1, 5.3)."""
+"""Requests that only the engine can do: stop a parent or a part, change a held order (rules 2.4.4-2.4.6). Each is asked as an intent, whose answer
+is kept (order-engine 5.1, 5.3)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -59,7 +59,7 @@ async def _ask_to_stop(room: DeskRoom, message: StopParent, intent: Intent) -> S
 
 
 async def modify_held(room: DeskRoom, message: ModifyHeld) -> EngineAnswer:
-    """Change the numbers of what has not been sent (order-engine row 25)."""
+    """Change the numbers of an order or part that has not been sent (order-engine row 25)."""
     named = {"parent_id": message.parent_id, **({} if message.part is None else {"part": message.part})}
     intent = room.intent(IntentKind.MODIFY, {**named, **message.change.given()})
 
@@ -97,7 +97,7 @@ async def modify_held(room: DeskRoom, message: ModifyHeld) -> EngineAnswer:
 async def _as_intent(
     room: DeskRoom, intent: Intent, message: StopParent | ModifyHeld, ask: Callable[[], Awaitable[EngineAnswer]]
 ) -> EngineAnswer:
-    """Return what the engine answers or refuses, and keep it; a dry run is not kept."""
+    """Return the engine's answer or refusal, and keep it; a dry run is not kept."""
     try:
         answer = await _engine_answer(room, intent, message, ask)
     except Refusal as refusal:
@@ -171,7 +171,7 @@ def _stop_answer(message: StopParent, intent: Intent, stopped: Stopped) -> Engin
 
 
 def combined(legs: tuple[LegCancel, ...]) -> Outcome:
-    """Return accepted when every cancel was, or nothing rested; partial when some were; rejected when none was."""
+    """Return accepted when every cancel was accepted or nothing rested, partial when some were, rejected when none was."""
     accepted = [leg.outcome is Outcome.ACCEPTED for leg in legs]
     if all(accepted):
         return Outcome.ACCEPTED

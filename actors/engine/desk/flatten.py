@@ -1,12 +1,12 @@
-"""Flatten: halt every parent, cancel every order, close every position, and look whether it is done (rules 2.4.7; order-engine 5.7).
+"""Flatten: halt every parent, cancel every order, close every position, and check that it is done (rules 2.4.7; order-engine 5.7).
 
-`flat` is true only when every order of ours that may be alive is shown by its broker: another may still fill. Its parent cancels it
-when it appears. Nor is it while a broker has positions that cannot be read; those that can be are closed meanwhile.
+`flat` is true only when the brokers show every order of ours that may be alive. An order that is not shown may still fill; its parent cancels it
+when it appears. `flat` is also false while a broker has positions that cannot be read; its readable positions are closed meanwhile.
 
-The orders are cancelled at once, with or without an engine; halting and closing wait for one that is starting, or starts anew.
+The orders are cancelled at once, with or without an engine. Halting and closing wait for an engine that starts or restarts.
 
-One at a time: a second one waits for the first to end and then does what is left, so that a repeated request closes no position
-twice. What keeps one step from being whole stands in the answer, and the next step is taken all the same.
+Only one flatten runs at a time. A second one waits for the first to end and then does the rest, so a repeated request closes no position twice. If
+a step is not complete, the answer says why, and the next step follows all the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,10 +38,10 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Outcome, is_finished
 
 WAIT_SECONDS = 5.0
-"""For the cancels to show, for fresh positions, and for closed ones to show zero, each."""
+"""For the cancels to show, for fresh positions, and for closed positions to show zero; each wait separately."""
 POLL_SECONDS = 0.25
 ENGINE_SECONDS = 40.0
-"""For an engine that is not there, from the start of a flatten on: another one's lock is free after 30 s."""
+"""How long a flatten waits, from its start, for an engine that is not there: another engine's lock is free after 30 s."""
 
 OrderName = tuple[str, str]
 """Broker and order id."""
@@ -49,13 +49,13 @@ OrderName = tuple[str, str]
 
 @attrs.frozen(kw_only=True)
 class Cancelled:
-    """What became of the cancel of one order."""
+    """The result of the cancel of one order."""
 
     broker: str
     order_id: str
     sent: bool
     outcome: Outcome | None
-    """None when it was not sent."""
+    """None when the cancel was not sent."""
     status_message: str | None
 
     def shown(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Cancelled:
 
 
 class Flattening:
-    """The flatten of a desk."""
+    """The flatten requests of a desk."""
 
     def __init__(self, room: DeskRoom) -> None:
         self._room = room
@@ -72,7 +72,7 @@ class Flattening:
         self._turn = trio.Lock()
 
     async def flatten(self, message: Flatten) -> EngineAnswer:
-        """Flatten, or say what would be done. Raises Refusal 503: then nothing was sent."""
+        """Flatten, or return what would be done. Raises Refusal 503: then nothing was sent."""
         if message.dry_run:
             await self._check_store()
             return self._dry_run(message)
@@ -138,8 +138,8 @@ class Flattening:
     # --- step 1: the parents ----------------------------------------------------------------------------------------
 
     async def _halt(self, done: dict[OrderName, Cancelled], engine_until: float) -> dict[str, Any]:
-        """Halt every open parent; return `halted` of the answer. Where the engine is not there for it, orders are cancelled into `done`
-        meanwhile; no cancel holds the halt up."""
+        """Halt every open parent and return `halted` of the answer. Where no engine runs, orders are cancelled into `done` meanwhile; no cancel
+        delays the halt."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._cancel_without_engine, done)
             halted = await self._ask_to_halt(engine_until)
@@ -147,7 +147,7 @@ class Flattening:
         return halted
 
     async def _ask_to_halt(self, engine_until: float) -> dict[str, Any]:
-        """Ask the engine, and where it ends before it has answered the one that comes after it: to halt what is halted does nothing."""
+        """Ask the engine to halt its parents. If it ends before it has answered, ask the next engine: halting a halted parent does nothing."""
         room = self._room
         intent = room.intent(IntentKind.HALT, {})
         wait_seconds = room.doors.settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
@@ -168,7 +168,7 @@ class Flattening:
         return {"error": order_texts.ENGINE_NOT_RUNNING}
 
     async def _cancel_without_engine(self, done: dict[OrderName, Cancelled]) -> None:
-        """Cancel for ever what is open, once the engine is not there: its parents are halted first where it is."""
+        """Once no engine runs, cancel open orders repeatedly, without end. While an engine runs, its parents are halted first."""
         status = self._room.status
         while self._room.engine_runs:
             await status.wait_newer(status.version)
@@ -180,10 +180,10 @@ class Flattening:
     # --- steps 2 and 3: the orders ----------------------------------------------------------------------------------
 
     async def _cancel_all(self, done: dict[OrderName, Cancelled]) -> tuple[list[Cancelled], list[str]]:
-        """Cancel every open order that is not `done`, those too that only then appear, until the fresh books show none and all that may
-        be alive, or the wait ends.
+        """Cancel every open order that is not `done`, also orders that appear meanwhile. Stop when the fresh books show no open order and no order
+        that may be alive is missing from them, or when the wait ends.
 
-        Returns what became of each cancel, and the brokers whose book is not known.
+        Returns the result of each cancel, and the brokers whose book is not known.
         """
         await self._cancel_new(done)
         after = self._clock.monotonic()
@@ -200,7 +200,7 @@ class Flattening:
         return [done[name] for name in sorted(done)], not_read
 
     async def _cancel_new(self, done: dict[OrderName, Cancelled]) -> None:
-        """Cancel the open orders whose cancel has not left yet, all at once. A cancel under way is not cut short by a wait."""
+        """Cancel, all at once, the open orders whose cancel has not left yet. The end of a wait does not stop a cancel that is under way."""
         left = {name for name, one in done.items() if one.sent}
         new = [(code, row) for code, row in self._open_orders() if (code, row.order_id) not in left]
         if not new:
@@ -209,7 +209,7 @@ class Flattening:
         def note(one: Cancelled) -> None:
             done[one.broker, one.order_id] = one
 
-        with trio.CancelScope(shield=True):  # each is bounded: room, and the broker's time
+        with trio.CancelScope(shield=True):  # each cancel is bounded by its wait for room and the broker's time
             async with trio.open_nursery() as nursery:
                 for code, row in new:
                     nursery.start_soon(self._cancel, code, row, note)
@@ -253,7 +253,7 @@ class Flattening:
             read_soon(door, "orders")
 
     def _open_orders(self) -> list[tuple[str, OrderRow]]:
-        """Return every order that has not finished, by broker and id; a status that maps to nothing counts as open."""
+        """Return every order that has not finished, by broker and id; an unknown status counts as open."""
         return sorted(
             (
                 (code, row)
@@ -265,7 +265,7 @@ class Flattening:
         )
 
     def _not_shown(self) -> list[dict[str, Any]]:
-        """Return the orders of ours that may be alive and that no book shows, by broker and leg."""
+        """Return our orders that may be alive and that no book shows, by broker and leg."""
         names = ("broker", "leg_id", "order_id", "tradingsymbol", "transaction_type", "quantity")
         return [
             {**{name: getattr(leg, name) for name in names}, "status_message": texts.NOT_SHOWN}
@@ -273,7 +273,7 @@ class Flattening:
         ]
 
     def _all_read(self, resource: Read, after: float) -> bool:
-        """Whether every broker with a login has been read since."""
+        """Whether every broker with a login has been read since `after` (monotonic seconds)."""
         views = [door.view.value for door in self._room.doors.sessions.values() if door.view.value.live]
         return all((started := began(view, resource)) is not None and started >= after for view in views)
 
@@ -288,8 +288,8 @@ class Flattening:
     # --- steps 4 and 5: the positions -------------------------------------------------------------------------------
 
     async def _close_all(self, engine_until: float) -> tuple[list[Closed], Mapping[str, ShownPositions], list[str]]:
-        """Close what fresh rows show; return what became of each close, what was shown by broker, and what is still open after the
-        wait."""
+        """Close the positions that fresh rows show. Return the result of each close, the positions shown by broker, and the positions still open
+        after the wait."""
         after = self._clock.monotonic()
         async with trio.open_nursery() as nursery:
             for door in self._room.doors.sessions.values():
@@ -301,13 +301,13 @@ class Flattening:
         return closed, shown, await self._wait_for_zero(closes)
 
     def _shown_positions(self) -> dict[str, ShownPositions]:
-        """Return what the brokers show now, of those that do."""
+        """Return the positions that brokers show now, without brokers that show none."""
         now = self._clock.monotonic()
         shown = {code: shown_lately(door.view.value, now) for code, door in self._room.doors.sessions.items()}
         return {code: one for code, one in shown.items() if one is not None}
 
     def _not_readable(self, shown: Mapping[str, ShownPositions]) -> list[dict[str, str]]:
-        """Return the brokers that have rows which cannot be read, beside those that can, and which rows these are."""
+        """Return the brokers with unreadable rows, and which rows these are."""
         views = {code: self._room.door(code).view.value for code, one in shown.items() if not one.whole}
         return [
             {"broker": code, "status_message": view.read_errors.get("positions", "")}
@@ -315,7 +315,7 @@ class Flattening:
         ]
 
     async def _wait_for_zero(self, closes: list[Close]) -> list[str]:
-        """Read again until all that were closed show zero, or the wait ends; return `broker:position_key` of the others."""
+        """Read again until all closed positions show zero, or the wait ends; return `broker:position_key` of the others."""
         names = sorted({(close.broker, close.row.position_key) for close in closes})
         after = self._clock.monotonic()
         with trio.move_on_after(WAIT_SECONDS):
@@ -326,7 +326,8 @@ class Flattening:
         return [f"{code}:{key}" for code, key in names if not self._shows_zero(code, key, after)]
 
     def _shows_zero(self, code: str, key: str, after: float) -> bool:
-        """Whether a read begun since shows no open position of this key. A row that is gone may be one that cannot be read."""
+        """Whether a read begun since `after` shows no open position of this key. In a partly readable answer, a missing row may be an unreadable
+        one."""
         shown = shown_since(self._room.door(code).view.value, after)
         if shown is None:
             return False

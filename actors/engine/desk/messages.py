@@ -1,4 +1,4 @@
-"""What the desk is asked by routes; every one is answered with a status and its body, and never refused."""
+"""Requests from the routes to the desk. Each is answered with a status and its body, and never refused."""
 
 from typing import TypeAlias
 
@@ -45,7 +45,7 @@ class ModifyOrder:
 
     @property
     def turn(self) -> str:
-        """What is changed one request after the other."""
+        """Changes with the same turn are worked one after the other."""
         return self.order_id
 
 

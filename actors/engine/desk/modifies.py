@@ -34,7 +34,7 @@ _NOT_SENT = (LoginNeeded, RoomFull, CapReached, StoreError, NotSendable)
 
 
 class Modifies:
-    """Changes of orders. Keeps what brokers accepted and their books may not show yet, for orders that no parent follows."""
+    """Changes of orders. For orders that no parent follows, it keeps changes that brokers accepted and their books may not show yet."""
 
     def __init__(self, room: DeskRoom) -> None:
         self._room = room
@@ -44,7 +44,7 @@ class Modifies:
         """(broker, order id) -> monotonic seconds at which a change ended as unknown; a book begun later decides."""
 
     async def modify(self, message: ModifyOrder) -> EngineAnswer:
-        """Find the order, change it, answer. Raises Refusal: then nothing was sent."""
+        """Find the order, change it and answer. Raises Refusal: then nothing was sent."""
         room = self._room
         held = await room.appeared(message.order_id, message.broker)
         if is_finished(held.row.status):
@@ -128,7 +128,7 @@ class Modifies:
         return LegChanged(part="", row=target.row, changes=changes, sent=sent)
 
     async def _decided(self, held: Held) -> None:
-        """Wait until a book begun after a change of unknown outcome is in (row 23). Raises Refusal 409."""
+        """After a change of unknown outcome, wait for a book begun later (row 23). Raises Refusal 409."""
         key = (held.broker, held.row.order_id)
         since = self._unknown_since.get(key)
         if since is None:
@@ -171,7 +171,7 @@ class Modifies:
         of_parent: dict[str, Any] | None = None,
         intent: Intent | None = None,
     ) -> EngineAnswer:
-        """Render what became of a change: of an engine's leg with its parent and part."""
+        """Render the result of a change; for an engine's leg with its parent and part."""
         room = self._room
         target = self._target(held)
         begins = {

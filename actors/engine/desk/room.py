@@ -1,5 +1,4 @@
-"""What every request at the desk is given, and what all of them need: finding the holder of an order, sending a message that is
-nobody else's, and asking the engine."""
+"""What all requests at the desk share: finding the broker that holds an order, sending a message that belongs to no parent, and asking the engine."""
 
 import contextlib
 import uuid
@@ -32,7 +31,7 @@ ROOM_SECONDS = 5.0
 """How long a cancel, a change or a flatten waits for room (order-engine 4.5)."""
 MARGIN_SECONDS = 1.0
 KEEP_SECONDS = 1.0
-"""How long an answer waits for the store that keeps it."""
+"""How long an answer waits for the store to keep it."""
 
 R = TypeVar("R")
 
@@ -74,9 +73,9 @@ class DeskRoom:
         return holders[0]
 
     async def appeared(self, order_id: str, broker: str | None) -> Held:
-        """Return the order as `find` does. One that the engine has just placed and its broker's book does not show is taken as it was
-        accepted; where that does not suffice it is waited for as long as a parent's cancel waits (rules 2.4.6). Raises Refusal 404
-        and 409."""
+        """Return the order as `find` does. An order that the engine has just placed may not be in its broker's book yet; it is then taken as it
+        was accepted. Where that is not enough, the order is waited for as long as a parent's cancel waits (rules 2.4.6). Raises Refusal 404 and
+        409."""
         late = [
             door
             for code, door in self.doors.sessions.items()
@@ -93,7 +92,7 @@ class DeskRoom:
         return self.find(order_id, broker)
 
     def parent_of(self, held: Held) -> str | None:
-        """Return the engine parent an order belongs to."""
+        """Return the id of the engine parent that an order belongs to; None when it belongs to none."""
         owner = self.doors.legs.owner(held.broker, held.row.order_id, held.row.tag)
         return None if owner is None else owner.parent_id
 
@@ -104,8 +103,7 @@ class DeskRoom:
         return self.doors.clock.monotonic() + ROOM_SECONDS
 
     async def send(self, broker: str, request: WireRequest, priority: Priority, when_accepted: WhenAccepted) -> Sent:
-        """Send one order message that no parent has to know of. Raises LoginNeeded, RoomFull, CapReached, StoreError: then
-        nothing was sent."""
+        """Send one order message that no parent needs to know. Raises LoginNeeded, RoomFull, CapReached, StoreError: then nothing was sent."""
         return await send_ahead(
             self.doors,
             Message(broker=broker, request=request, when_accepted=when_accepted),
@@ -124,8 +122,8 @@ class DeskRoom:
         return self.status.value.running
 
     async def engine_comes(self, until: float, *, after: int = -1) -> bool:
-        """Wait for an engine that is starting until `until` (monotonic seconds), as an order that is placed does; return whether it runs.
-        `after` is the version of a status that has proved wrong since: a newer one is waited for."""
+        """Wait until `until` (monotonic seconds) for an engine that is starting, as a placed order does; return whether it runs. `after` is the
+        version of a status that has since proved wrong: a newer status is waited for."""
         with trio.move_on_after(max(0.0, until - self.doors.clock.monotonic())):
             await self.status.wait_newer(after)
             while self.status.value.starting:
@@ -133,31 +131,31 @@ class DeskRoom:
         return self.engine_runs and self.status.version > after
 
     def engine_deadline(self, routed: float) -> float:
-        """Return until when a request that was read at `routed` waits for an engine that is starting (rules 2.4.2)."""
+        """Return until when a request read at `routed` waits for an engine that is starting (rules 2.4.2)."""
         return routed + self.doors.settings.engine_wait_seconds
 
     def ask_seconds(self) -> float:
-        """Return how long a message to a parent may take: room, a just-placed order's appearing, and the broker."""
+        """Return how long a message to a parent may take: for room, for a just-placed order to appear, and for the broker."""
         settings = self.doors.settings
         return ROOM_SECONDS + settings.parent_cancel_wait + settings.broker_timeout_seconds + 2 * MARGIN_SECONDS
 
     async def ask_engine(self, make: Callable[[Reply[R]], EngineMessage]) -> R:
-        """Ask a parent through the engine. Raises NotOurs, ActorNotRunning, AskTimedOut, and what it refuses with."""
+        """Ask a parent through the engine. Raises NotOurs, ActorNotRunning, AskTimedOut, and the parent's own refusals."""
         return await self.engine.ask(make, self.ask_seconds())
 
     def intent(self, kind: IntentKind, body: Mapping[str, Any]) -> Intent:
         return Intent(intent_id=str(uuid.uuid4()), kind=kind, body=body)
 
     async def keep(self, intent: Intent, answer: EngineAnswer) -> None:
-        """Keep the answer of an intent for a caller who has stopped waiting (order-engine 5.3), before anybody hears it. A store that is
-        away or slow gets it later."""
+        """Keep an intent's answer for a caller who has stopped waiting (order-engine 5.3), before the answer is given. A store that is away or
+        slow gets it later."""
         with contextlib.suppress(StoreError), trio.move_on_after(KEEP_SECONDS):
             await self.doors.store.write(*self._kept(intent, answer))
             return
         self.keep_soon(intent, answer)
 
     def keep_soon(self, intent: Intent, answer: EngineAnswer) -> None:
-        """The same without waiting."""
+        """Keep an intent's answer without waiting."""
         self.doors.store.post(*self._kept(intent, answer))
 
     def _kept(self, intent: Intent, answer: EngineAnswer) -> tuple[Op, ...]:
