@@ -1,1 +1,1 @@
-"""A place body becomes an order that is ready to be sent, or a plan."""
+"""Turns a place body into an order that is ready to be sent, or into a plan."""

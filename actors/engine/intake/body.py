@@ -1,9 +1,8 @@
-"""The body of a place request into a typed order, in the order of rules 2.8. Pure: raises `Refusal`, asks nobody.
+"""Turns the body of a place request into a typed order, in the order of rules 2.8. Pure: it raises `Refusal` and asks nobody.
 
-First what the body alone tells, then what the instrument tells, then the settings of `synthetic`, which are the engine's to
-judge (`actors/engine/intake/synthetic.py`). A JSON null counts as absent, in every field of an order but `dry_run`. Keys that no order has
-are refused before (`http/bodies/body_keys.py`). Booleans are not numbers, and
-numeric text is not a number (order-engine 3.0).
+First come the checks of the body alone, then those that need the instrument. Last come the settings of `synthetic`, which the engine judges
+(`actors/engine/intake/synthetic.py`). A JSON null counts as absent, in every field of an order but `dry_run`. Keys that no order has are refused
+earlier (`http/bodies/body_keys.py`). Booleans are not numbers, and numeric text is not a number (order-engine 3.0).
 """
 
 import re
@@ -51,7 +50,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOST_DEPTH = 64
 """Levels of objects and lists within a body; no order needs half of them."""
 MOST_UNITS = 2**53 - 1
-"""The largest whole number that every JSON reader keeps exact; no order comes near it."""
+"""The largest whole number that every JSON reader keeps exact; no order comes close to it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -60,7 +59,7 @@ class CheckedBody:
 
     name: InstrumentName
     transaction_type: str | None
-    """This, product and order_type: None when the type takes them from its parts and the body leaves them out."""
+    """This field, product and order_type are None when the type takes them from its parts and the body leaves them out."""
     product: str | None
     order_type: OrderType | None
     validity: str
@@ -68,7 +67,7 @@ class CheckedBody:
     """None = left to the quantity reference, the position or the parts."""
     disclosed_quantity: int
     price: Decimal | None
-    """None too when a price reference stands in its place, or the type works its price out."""
+    """Also None when a price reference replaces it, or when the type computes its price."""
     trigger_price: Decimal | None
     references: References | None
     after_market: bool
@@ -80,7 +79,7 @@ class CheckedBody:
 def check_body(
     body: Mapping[str, Any], *, brokers: tuple[str, ...], dry_run: Callable[[Mapping[str, Any]], bool] = fields.dry_run
 ) -> CheckedBody:
-    """Check a place body; `brokers` are the codes a caller may pin, `dry_run` reads that flag of the body, or of what stands beside it.
+    """Check a place body. `brokers` are the codes a caller may pin; `dry_run` reads that flag from the body or from the request's query.
 
     Raises Refusal 400 with the text of the rule book.
     """
@@ -115,8 +114,8 @@ def check_body(
 
 
 def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: Instrument, world: World) -> PlaceBody:
-    """Finish the checks: orderable segment, whole ticks, then the settings of `synthetic`, judged against today's `world`. Raises
-    Refusal 400, and 404 for an instrument that a part of a plan names."""
+    """Finish the checks: orderable segment, whole ticks, then the settings of `synthetic` against today's `world`. Raises Refusal 400, and 404 for
+    an unknown instrument in a part of a plan."""
     segment = bare_segment(instrument.identity.segment)
     if segment not in ORDERABLE_SEGMENTS:
         raise Refusal(400, texts.instruments_not_sent(segment))
@@ -146,7 +145,7 @@ def with_instrument(checked: CheckedBody, body: Mapping[str, Any], instrument: I
 
 
 def _check_depth(body: Mapping[str, Any]) -> None:
-    """Refuse what can be read but could not be copied into the parent's record without end of the stack."""
+    """Refuse a body that can be read but is nested too deeply: copying it into the parent's record would overflow the stack."""
     level: list[object] = [body]
     for _ in range(MOST_DEPTH):
         level = [
@@ -177,7 +176,7 @@ def _order_field(body: Mapping[str, Any], name: str, choices: tuple[str, ...], n
 
 
 def _quantity(body: Mapping[str, Any], needs: Needs) -> int | None:
-    """Return the typed quantity; beside a quantity reference, which judges it by its kind, it may be left out."""
+    """Return the typed quantity. With a quantity reference, whose kind decides whether one is needed, it may be left out."""
     value, referenced = body.get("quantity"), body.get("quantity_reference") is not None
     if value is None and (referenced or not needs.quantity or not needs.order_fields):
         return None
@@ -226,7 +225,7 @@ def _prices(
 def _unused(
     body: Mapping[str, Any], order_type: OrderType, price: Decimal | None, trigger: Decimal | None
 ) -> tuple[Decimal | None, Decimal | None]:
-    """The type works its prices out: what the order_type takes may be given or left out, anything else is refused as ever."""
+    """For a type that computes its prices: prices that the order_type takes may be given or left out; any other is refused as usual."""
     if not order_type.takes_price and (price is not None or body.get("price_reference") is not None):
         raise Refusal(400, texts.takes_no_price(order_type))
     if not order_type.takes_trigger and trigger is not None:

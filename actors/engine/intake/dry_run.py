@@ -1,4 +1,4 @@
-"""Dry run of place: all checks and the choice, the request built, nothing sent, written or counted (order-engine 5.4)."""
+"""Dry run of place: all checks and the choice are made and the request is built; nothing is sent, written or counted (order-engine 5.4)."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -19,13 +19,13 @@ from onebroker.brokers.requests import NotSendable, WireRequest
 from onebroker.config.messages import orders as texts
 
 _INSTRUMENT_NAMES = ("instrument_token", "symboltoken")
-"""Brokers' names of an instrument, which are no secret."""
+"""Brokers' names for an instrument's token, which is not secret."""
 _SECRET_NAMES = ("token", "key", "secret", "checksum", "pin", "totp", "password")
 
 
 @attrs.frozen(kw_only=True)
 class Would:
-    """The order that would be sent, and who was passed over for it."""
+    """The order that would be sent, and the brokers that were passed over for it."""
 
     candidate: Candidate
     request: WireRequest
@@ -33,7 +33,7 @@ class Would:
 
 
 async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would | EngineAnswer:
-    """Return what would be sent for one order as brokers stand now, or the refusal it would get."""
+    """Return what would be sent for one order with the brokers' present state, or the refusal it would get."""
     choice = await choose_asking(order, doors)
     skipped = list(choice.skipped)
     for candidate in choice.candidates:
@@ -51,7 +51,7 @@ async def would_send(order: LegOrder, token: str, doors: EngineDoors) -> Would |
 
 
 async def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
-    """Answer what a simple order would send, or the refusal it would get."""
+    """Answer with what a simple order would send, or with the refusal it would get."""
     would = await would_send(placed_order(place.order), leg_token(place.intent_id, "entry", 0, doors.writes.run), doors)
     if isinstance(would, EngineAnswer):
         return EngineAnswer(status=would.status, body={**would.body, "intent_id": place.intent_id})
@@ -72,12 +72,12 @@ async def dry_run(place: Place, doors: EngineDoors) -> EngineAnswer:
 
 
 def shown_request(request: WireRequest) -> dict[str, Any]:
-    """Return a request fit for a caller: method, URL and body without anything secret; headers are never shown."""
+    """Return a request that may be shown to a caller: method, URL and body without secrets; headers are never shown."""
     return {"method": request.method, "url": shown_url(request.url), "body": _shown_body(request)}
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without those query parameters that may carry a secret."""
+    """Return a URL without query parameters that may carry a secret."""
     parts = urlsplit(url)
     kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if not _secret(name)]
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(kept), ""))
@@ -94,7 +94,7 @@ def _shown_body(request: WireRequest) -> object:
 
 
 def _without_secrets(value: object) -> object:
-    """Return a decoded body without the members that may carry a secret, at any depth."""
+    """Return a decoded body without members that may carry a secret, at any depth."""
     match value:
         case dict():
             return {name: _without_secrets(inner) for name, inner in value.items() if not _secret(str(name))}

@@ -1,4 +1,4 @@
-"""Fields that every order request has alike: true or false, the broker's code, ids. Pure; raises Refusal 400. A JSON null counts as absent."""
+"""Fields that all order requests share: true or false, the broker's code, ids. Pure; raises Refusal 400. A JSON null counts as absent."""
 
 import re
 import uuid
@@ -12,7 +12,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
-    """Return a JSON boolean, false when absent; texts and numbers are none."""
+    """Return a JSON boolean, false when absent; texts and numbers are refused."""
     value = body.get(name)
     if value is None:
         return False
@@ -22,7 +22,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 
 def broker(value: object, brokers: tuple[str, ...]) -> str | None:
-    """Return a broker code out of `brokers`, matched in any case; None when absent."""
+    """Return a broker code that is in `brokers`, matched in any case; None when absent."""
     if value is None:
         return None
     code = value.strip().lower() if isinstance(value, str) else ""
@@ -46,6 +46,6 @@ def dry_run(body: Mapping[str, Any]) -> bool:
 
 
 def check_dry_run(body: Mapping[str, Any]) -> None:
-    """Refuse a null: it would send what its writer may have meant to try out."""
+    """Refuse a null: it would send an order that the caller may have meant to try out."""
     if body.get("dry_run", False) is None:
         raise Refusal(400, texts.true_or_false("dry_run"))

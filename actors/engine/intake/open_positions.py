@@ -1,4 +1,4 @@
-"""The open net positions of all brokers, for a type that is judged by them when it comes in (order-engine 3.9, 3.44, 3.45)."""
+"""The open net positions of all brokers, for types that are checked against them at intake (order-engine 3.9, 3.44, 3.45)."""
 
 from collections.abc import Collection, Iterator
 
@@ -10,17 +10,17 @@ from onebroker.actors.engine.plan_parent.rows import named_rows
 from onebroker.actors.portfolio.position_view import position_product
 
 READ_SECONDS = 3.0
-"""A caller waits: there is time left then to work the order."""
+"""A caller waits meanwhile; enough time is left after it to work the order."""
 
 
 def shown_positions(doors: EngineDoors) -> Positions:
-    """Return what the brokers showed last; a broker without a login can neither show nor close anything."""
+    """Return the positions that the brokers last showed; a broker without a login can neither show nor close anything."""
     live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
     return _positions(doors, unread=[code for code in live if not _is_read(doors, code)])
 
 
 async def fresh_positions(doors: EngineDoors) -> Positions:
-    """Have all brokers show their positions now, and return them."""
+    """Have all brokers read their positions now, and return them."""
     live = [code for code, door in sorted(doors.sessions.items()) if door.view.value.live]
     shown = await positions_now(doors.sessions, live, doors.clock.monotonic(), READ_SECONDS)
     return _positions(doors, unread=[code for code in live if code not in shown or not shown[code].whole])

@@ -1,5 +1,5 @@
-"""Dry run of a plan: the tree as it would be worked, and each order that its start would send (order-engine 5.4). Nothing is
-sent, written or counted."""
+"""Dry run of a plan: the tree as it would be worked, and each order that its start would send (order-engine 5.4). Nothing is sent, written or
+counted."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from onebroker.config.messages import plan_life as life_texts
 
 
 async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAnswer:
-    """Answer what the plan's start would send, or the refusal it would get."""
+    """Answer with what the plan's start would send, or with the refusal it would get."""
     looked = advance(root, Inputs(parts={}, legs=(), market=PlanMarket(doors, ())))
     requests: list[dict[str, Any]] = []
     for number, action in enumerate(looked.actions):
@@ -53,7 +53,8 @@ async def plan_dry_run(place: Place, root: Part, doors: EngineDoors) -> EngineAn
 
 
 def _warnings(root: Part, doors: EngineDoors) -> list[str]:
-    """Say what is allowed and seldom meant: an option priced from a spot, whose forward is only as good as the rate given."""
+    """Return warnings about settings that are allowed but rarely intended: an option priced from a spot. Its forward is only as good as the given
+    rate."""
     market = PlanMarket(doors, ())
     prices = [uncapped(part.price) for part in walk(root) if isinstance(part, OrderPart)]
     watched = {price.watch_instrument_id for price in prices if isinstance(price, OptionModel)}

@@ -1,5 +1,5 @@
-"""Before an order is journaled: its references worked out, its plan made of the resolved numbers, and what only the market tells
-(order-engine 3.0, order of checks; 5.1). Waits for quotes that nobody watched so far, never for longer than a caller does.
+"""Makes an order ready before it is journaled: works out its references, builds its plan from the resolved numbers, and checks it against the
+market (order-engine 3.0, order of checks; 5.1). It waits for quotes that nobody has watched so far, but never longer than a caller does.
 """
 
 from collections.abc import Sequence
@@ -33,24 +33,24 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import OrderType
 
 QUOTE_SECONDS = 3.0
-"""How long quotes that nobody watched so far are waited for: there is time left then to find room before the caller stops waiting."""
+"""How long it waits for quotes that nobody has watched so far. Enough time is left after it to find room before the caller stops waiting."""
 
 VOLUMES_SECONDS = 1.0
-"""How long stored volumes are waited for."""
+"""How long it waits for stored volumes."""
 PAST = timedelta(days=30)
-"""Among which the last trading days are looked for."""
+"""The last trading days are searched for within this period."""
 
 
 def is_ready(order: PlaceBody) -> bool:
-    """Whether an order can be journaled as it is: a simple one without references."""
+    """Whether an order can be journaled as it is: a simple order without references."""
     return order.references is None and order.plan is None
 
 
 async def ready(order: PlaceBody, doors: EngineDoors) -> PlaceBody:
-    """Return the order as it is to be worked.
+    """Return the order as it will be worked.
 
-    Raises Refusal 400, 404, 409, 503 with `instrument_id`: a reference that cannot be worked out, a check that the resolved numbers
-    fail, a market that is closed, or in which the type cannot begin.
+    Raises Refusal 400, 404, 409, 503 with `instrument_id`: a reference that cannot be worked out, a check that the resolved numbers fail, a closed
+    market, or a market in which the type cannot begin.
     """
     resolved = await resolve(order, doors)
     try:
@@ -101,7 +101,7 @@ def _today(doors: EngineDoors) -> Today:
 
 
 async def _settled(order: PlaceBody, preset: Preset[Any], body: Body, doors: EngineDoors) -> PlaceBody:
-    """Have the type look at the positions; before it is refused for want of one, they are read anew."""
+    """Have the type check the positions. Before it refuses because of a missing position, the positions are read again."""
     assert preset.settle is not None
     try:
         settings = preset.settle(order.preset, body, shown_positions(doors))
@@ -111,7 +111,7 @@ async def _settled(order: PlaceBody, preset: Preset[Any], body: Body, doors: Eng
 
 
 async def _shaped(order: PlaceBody, preset: Preset[Any], body: Body, doors: EngineDoors) -> PlaceBody:
-    """Have the type look at the volumes of the last days; those that cannot be read in time are as none."""
+    """Have the type use the volumes of the last days; volumes that cannot be read in time count as none."""
     assert preset.shape is not None
     today = body.now.replace(hour=0, minute=0, second=0, microsecond=0)
     candles: Sequence[Volume] = ()
@@ -121,7 +121,7 @@ async def _shaped(order: PlaceBody, preset: Preset[Any], body: Body, doors: Engi
 
 
 def _check_hours(preset: Preset[Any], body: Body) -> None:
-    """A type that must see the market is refused once its day's session is over (3.0, outside hours)."""
+    """Refuse a type that must see the market once its day's session is over (3.0, outside hours)."""
     if not preset.sees_market or preset.any_day:
         return
     sessions = body.sessions()
@@ -135,8 +135,8 @@ def _before_the_opening(body: Body) -> bool:
 
 
 def _waiting_for_the_opening(root: Part, preset: Preset[Any] | None, body: Body) -> Part:
-    """Let a type that must see the market, sent too early, begin with the session (3.0, outside hours); one that is held, or waits for
-    something else, sees nothing before anyway."""
+    """Let a type that must see the market begin with the session when it arrives too early (3.0, outside hours). A held order, or an order that
+    waits for something else, does not look at the market before that anyway."""
     waits = root.when is not None or (isinstance(root, OrderPart) and root.hold)
     if preset is None or not preset.sees_market or waits:
         return root
@@ -144,8 +144,8 @@ def _waiting_for_the_opening(root: Part, preset: Preset[Any] | None, body: Body)
 
 
 def _check_directions(root: Part, doors: EngineDoors) -> None:
-    """Refuse a condition whose direction is left to the present value when there is none: taken from a later one, it could be the
-    wrong one (1.6)."""
+    """Refuse a condition whose direction depends on the present value when there is no present value. A direction taken from a later value could
+    be wrong (1.6)."""
     looked = _look(root, doors)
     for part in walk(root):
         now = looked.parts[part.path]
@@ -155,15 +155,15 @@ def _check_directions(root: Part, doors: EngineDoors) -> None:
 
 
 def _check_lockout(root: Part, doors: EngineDoors) -> None:
-    """Refuse an order of which all that it begins with are entries that the day's loss stops, as a simple one is: it would only wait to
-    be refused (4.7)."""
+    """Refuse an order if the day's loss stops every order that it begins with, as a simple order is refused: it would only wait to be refused
+    (4.7)."""
     locked = doors.loss.value.refusal(doors.clock.monotonic())
     if locked is not None and all(_is_stopped(part, locked, doors) for part in first_orders_of(root)):
         raise Refusal(locked.status, str(locked.body["error"]))
 
 
 def _is_stopped(part: OrderPart, locked: EngineAnswer, doors: EngineDoors) -> bool:
-    """Whether the day's loss stops an entry as positions are now; an exit, and what is sized later, is judged when it is due."""
+    """Whether the day's loss stops an entry, given the present positions. An exit, or an order that is sized later, is judged when it is due."""
     latest = doors.catalogue.value.latest
     instrument = None if latest is None else latest.instrument(part.instrument_id)
     units = _units(part)
@@ -192,7 +192,7 @@ def _units(part: OrderPart) -> int | None:
 
 
 def _look(root: Part, doors: EngineDoors) -> Outcome:
-    """Look at a plan as its first look will, without doing anything."""
+    """Look at a plan as its first look will, without acting."""
     return advance(root, Inputs(parts={}, legs=(), market=PlanMarket(doors, ())))
 
 
@@ -201,8 +201,8 @@ def _is_open(body: Body) -> bool:
 
 
 async def _quotes_there(root: Part, preset: Preset[Any] | None, body: Body, doors: EngineDoors) -> None:
-    """Wait for what the plan's start, or the type's own check, is judged by: a quote, and its book where that decides. What a feed
-    tells first may carry none."""
+    """Wait for the quotes that decide the plan's start or the type's own check, with their book where the book decides. A feed's first quote may
+    carry no book."""
     looked = _look(root, doors) if _is_open(body) else None
     quotes = set() if looked is None or looked.actions else set(looked.watched)
     books = set() if looked is None else set(looked.bookless)

@@ -1,6 +1,6 @@
-"""Working an order's references out, just before it is built (rules 2.6): the side and quantity first, then the price for that side.
+"""Works out an order's references just before the order is built (rules 2.6): first the side and quantity, then the price for that side.
 
-The result is validated again like a typed order; the resolved numbers, never the references, are recorded and sent.
+The result is validated again like a typed order. The resolved numbers, never the references, are recorded and sent.
 """
 
 from decimal import Decimal
@@ -22,14 +22,14 @@ from onebroker.config.refusal import Refusal
 from onebroker.config.vocabulary import Side
 
 WAIT_SECONDS = 3.0
-"""How long a quote that nobody watched and positions that must be read again are waited for: there is time left then to find room
+"""How long it waits for a quote that nobody has watched, and for positions that must be read again. Enough time is left after it to find room
 before the caller stops waiting."""
 
 
 async def resolve(order: PlaceBody, doors: EngineDoors) -> PlaceBody:
     """Return the order with its references worked out.
 
-    Raises Refusal 400, 409 (no position) or 503 (what it needs is not there), with `instrument_id`.
+    Raises Refusal 400, 409 (no position) or 503 (a needed value is missing), with `instrument_id`.
     """
     references = order.references
     if references is None:
@@ -48,10 +48,10 @@ async def _resolved(order: PlaceBody, references: References, doors: EngineDoors
     if references.price is not None:
         tick = agreed_tick(order.instrument)
         if references.price.needs_quote:
-            doors.quotes.usable_tick(instrument_id)  # has it watched while positions are read
+            doors.quotes.usable_tick(instrument_id)  # starts watching the instrument while positions are read
     if references.quantity is not None and references.quantity.kind.closes:
         order = await _closing(order, references, doors, until=until)
-    assert order.transaction_type is not None  # types that may go without one take no references
+    assert order.transaction_type is not None  # types that allow no side take no references
     if references.price is not None and tick is not None:
         reference, quote = references.price, None
         if reference.needs_quote:
@@ -61,7 +61,7 @@ async def _resolved(order: PlaceBody, references: References, doors: EngineDoors
 
 
 async def _closing(order: PlaceBody, references: References, doors: EngineDoors, *, until: float) -> PlaceBody:
-    """Size the order by the position. It goes to the broker that holds it: sent to another it would open one there."""
+    """Size the order by the position. The order goes to the broker that holds the position; at another broker it would open one."""
     assert references.quantity is not None
     codes = doors.sessions.keys() if order.broker is None else {order.broker}
     nets = await fresh_nets(order.instrument, references.quantity.product, codes, doors, until=until)
@@ -83,9 +83,9 @@ def agreed_tick(instrument: Instrument) -> Decimal:
 
 
 def _recorded(order: PlaceBody) -> PlaceBody:
-    """Put the numbers in the place of the references in what the parent keeps of the caller's body."""
+    """Replace the references by the numbers in the caller's body that the parent keeps."""
     kept = {name: value for name, value in order.sent.items() if name not in ("price_reference", "quantity_reference")}
     numbers: dict[str, object] = {"transaction_type": order.transaction_type, "quantity": order.quantity}
     if order.price is not None:
-        numbers["price"] = float(order.price)  # as a typed one came
+        numbers["price"] = float(order.price)  # as in a typed order
     return attrs.evolve(order, references=None, sent={**kept, **numbers})

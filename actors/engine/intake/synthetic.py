@@ -1,7 +1,7 @@
-"""`synthetic` of a place body: which type runs the order, and the order as the engine is to have it. Pure.
+"""`synthetic` of a place body: which type runs the order, and the order in the engine's form. Pure.
 
-`simple` is one order to one broker, `plan` the grammar itself; every other type is a preset (`presets/`). An order whose references
-are still to be worked out has its settings checked here all the same; the engine makes the plan once the numbers are known.
+`simple` is one order to one broker, `plan` is the grammar itself; every other type is a preset (`presets/`). An order with references has its
+settings checked here too; the engine builds the plan once the references are worked out.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ from onebroker.config.vocabulary import OrderType, Side, Validity
 
 SIMPLE, PLAN = "simple", "plan"
 TYPES = tuple(sorted({SIMPLE, PLAN, *PRESETS}))
-"""The names a caller may give, as the refusal of another one lists them."""
+"""The names that a caller may give; the refusal of any other name lists them."""
 _COMMON = frozenset({"type", "closes_position", "hold_limits"})
-"""What every type takes (rules 2.7)."""
+"""Settings that every type takes (rules 2.7)."""
 
 
 @attrs.frozen(kw_only=True)
 class Needs:
-    """Which fields of a place body a type asks for (order-engine 3.0, body)."""
+    """Which fields of a place body a type needs (order-engine 3.0, body)."""
 
     prices: bool = True
     quantity: bool = True
@@ -59,7 +59,7 @@ def named_type(synthetic: object) -> str:
 
 
 def needs_of(synthetic: object) -> Needs:
-    """Return what the body must have besides; all of it for a type that is not known."""
+    """Return what else the body must have; everything for an unknown type."""
     try:
         name = named_type(synthetic)
     except Refusal:
@@ -73,9 +73,9 @@ def needs_of(synthetic: object) -> Needs:
 
 
 def with_synthetic(synthetic: object, order: PlaceBody, world: World) -> PlaceBody:
-    """Return the order with what its `synthetic` object says, judged against today's `world`.
+    """Return the order with the settings of its `synthetic` object, judged against today's `world`.
 
-    Raises Refusal 400, and 404 for an instrument that is named in it.
+    Raises Refusal 400, and 404 for an instrument that the object names.
     """
     if synthetic is None:
         return with_type(_plain_type(order, world.settings), {}, order, world)
@@ -85,7 +85,7 @@ def with_synthetic(synthetic: object, order: PlaceBody, world: World) -> PlaceBo
 
 
 def with_type(name: str, settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceBody:
-    """Return the order as a type makes it of its settings (without nulls)."""
+    """Return the order that a type builds from its settings (without nulls)."""
     if name == SIMPLE:
         return _simple(settings, order)
     if name == PLAN:
@@ -94,7 +94,7 @@ def with_type(name: str, settings: Mapping[str, Any], order: PlaceBody, world: W
 
 
 def completed(order: PlaceBody, world: World) -> PlaceBody:
-    """Make the plan of an order whose references have been worked out since its settings were checked."""
+    """Build the plan of an order whose references have been worked out since its settings were checked."""
     if order.plan is not None:
         return order
     if order.holders:
@@ -104,12 +104,12 @@ def completed(order: PlaceBody, world: World) -> PlaceBody:
 
 
 def _own_class(order: PlaceBody) -> str:
-    """Return which of the two types with classes of their own it is; `simple` keeps no settings."""
+    """Return `plan` or `simple` for an order without a preset; `simple` keeps no settings."""
     return PLAN if order.settings else SIMPLE
 
 
 def _at_each_holder(order: PlaceBody, world: World) -> PlaceBody:
-    """Close a position where it lies: together, one order at each broker that holds some of it (order-engine 4.1)."""
+    """Close a position where it is held: together, one order at each broker that holds some of it (order-engine 4.1)."""
     preset = None if order.routed_from is None else PRESETS[order.routed_from]
     children: list[Part] = []
     for number, (broker, quantity) in enumerate(order.holders):
@@ -142,7 +142,7 @@ def _plain_type(order: PlaceBody, settings: EngineSettings) -> str:
 
 
 def _check_common(settings: Mapping[str, Any]) -> None:
-    """Refuse what no type takes: an odd `hold_limits`, values that the engine works out (order-engine 3.0, N15, N23)."""
+    """Refuse settings that no type takes: an invalid `hold_limits`, values that the engine works out (order-engine 3.0, N15, N23)."""
     if not isinstance(settings.get("hold_limits", False), bool):
         raise Refusal(400, texts.HOLD_LIMITS)
     for name in WORKING_VALUES:
@@ -164,7 +164,7 @@ def _only_for_simple(order: PlaceBody, *, discloses: bool) -> None:
 
 
 def defaults_of(order: PlaceBody, *, closes: bool = False) -> Defaults:
-    """Return the body's order fields as parts and types take them."""
+    """Return the body's order fields in the form that parts and types take."""
     return Defaults(
         instrument=order.instrument,
         transaction_type=order.transaction_type,
@@ -188,7 +188,7 @@ def defaults_of(order: PlaceBody, *, closes: bool = False) -> Defaults:
 
 
 def _simple(settings: Mapping[str, Any], order: PlaceBody) -> PlaceBody:
-    """One order to one broker; it takes the common settings alone, and is never held."""
+    """One order to one broker; it takes only the common settings and is never held."""
     if settings.get("hold_limits") is True:
         raise Refusal(400, texts.HOLD_LIMITS_SIMPLE)
     _check_common(settings)
@@ -206,7 +206,7 @@ def _plan(settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceB
     shown = {"closes_position": closes, "hold_limits": settings.get("hold_limits") is True}
     order = attrs.evolve(order, settings=settings, closes_position=closes, parameters=shown)
     if order.references is not None:
-        return order  # its parts are read with the numbers that come of them
+        return order  # its parts are read once the references have become numbers
     root = read_plan(settings, defaults_of(order), world, presets=EXPANSIONS)
     return attrs.evolve(order, plan=marked(root, closes_position=closes, closing=_closing(order)))
 
@@ -215,7 +215,7 @@ def _plan(settings: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceB
 
 
 def _preset(preset: Preset[Any], given: Mapping[str, Any], order: PlaceBody, world: World) -> PlaceBody:
-    """A type of its own: its settings checked, and its plan unless a reference is to be worked out first."""
+    """Check the settings of a preset's order, and build its plan unless a reference must be worked out first."""
     _check_common(given)
     holds = _holds(preset, given, world.settings)
     closes = _closes_position(given)
@@ -244,7 +244,7 @@ def _preset(preset: Preset[Any], given: Mapping[str, Any], order: PlaceBody, wor
 
 
 def settled(order: PlaceBody, settings: Any, world: World) -> PlaceBody:
-    """Return the order of a type with its settings as the positions have completed them, and the plan made of those."""
+    """Return the order of a type with the settings that the positions have completed, and with the plan built from them."""
     assert order.routed_from is not None
     preset = PRESETS[order.routed_from]
     body = Body(defaults=defaults_of(order), world=world)
@@ -254,7 +254,7 @@ def settled(order: PlaceBody, settings: Any, world: World) -> PlaceBody:
 
 
 def _deferred(preset: Preset[Any], order: PlaceBody) -> PlaceBody:
-    """Leave to the plan what the type works out later than at intake (rules 2.6)."""
+    """Leave to the plan the references that the type works out later than at intake (rules 2.6)."""
     if order.references is None or preset.references not in (Refs.EACH, Refs.SCHEDULED):
         return order
     quantity, position, closing = order.references.quantity, None, None
@@ -288,7 +288,7 @@ def _holds(preset: Preset[Any], given: Mapping[str, Any], settings: EngineSettin
 
 
 def _check_references(preset: Preset[Any], order: PlaceBody) -> None:
-    """N19, and N14 where the price or the quantity is none of the body's."""
+    """N19, and N14 where the type takes no price or quantity from the body."""
     if order.references is None:
         return
     takes = {"price": preset.takes_price_reference, "quantity": preset.takes_quantity_reference}
@@ -302,7 +302,7 @@ def _check_references(preset: Preset[Any], order: PlaceBody) -> None:
 
 
 def _closing(order: PlaceBody) -> tuple[str, Side] | None:
-    """Return the instrument and the side of a position that the engine itself knows this order to close."""
+    """Return the instrument and side when the engine itself knows that this order closes a position."""
     if not order.position_close or order.transaction_type is None:
         return None
     return order.instrument.instrument_id, Side(order.transaction_type)
@@ -311,13 +311,13 @@ def _closing(order: PlaceBody) -> tuple[str, Side] | None:
 def _finished(
     preset: Preset[Any] | None, root: Part, body: Body, *, holds: bool, closing: tuple[str, Side] | None
 ) -> Part:
-    """Return the tree checked as a whole, with its exits marked, and held where that is asked."""
+    """Return the tree, checked as a whole, with its exits marked, and held where `holds` asks for it."""
     if holds:
         root = held(root)
     try:
         check_tree(root, body.defaults, body.world)
     except Refusal as refusal:
-        # The caller gave settings, not parts: no path before the sentence, but the place of an order given among them.
+        # The caller gave settings, not parts. So the sentence starts with the place of an order among them, not with a path.
         path, _, sentence = refusal.sentence.partition(": ")
         name = "" if preset is None else preset.name_of_part(path.removeprefix("root."))
         raise Refusal(refusal.status, plan_texts.at(name, sentence), refusal.extra) from None

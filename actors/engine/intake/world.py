@@ -1,4 +1,4 @@
-"""What an order is judged against when it comes in: today's instruments and hours, the brokers in service, the global switches."""
+"""What an incoming order is judged against: today's instruments and hours, the brokers in service, the global switches."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
