@@ -1,1 +1,1 @@
-"""The 53 order types that run as plans of their presets (order-engine 3), and what is common to them."""
+"""The 53 order types that run as plans of their presets (order-engine 3), and what they share."""

@@ -1,4 +1,4 @@
-"""Parts of a plan made of a body's own order fields: what the types' trees are put together from. Pure; raises Refusal."""
+"""Builds parts of a plan from a body's own order fields; the types' trees are made of these parts. Pure; raises Refusal."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ from onebroker.config.vocabulary import SENDABLE_PRODUCTS, OrderType, Side, Vali
 
 
 def body_price(body: Body, *, marketable: Marketable = Marketable()) -> Price:  # noqa: B008  # a frozen value
-    """Body pricing (order-engine 1.4): LIMIT fixed, MARKET marketable, SL and SL-M a native stop."""
+    """Return the price by body pricing (order-engine 1.4): LIMIT fixed, MARKET marketable, SL and SL-M a native stop."""
     defaults, kind = body.defaults, body.order_type
     if kind is OrderType.MARKET:
         return marketable
@@ -42,12 +42,12 @@ def body_price(body: Body, *, marketable: Marketable = Marketable()) -> Price:  
 
 
 def capped_at_limit(body: Body, price: Price) -> Price:
-    """The price, never past the price of a LIMIT body."""
+    """Return the price, but never past the price of a LIMIT body."""
     return price if body.limit is None else Cap(worst_price=body.limit, of=price)
 
 
 def units(body: Body) -> Quantity:
-    """The body's quantity; below a link what has filled. Raises Refusal 400 when there is none."""
+    """Return the body's quantity; below a link, the filled quantity. Raises Refusal 400 when there is none."""
     quantity = body.defaults.sized()
     if quantity is None:
         raise body.refusal(order_texts.QUANTITY_REQUIRED)
@@ -55,7 +55,7 @@ def units(body: Body) -> Quantity:
 
 
 def sized(body: Body) -> int:
-    """The body's quantity in units, for types that are made of a number. Raises Refusal 400 without one."""
+    """Return the body's quantity in units, for types that need a number. Raises Refusal 400 without one."""
     if body.quantity is None:
         raise body.refusal(order_texts.QUANTITY_REQUIRED)
     return body.quantity
@@ -75,9 +75,8 @@ def order(
     closes: bool = False,
     **more: Any,
 ) -> OrderPart:
-    """An order part of the body: its instrument, side, product, validity, tag, broker and quantity where none is given here.
-
-    `more` are the other fields of `OrderPart`: when, lifetime, each_fill, hold.
+    """Build an order part from the body. Instrument, side, product, validity and quantity come from the body where they are not given here; tag
+    and broker are always the body's. `more` are other fields of `OrderPart`, such as when, lifetime, each_fill, hold.
     """
     defaults = body.defaults
     kind = product or defaults.product
@@ -103,13 +102,13 @@ def order(
 
 
 def exit_order(body: Body, path: str, price: Price, **more: Any) -> OrderPart:
-    """An order part below the link of an entry: the other side, sized by what has filled, at the entry's broker."""
+    """Build an order part below the link of an entry: the other side, sized by the filled quantity, at the entry's broker."""
     fields: dict[str, Any] = {"side": body.side.opposite, "quantity": FromFill(), "validity": Validity.DAY, **more}
     return attrs.evolve(order(body, path, price, closes=True, **fields), disclosed_quantity=0)
 
 
 def shrinking(path: str, children: Iterable[Part], **more: Any) -> OneCancelsOthersPart:
-    """`one_cancels_others` by rule shrink: exits that guard the same units."""
+    """Build `one_cancels_others` with rule shrink: exits that guard the same units."""
     return OneCancelsOthersPart(path=path, rule=Rule.SHRINK, children=tuple(children), **more)
 
 
@@ -118,10 +117,10 @@ def together(path: str, children: Iterable[Part], **more: Any) -> TogetherPart:
 
 
 def child(path: str, number: int) -> str:
-    """The path of a group's child."""
+    """Return the path of a group's child."""
     return f"{path}.children.{number}"
 
 
 def linked(path: str) -> str:
-    """The path of what hangs on an order part's fills."""
+    """Return the path of the part that an order part's fills start."""
     return f"{path}.each_fill"

@@ -1,5 +1,5 @@
-"""Orders that a type takes in its settings: the candidates of basket and oca, the second order of oto (order-engine 3.5, 3.30, 3.33).
-Pure; raises Refusal 400, and 404 for an instrument that is not mapped today. Their sentences begin with where they stand."""
+"""Orders inside a type's settings: the candidates of basket and oca, the second order of oto (order-engine 3.5, 3.30, 3.33). Pure; raises Refusal
+400, and 404 for an instrument that is not mapped today. Each sentence begins with the place of its order."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -27,7 +27,7 @@ _FIELDS = (
 def read_candidates(
     fields: Fields, body: Body, name: str, *, least: int, most: int, immediate: bool = False
 ) -> tuple[Mapping[str, object], ...]:
-    """Read a list of order objects for a type, each checked as the order it is; returned as they were sent, without nulls."""
+    """Read a list of order objects for a type and check each as an order. Return them as the caller sent them, without nulls."""
     given = tuple(one.given for one in fields.objects("candidates", least, most))
     order_parts(given, body, name, "root", immediate=immediate)
     return given
@@ -36,7 +36,7 @@ def read_candidates(
 def order_parts(
     candidates: Sequence[Mapping[str, object]], body: Body, name: str, path: str, *, immediate: bool = True
 ) -> tuple[OrderPart, ...]:
-    """Make the order parts of a group at `path`, one a candidate."""
+    """Build the order parts of a group at `path`, one per candidate."""
     own = [
         order_body(given, body, own_texts.candidate(number), name, immediate=immediate)
         for number, given in enumerate(candidates)
@@ -49,7 +49,7 @@ def refuse_candidate(body: Body, number: int, sentence: str) -> Refusal:
 
 
 def order_body(given: Mapping[str, object], body: Body, where: str, name: str, *, immediate: bool) -> Body:
-    """Return an order object as a body of its own: what it leaves out is `body`'s. `where` it stands, `name` the type's."""
+    """Return an order object as a body of its own; fields that it leaves out come from `body`. `where` is its place, `name` is the type's name."""
     fields = Fields.of(given, path=texts.at(body.path, where), owner=f"{name} order")
     if fields.has("synthetic"):
         raise body.refusal(texts.takes_no_synthetic(where))
@@ -64,7 +64,7 @@ def order_body(given: Mapping[str, object], body: Body, where: str, name: str, *
 
 
 def _check_ticks(fields: Fields, own: Body) -> None:
-    """The body's price need not be whole ticks of another instrument."""
+    """Check the order's own prices: a price taken from the body need not be in whole ticks of another instrument."""
     for field in ("price", "trigger_price"):
         value: Decimal | None = getattr(own.defaults, field)
         if value is not None:
@@ -76,6 +76,6 @@ def _whole_ticks(value: Decimal, tick: Decimal | None) -> Rule[Decimal]:
 
 
 def name_of_part(place: str) -> str:
-    """`candidates.2` for the child of a group; empty for what hangs below it."""
+    """Return `candidates.2` for the child of a group; empty for a part below it."""
     group, _, number = place.partition(".")
     return own_texts.candidate(int(number)) if group == "children" and number.isdecimal() else ""

@@ -1,4 +1,4 @@
-"""What a type's times are judged by: the sessions of its instrument's day (order-engine 3.0, outside hours). Pure; raises Refusal 400."""
+"""The sessions of an instrument's day, against which a type's times are judged (order-engine 3.0, outside hours). Pure; raises Refusal 400."""
 
 from datetime import datetime, time, timedelta
 from decimal import Decimal
@@ -22,16 +22,16 @@ def opening_of_today(body: Body) -> datetime | None:
 
 
 def start_of_work(body: Body) -> datetime:
-    """Return when an order sent now begins: at once, or at the opening when that is still ahead."""
+    """Return when an order sent now begins: at once, or at the opening when the opening is still ahead."""
     opens = opening_of_today(body)
     return body.now if opens is None else max(body.now, opens)
 
 
 def check_ends_before_close(fields: Fields, body: Body, name: str, minutes: Decimal) -> None:
-    """Refuse what would take longer than the market is open (3.49)."""
+    """Refuse an order that would take longer than the market is open (3.49)."""
     close = close_of_today(body)
     if close is None or body.now >= close:
-        return  # closed: said by the market's own check
+        return  # closed: the market's own check refuses it
     try:
         ends = start_of_work(body) + timedelta(minutes=float(minutes))
     except OverflowError:
@@ -41,8 +41,8 @@ def check_ends_before_close(fields: Fields, body: Body, name: str, minutes: Deci
 
 
 def check_within_hours(fields: Fields, body: Body, name: str, at: time) -> None:
-    """Refuse a time of day outside the instrument's sessions (several sessions of a day count as one); on a day without any the
-    market's own check speaks."""
+    """Refuse a time of day outside the instrument's sessions (several sessions of a day count as one). On a day without sessions, the market's own
+    check decides."""
     sessions = body.sessions()
     if not sessions:
         return
@@ -52,7 +52,7 @@ def check_within_hours(fields: Fields, body: Body, name: str, at: time) -> None:
 
 
 def check_within_next_hours(fields: Fields, body: Body, name: str, at: time) -> None:
-    """Refuse a time of day outside the hours of the next day on which the instrument trades, for what lives over days."""
+    """Refuse a time of day outside the hours of the next day on which the instrument trades, for orders that live for days."""
     for number in range(MOST_DAYS_SEARCHED):
         day = body.now.date() + timedelta(days=number)
         sessions = body.sessions(day)
@@ -63,9 +63,9 @@ def check_within_next_hours(fields: Fields, body: Body, name: str, at: time) -> 
 
 
 def check_minutes_before_close(fields: Fields, body: Body, name: str, minutes: Decimal) -> None:
-    """Refuse minutes that, counted from now, end after the market has closed: nothing could be closed then any more."""
+    """Refuse minutes that, counted from now, end after the market has closed: then nothing could be closed any more."""
     close = close_of_today(body)
     if close is None or body.now >= close:
-        return  # closed: said by the market's own check
+        return  # closed: the market's own check refuses it
     if minutes * 60 > Decimal((close - body.now).total_seconds()):
         raise fields.refusal(texts.ends_after_close(name, close.strftime("%H:%M")))

@@ -1,4 +1,4 @@
-"""The middle of the market, or what a price reference comes to: what types that stand on both sides begin at (order-engine 3.18, 3.51)."""
+"""The middle of the market, or the result of a price reference: the starting price of types that trade both sides (order-engine 3.18, 3.51)."""
 
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from onebroker.config.vocabulary import Side
 
 
 def middle_of(body: Body, market: Market) -> Decimal:
-    """Return the middle of the book; 409 while there is no quote, or nobody on one of its sides, 503 while the book is not told."""
+    """Return the middle of the book. Raises 409 while there is no quote or one side of the book is empty, 503 while the feed gives no book."""
     check_quote(body, market)
     quote = market.seen(body.instrument.instrument_id)
     assert quote is not None
@@ -25,7 +25,7 @@ def middle_of(body: Body, market: Market) -> Decimal:
 
 
 def centres_of(body: Body, reference: PriceReference, market: Market) -> tuple[Decimal, ...]:
-    """Return what a reference comes to now for either side. Raises Refusal 400, 503."""
+    """Return the present result of a reference for each side. Raises Refusal 400, 503."""
     if body.tick is None:
         raise body.refusal(reference_texts.NO_TICK, 503)
     quote = market.seen(body.instrument.instrument_id)

@@ -1,5 +1,4 @@
-"""What the types that close positions have in common (order-engine 1.3, 3.9, 3.44,
-3.45). Pure; raises Refusal 409 and 503."""
+"""What the types that close positions share (order-engine 1.3, 3.9, 3.44, 3.45). Pure; raises Refusal 409 and 503."""
 
 from collections.abc import Sequence
 
@@ -16,7 +15,7 @@ from onebroker.config.messages import presets_exits as exit_texts
 
 
 def of_the_body(body: Body, *, ratio: int = 1, cancel_resting_first: bool) -> FromPosition:
-    """The position in the body's instrument and product; its quantity, when it gives one, is the most of it that is used."""
+    """Return the position in the body's instrument and product. If the body gives a quantity, at most that many units are used."""
     return FromPosition(
         product=position_product(body.defaults.product or ""),
         instrument_ids=(body.instrument.instrument_id,),
@@ -27,7 +26,7 @@ def of_the_body(body: Body, *, ratio: int = 1, cancel_resting_first: bool) -> Fr
 
 
 def found(body: Body, positions: Positions, form: FromPosition, sentence: str) -> tuple[tuple[Holding, int], ...]:
-    """Return the rows there are; Refusal 409 with `sentence` where there is none, 503 where that cannot be known."""
+    """Return the position rows; Refusal 409 with `sentence` where there is none, 503 where that cannot be known."""
     rows = positions.of(form)
     if not rows and positions.unread:
         raise body.refusal(exit_texts.positions_unread(positions.unread[0]), 503)
@@ -37,7 +36,8 @@ def found(body: Body, positions: Positions, form: FromPosition, sentence: str) -
 
 
 def against(body: Body, rows: Sequence[tuple[Holding, int]]) -> Direction:
-    """Return from which side the market goes against a position: below for a long, above for a short one; of both N1."""
+    """Return the direction in which the market goes against a position: below for a long, above for a short one. Positions on both sides are
+    refused (N1)."""
     if len({net > 0 for _, net in rows}) > 1:
         raise body.refusal(texts.is_required("trigger_direction"))
     return Direction.BELOW if rows[0][1] > 0 else Direction.ABOVE

@@ -1,8 +1,7 @@
-"""What a type is: its settings, the plan it makes of them, and how its body, first answer and references are treated
-(order-engine 3.0, 3.56).
+"""Defines a type: its settings, the plan built from them, and how its body, first answer and references are treated (order-engine 3.0, 3.56).
 
-A type's module in `types/` has three things: `Settings`, a frozen class whose field names are the settings in the order in which
-they are checked; `read`, which checks them; `tree`, which makes the plan of them. `Preset` binds them.
+A type's module in `types/` has three things. `Settings` is a frozen class; its field names are the settings, in the order in which they are
+checked. `read` checks the settings. `tree` builds the plan from them. `Preset` binds the three.
 """
 
 from collections.abc import Callable
@@ -37,41 +36,41 @@ class Refs(Enum):
     """When an order's references are worked out (rules 2.6; order-engine 3.0, reference classes)."""
 
     NEVER = auto()
-    """Real numbers are asked for (N19)."""
+    """The type needs real numbers (N19)."""
     INTAKE = auto()
-    """Just before the plan is made; for types that wait for a price: when armed, which is the same moment."""
+    """Just before the plan is built; for types that wait for a price: when armed, which is the same moment."""
     EACH = auto()
-    """Anew for every order that is sent."""
+    """Again for every order that is sent."""
     SCHEDULED = auto()
-    """When its time has come."""
+    """When the order's time has come."""
 
 
 class Holding(Enum):
-    """What `hold_limits` is when the caller gives none (rules 2.7)."""
+    """The value of `hold_limits` when the caller gives none (rules 2.7)."""
 
     BY_SWITCH = auto()
     """True while the global switch is on ("hold T")."""
     OFF = auto()
     ALWAYS = auto()
-    """Never anything else (virtual_limit)."""
+    """No other value is possible (virtual_limit)."""
 
 
 @attrs.frozen(kw_only=True)
 class Body:
-    """The order that settings stand beside, checked; prices in rupees, quantities in units."""
+    """The checked order to which the settings belong; prices in rupees, quantities in units."""
 
     defaults: Defaults
     world: World
     path: str = ""
-    """Where the type stands in a plan; empty for an order's own."""
+    """The type's place in a plan; empty for an order of its own."""
     priced_later: bool = False
-    """A price reference gives the price: it is None so far, and what is judged by it is judged when it is known."""
+    """A price reference gives the price. Until then the price is None, and checks that need it are made later."""
     sided_later: bool = False
-    """A quantity reference that closes gives the side, as well as the quantity: what is judged by them is judged then."""
+    """A closing quantity reference gives the side and the quantity. Checks that need them are made later."""
 
     @property
     def instrument(self) -> Instrument:
-        """Raises Refusal 400 when nobody names one (a preset part of a plan without a body's)."""
+        """Raises Refusal 400 when no instrument is named (a preset part of a plan without a body's instrument)."""
         if self.defaults.instrument is None:
             raise self.refusal(texts.is_required("instrument_id"))
         return self.defaults.instrument
@@ -83,7 +82,7 @@ class Body:
 
     @property
     def tick(self) -> Decimal | None:
-        """Rupees; None = the brokers agree on none."""
+        """Rupees; None = the brokers agree on no tick."""
         return tick_of(self.instrument)
 
     @property
@@ -104,12 +103,12 @@ class Body:
 
     @property
     def limit(self) -> Decimal | None:
-        """The body's price, when it has one; a MARKET body has none."""
+        """The body's price, when it has one; a MARKET body has no price."""
         return self.defaults.price
 
     @property
     def quantity(self) -> int | None:
-        """None: left out, or what fills (below a link)."""
+        """None: left out, or the filled quantity (below a link)."""
         return None if self.defaults.linked else self.defaults.quantity
 
     @property
@@ -117,7 +116,7 @@ class Body:
         return self.world.now
 
     def sessions(self, day: date | None = None) -> tuple[Session, ...]:
-        """The instrument's sessions of a day, today's by default; empty on a holiday."""
+        """Return the instrument's sessions of a day, today's by default; empty on a holiday."""
         return self.world.sessions(self.instrument, day or self.now.date())
 
     def refusal(self, sentence: str, status: int = 400) -> Refusal:
@@ -126,66 +125,66 @@ class Body:
 
 @attrs.frozen(kw_only=True)
 class Preset(Generic[S]):
-    """One type."""
+    """One order type."""
 
     name: str
     title: str
-    """What it does, in one sentence without its name."""
+    """What the type does, in one sentence without its name."""
     settings: type[S]
     read: Callable[[Fields, Body], S]
-    """Check the settings, in their order, then against each other and the body. Raises Refusal 400, 404."""
+    """Check the settings in their order, then against each other and the body. Raises Refusal 400, 404."""
     tree: Callable[[S, Body, str], Part]
-    """Make the plan, whose root stands at the path given. The body is complete. Raises Refusal 400."""
+    """Build the plan, with its root at the given path. The body is complete. Raises Refusal 400."""
     order_types: tuple[OrderType, ...] = tuple(OrderType)
-    """Of the body (table 3.56)."""
+    """The order types that the body may have (table 3.56)."""
     split: bool = False
-    """It sends in pieces, so that a stop is refused as what cannot be split (rules 2.7)."""
+    """It sends its quantity in pieces; a stop is refused, because a stop cannot be split (rules 2.7)."""
     engine_priced: bool = False
-    """The body's prices are not used and may be left out whatever the order_type ("*" in 3.56)."""
+    """The body's prices are not used, and may be left out whatever the order_type ("*" in 3.56)."""
     sized: bool = True
-    """False for types that size themselves from the position: the quantity may be left out."""
+    """False for types that take their size from the position: the quantity may be left out."""
     per_part: bool = False
-    """The order fields may be left out of the body where every candidate or part gives its own."""
+    """The body may leave out the order fields where every candidate or part gives its own."""
     hold: Holding = Holding.OFF
     references: Refs = Refs.INTAKE
     takes_price_reference: bool = True
-    """False where the price is none of the body's (a price_reference is then N14)."""
+    """False where the price does not come from the body (a price_reference is then N14)."""
     takes_quantity_reference: bool = True
     immediate: bool = False
-    """Whether validity IOC may be asked for (N22)."""
+    """Whether validity IOC is allowed (N22)."""
     discloses: bool = False
-    """Whether disclosed_quantity is passed on (types as which plain orders run, N21)."""
+    """Whether disclosed_quantity is passed on (types that plain orders may run as, N21)."""
     legs: bool = False
-    """Whether the first answer lists its orders in `legs` whatever their number (rules 2.4.2)."""
+    """Whether the first answer lists the type's orders in `legs`, whatever their number (rules 2.4.2)."""
     sees_market: bool = False
-    """It must see the market: before the session it waits, after it 409 (order-engine 3.0, outside hours)."""
+    """The type must see the market: before the session it waits, after the session it is refused with 409 (order-engine 3.0, outside hours)."""
     any_day: bool = False
-    """It outlives its day, so a closed market refuses nothing (gtt, daily_stop, opening_auction)."""
+    """It lives longer than its day, so a closed market refuses nothing (gtt, daily_stop, opening_auction)."""
     name_of_part: Callable[[str], str] = lambda _: ""
-    """How a sentence names the part at a place below the root (`children.0`) that the caller gave: `candidates.0`; empty = not."""
+    """How a sentence names a part that the caller gave, by its place below the root (`children.0`): `candidates.0`; empty = no name."""
     refused_in_words: frozenset[str] = frozenset()
-    """Fields that are no settings, but for which `read` has a sentence of its own."""
+    """Fields that are not settings, but that `read` refuses with a sentence of its own."""
     is_shaped: Callable[[S], bool] = lambda _: True
-    """Whether the settings say what `shape` would complete."""
+    """Whether the settings already contain what `shape` would complete."""
     shape: Callable[[S, Body, Any], S] | None = None
-    """Complete the settings by the stored volumes of the past (`presets.volumes.Volume`, oldest first), at intake."""
+    """At intake, complete the settings from the stored volumes of the past (`presets.volumes.Volume`, oldest first)."""
     settle: Callable[[S, Body, Positions], S] | None = None
-    """Complete the settings by the positions there are, at intake. Raises Refusal 409, 503."""
+    """At intake, complete the settings from the present positions. Raises Refusal 409, 503."""
     check_market: Callable[[S, Body, Market], None] | None = None
-    """What only the market, the positions or the account tell, at intake, before anything is written. Raises Refusal 400, 409, 503."""
+    """At intake, before anything is written, check against the market, the positions or the account. Raises Refusal 400, 409, 503."""
 
     @property
     def setting_names(self) -> frozenset[str]:
         return frozenset(field.name for field in attrs.fields(self.settings))  # type: ignore[arg-type]  # S is always one of attrs
 
     def expand(self, fields: Fields, defaults: Defaults, world: World, path: str) -> Part:
-        """Make a preset part of a plan: `plan.reading.surroundings.Preset`."""
+        """Build a preset part of a plan: `plan.reading.surroundings.Preset`."""
         body = Body(defaults=defaults, world=world, path=fields.path)
         self.check_body(body)
         return self.tree(self.settings_of(fields, body), body, path)
 
     def settings_of(self, fields: Fields, body: Body) -> S:
-        """Read the settings, refusing what the type does not have (N14, N15)."""
+        """Read the settings and refuse settings that the type does not have (N14, N15)."""
         fields.only(*self.setting_names, *self.refused_in_words)
         return self.read(fields, body)
 

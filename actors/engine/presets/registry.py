@@ -1,4 +1,4 @@
-"""Every type that runs as a plan: name -> its preset. A module in `types/` is one, nothing else has to be written down."""
+"""Every type that runs as a plan: name -> its preset. Each module in `types/` is one type; nothing else needs to be registered."""
 
 import importlib
 import pkgutil

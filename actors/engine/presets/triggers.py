@@ -1,4 +1,4 @@
-"""Settings that several of the types that wait for a level have in common (order-engine 1.6, 3.12 to 3.28). Pure; raises Refusal."""
+"""Settings that several types which wait for a level share (order-engine 1.6, 3.12 to 3.28). Pure; raises Refusal."""
 
 from decimal import Decimal
 
@@ -17,17 +17,17 @@ from onebroker.config.vocabulary import Side
 
 
 def read_direction(fields: Fields) -> Direction | None:
-    """Read `trigger_direction`; None = the side it must come from, taken when it is armed (1.6)."""
+    """Read `trigger_direction`; None = the side from which the price must come, decided when the order is armed (1.6)."""
     return fields.optional("trigger_direction", word_of(Direction), None)
 
 
 def touched_from(side: Side) -> Direction:
-    """The direction of an order that waits for a better price: a BUY below, a SELL above (3.26, 3.28)."""
+    """Return the direction of an order that waits for a better price: below for a BUY, above for a SELL (3.26, 3.28)."""
     return Direction.BELOW if side is Side.BUY else Direction.ABOVE
 
 
 def read_limit(fields: Fields, body: Body, name: str = "limit_price") -> Decimal | None:
-    """Read the limit that is sent, by default a LIMIT body's price. None only while a reference is still to be worked out."""
+    """Read the limit to send, by default a LIMIT body's price. None only while a reference has not been worked out."""
     found = fields.optional(name, price(body.tick), body.limit)
     if found is None and not body.priced_later:
         raise fields.refusal(texts.is_required(name))
@@ -35,7 +35,7 @@ def read_limit(fields: Fields, body: Body, name: str = "limit_price") -> Decimal
 
 
 def fixed(limit: Decimal | None) -> Fixed:
-    """The limit that was read; a tree is only made once it is known."""
+    """Return the limit that was read; a tree is built only once the limit is known."""
     assert limit is not None
     return Fixed(limit)
 
@@ -58,13 +58,13 @@ def read_bounds(fields: Fields, body: Body) -> tuple[Decimal | None, Decimal | N
 
 
 def check_tick(body: Body, name: str) -> None:
-    """Refuse a type that works its prices out of ticks where the brokers agree on none (4.3)."""
+    """Refuse a type that computes its prices from ticks where the brokers agree on no tick (4.3)."""
     if body.tick is None:
         raise body.refusal(preset_texts.needs_tick(name), 503)
 
 
 def check_quote(body: Body, market: Market) -> None:
-    """Refuse what is priced by its own book while there is no usable quote of it (the sentences of 3.29), or none that tells the book."""
+    """Refuse an order priced by its own book while it has no usable quote (the sentences of 3.29), or no quote with a book."""
     instrument_id = body.instrument.instrument_id
     quote = market.seen(instrument_id)
     if quote is None or not quote.tells_depth:

@@ -1,5 +1,5 @@
-"""How a day's volume is spread over the slices of a vwap that was given no profile: as on the last stored days, else in the shape of a U
-(order-engine 3.55). Pure."""
+"""How a day's volume is spread over the slices of a vwap without a profile: as on the last stored days, else in the shape of a U (order-engine
+3.55). Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,13 +15,13 @@ from onebroker.config.clock import IST
 CANDLE = timedelta(minutes=5)
 MOST_DAYS = 10
 LEAST_DAYS = 3
-"""Fewer stored days say nothing of a usual one."""
+"""Fewer stored days do not show the usual day."""
 _STEP = Decimal("0.000001")
 
 
 @attrs.frozen
 class Volume:
-    """What was traded in one candle of five minutes."""
+    """The volume traded in one five-minute candle."""
 
     began: datetime
     """Aware."""
@@ -37,7 +37,7 @@ class _Slices:
     each: timedelta
 
     def shares(self, candles: Iterable[Volume]) -> list[float] | None:
-        """Return each slice's share of what was traded in all of them; a candle is spread evenly over its minutes. None = nothing."""
+        """Return each slice's share of the volume in all slices; a candle's volume is spread evenly over its minutes. None = no volume."""
         traded = [0.0] * self.count
         for candle in candles:
             for number in self._touched(candle):
@@ -57,7 +57,7 @@ class _Slices:
 
 
 def profile(candles: Sequence[Volume], body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ...]:
-    """Return the weights of the slices: the mean of their shares on the last days that are stored, else the shape of a U."""
+    """Return the weights of the slices: the mean of their shares on the last stored days, else the shape of a U."""
     if _is_over(body):
         return (Decimal(1),) * slices
     start, each = start_of_work(body), timedelta(minutes=float(over_minutes)) / slices
@@ -80,7 +80,8 @@ def _by_day(candles: Iterable[Volume]) -> Mapping[date, list[Volume]]:
 
 
 def u_shape(body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ...]:
-    """Return the weight 1 + 2 x (2x - 1)^2 of each slice, x its middle as a share of the session: much at its ends, little between."""
+    """Return the weight 1 + 2 x (2x - 1)^2 of each slice; x is the slice's middle as a share of the session. Weights are large at both ends of the
+    session and small between."""
     opens, closes = opening_of_today(body), close_of_today(body)
     if opens is None or closes is None or _is_over(body):
         return (Decimal(1),) * slices
@@ -89,7 +90,7 @@ def u_shape(body: Body, slices: int, over_minutes: Decimal) -> tuple[Decimal, ..
 
 
 def _is_over(body: Body) -> bool:
-    """Whether there is no session to work in: said by the market's own check."""
+    """Whether there is no session left to work in; the market's own check reports that."""
     closes = close_of_today(body)
     return closes is None or body.now >= closes
 

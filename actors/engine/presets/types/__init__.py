@@ -1,1 +1,1 @@
-"""One module a type, named as the type; each holds its `PRESET`. A module put here is a type of the service (`registry.py`)."""
+"""One module per type, named like the type; each holds its `PRESET`. A module added here becomes a type of the service (`registry.py`)."""

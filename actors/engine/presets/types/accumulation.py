@@ -1,4 +1,4 @@
-"""accumulation: builds a position in pieces at a steady beat (order-engine 3.2)."""
+"""accumulation: builds a position in pieces at a regular interval (order-engine 3.2)."""
 
 from datetime import time
 from decimal import Decimal

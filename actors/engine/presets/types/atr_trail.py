@@ -17,7 +17,7 @@ from onebroker.actors.engine.presets.types import trailing_stop
 @attrs.frozen(kw_only=True)
 class Settings:
     trail_points: Decimal
-    """The distance until there are bars enough."""
+    """The distance until there are enough bars."""
     stop_limit_offset: Decimal
     bar_minutes: Decimal
     periods: int

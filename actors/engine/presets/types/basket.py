@@ -16,7 +16,7 @@ MOST = 20
 @attrs.frozen(kw_only=True)
 class Settings:
     candidates: tuple[Mapping[str, object], ...]
-    """As they were sent, without nulls."""
+    """As the caller sent them, without nulls."""
 
 
 def read(fields: Fields, body: Body) -> Settings:

@@ -1,4 +1,4 @@
-"""bracket: an entry, then a stop and a target sized to what has filled (order-engine 3.6; rules 2.7)."""
+"""bracket: an entry, then a stop and a target sized to the filled quantity (order-engine 3.6; rules 2.7)."""
 
 from decimal import Decimal
 
@@ -50,7 +50,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """A MARKET entry is judged by the last price, where one is known."""
+    """A MARKET entry is judged by the last price, where it is known."""
     check_entry_not_past(body, market)
     quote = market.seen(body.instrument.instrument_id)
     if entry_price(body) is None and quote is not None and quote.last_price is not None:

@@ -54,7 +54,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """It begins at its own touch when no price is given."""
+    """Without a price it begins at the touch of its own side."""
     check_quote(body, market)
     quote = market.seen(body.instrument.instrument_id)
     if body.limit is None and quote is not None:

@@ -18,7 +18,7 @@ from onebroker.config.messages import presets as preset_texts
 from onebroker.config.messages import presets_pieces as texts
 
 BEFORE_CLOSE = timedelta(minutes=1)
-"""When it ends, before the close."""
+"""How long before the close it ends."""
 
 
 @attrs.frozen(kw_only=True)
@@ -31,7 +31,7 @@ class Settings:
 
 
 def read(fields: Fields, body: Body) -> Settings:
-    """Also Refusal 409 once the day's session is over: there is nothing left to work towards."""
+    """Also raises Refusal 409 once the day's session is over: then there is nothing left to work towards."""
     slices = fields.optional("slices", whole_from(2, MOST_SLICES), 30)
     close = close_of_today(body)
     if close is None or body.now >= close:
@@ -73,7 +73,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def _minutes(left: timedelta) -> Decimal:
-    """What is left of the window; sent in its last moment, all slices go at once."""
+    """Return the rest of the window in minutes; an order sent in the last moment sends all slices at once."""
     return Decimal(max(1, left // timedelta(milliseconds=1))) / 60_000
 
 

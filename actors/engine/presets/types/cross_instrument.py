@@ -16,9 +16,9 @@ from onebroker.actors.engine.presets.triggers import fixed, read_direction, read
 class Settings:
     watch_instrument_id: str
     trigger_price: Decimal
-    """Of the watched instrument, whose ticks are its own affair."""
+    """A price of the watched instrument, so its ticks are not checked."""
     limit_price: Decimal | None
-    """None while a price reference is still to be worked out."""
+    """None while a price reference has not been worked out."""
     trigger_direction: Direction | None
 
 

@@ -1,4 +1,4 @@
-"""discretionary: shows one limit, quietly takes a slightly worse one within reach (order-engine 3.14; rules 2.7)."""
+"""discretionary: shows one limit, and quietly takes a slightly worse price within reach (order-engine 3.14; rules 2.7)."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ from onebroker.config.messages import orders as order_texts
 class Settings:
     discretion_points: Decimal
     discretion_quantity: int | None
-    """Units; None = all of it."""
+    """Units; None = the whole quantity."""
 
 
 def read(fields: Fields, body: Body) -> Settings:

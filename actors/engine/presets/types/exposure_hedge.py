@@ -33,7 +33,7 @@ class Settings:
     target_exposure: Decimal
     """Rupees, or units by `measure`."""
     band: Decimal
-    """How far from the target it may be, either way."""
+    """How far the exposure may be from the target, either way."""
     hedge_weight: Decimal
     check_seconds: Decimal
     buffer_ticks: int
@@ -53,7 +53,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def settle(settings: Settings, body: Body, positions: Positions) -> Settings:
-    """What the exposure is must be known before it is watched."""
+    """The present exposure must be known before it is watched."""
     if positions.unread:
         raise body.refusal(texts.positions_unread(positions.unread[0]), 503)
     return settings
@@ -69,7 +69,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
         most=body.quantity,
         product=settings.product,
     )
-    # The exposure sizes each piece; the execution gives the beat.
+    # The exposure sizes each piece; the execution gives the interval.
     beat = TopUp(piece_quantity=body.lot, every_seconds=settings.check_seconds, wait_for_fill=True, catch_up=True)
     return order(
         body, path, Marketable(buffer_ticks=settings.buffer_ticks), quantity=exposure, execution=beat, validity="DAY"

@@ -1,4 +1,4 @@
-"""freeze_slicer: splits above the freeze quantity into orders that each fit (order-engine 3.16; rules 2.7)."""
+"""freeze_slicer: splits a quantity above the freeze quantity into orders that each fit (order-engine 3.16; rules 2.7)."""
 
 import attrs
 
@@ -11,7 +11,7 @@ from onebroker.actors.engine.presets.preset import MARKET_OR_LIMIT, Body, Holdin
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """None of its own."""
+    """The type has no settings of its own."""
 
 
 def read(_: Fields, __: Body) -> Settings:

@@ -1,4 +1,4 @@
-"""good_till_time: placed now; at a time the unfilled is cancelled or made marketable (order-engine 3.17; rules 2.7)."""
+"""good_till_time: is placed now; at a set time the unfilled rest is cancelled or made marketable (order-engine 3.17; rules 2.7)."""
 
 from datetime import time
 

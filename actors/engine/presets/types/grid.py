@@ -1,7 +1,7 @@
-"""grid: buys below and sells above the market, each fill places its opposite (order-engine 3.18, 6.7; rules 2.7).
+"""grid: buys below and sells above the market; each fill places the opposite order (order-engine 3.18, 6.7; rules 2.7).
 
-A price reference gives the centre, worked out anew for each rung that is sent (rules 2.6); what a fill places stands a step from the
-order that filled. A quantity reference is worked out once, at intake: a position has one side to be closed on, a grid trades both.
+A price reference gives the centre and is worked out again for each rung that is sent (rules 2.6). The order that a fill places is one step away
+from the filled order. A quantity reference is worked out once, at intake: a position is closed on one side, but a grid trades both.
 """
 
 from decimal import Decimal
@@ -70,7 +70,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def _rungs(settings: Settings, body: Body, path: str, side: Side) -> OrderPart:
-    """One side: around the LIMIT price, what a price reference comes to for each order, or the middle of the market at the start."""
+    """Return one side, around the LIMIT price, the result of a price reference for each order, or the middle of the market at the start."""
     own = attrs.evolve(body, defaults=attrs.evolve(body.defaults, transaction_type=side.value, closing=None))
     reference = body.defaults.price_reference
     centre = Decimal(0) if reference is not None or body.limit is None else body.limit
@@ -101,7 +101,7 @@ def _price(rungs: Ladder) -> Price:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """The middle of a MARKET grid, or what a reference comes to, is the market's."""
+    """Check the lowest price: the middle of a MARKET grid, or the result of a reference, comes from the market."""
     reference = body.defaults.price_reference
     if reference is not None:
         for centre in centres_of(body, reference, market):

@@ -1,5 +1,4 @@
-"""gtt: good till triggered, kept for up to a year; alone or as a pair of which the first that triggers ends the other (order-engine
-3.19)."""
+"""gtt: good till triggered, kept for up to a year. It is a single order, or a pair in which the first trigger ends the other (order-engine 3.19)."""
 
 from datetime import date
 from decimal import Decimal
@@ -29,13 +28,13 @@ from onebroker.config.messages import presets_entries as texts
 class Settings:
     trigger_price: Decimal
     limit_price: Decimal | None
-    """None while a price reference is still to be worked out."""
+    """None while a price reference has not been worked out."""
     trigger_direction: Direction | None
-    """Of a pair always known: its lower trigger is reached from above."""
+    """Always known for a pair: the price reaches the lower trigger from above."""
     second_trigger_price: Decimal | None
     second_limit_price: Decimal | None
     valid_days: int
-    """Calendar days; a derivative ends with its contract all the same."""
+    """Calendar days; an order in a derivative ends with its contract in any case."""
 
 
 def read(fields: Fields, body: Body) -> Settings:
@@ -55,7 +54,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def _pair(fields: Fields, settings: Settings, second: Decimal) -> Settings:
-    """The market stands between the two triggers, so they tell the directions."""
+    """The market must be between the two triggers, so the triggers give the directions."""
     direction = Direction.BELOW if settings.trigger_price < second else Direction.ABOVE
     if settings.trigger_price == second or settings.trigger_direction not in (None, direction):
         raise fields.refusal(texts.SAME_SIDE)
@@ -81,7 +80,7 @@ def _one(
 
 
 def _days(settings: Settings, body: Body) -> int:
-    """Calendar days it waits: a contract's last one is its expiry date."""
+    """Return the calendar days that it waits; for a contract the last day is its expiry date."""
     expiry = body.instrument.identity.expiry_date
     if expiry is None:
         return settings.valid_days
@@ -93,7 +92,7 @@ def _opposite(direction: Direction | None) -> Direction:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """The market stands between the triggers of a pair."""
+    """The market must be between the triggers of a pair."""
     quote = market.seen(body.instrument.instrument_id)
     if quote is None or quote.last_price is None or settings.second_trigger_price is None:
         return

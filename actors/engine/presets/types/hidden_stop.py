@@ -35,7 +35,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def check_backstop(fields: Fields, body: Body, settings: Settings) -> None:
-    """Both of its prices or none; it stands further out than the trigger."""
+    """The backstop has both of its prices or neither; it must be further out than the trigger."""
     stop, limit = settings.backstop_price, settings.backstop_limit_price
     if (stop is None) != (limit is None):
         raise fields.refusal(texts.BACKSTOP_PAIR)
@@ -49,7 +49,7 @@ def _check_outside(fields: Fields, body: Body, stop: Decimal, trigger: Decimal) 
 
 
 def falls_or_rises(body: Body) -> Direction:
-    """The side from which a stop of the body's side is reached: from above for a SELL."""
+    """Return the direction in which the price reaches a stop of the body's side: downwards for a SELL."""
     return Direction.BELOW if body.side is Side.SELL else Direction.ABOVE
 
 
@@ -61,7 +61,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def exit_when(settings: Settings, body: Body, path: str, when: Condition) -> Part:
-    """The exit that waits for its condition, with the backstop beside it when there is one."""
+    """Return the exit that waits for its condition, together with the backstop when there is one."""
     price = Marketable(buffer_ticks=settings.buffer_ticks, follow=True)
     if settings.backstop_price is None:
         return order(body, path, price, when=when, closes=True)

@@ -30,7 +30,7 @@ class Settings:
     trigger_price: Decimal
     """In the unit of the field: rupees, units, percent."""
     limit_price: Decimal | None
-    """None while a price reference is still to be worked out."""
+    """None while a price reference has not been worked out."""
     trigger_direction: Direction | None
     watch_instrument_id: str
     """By default the instrument that is traded."""
@@ -64,7 +64,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """A field that the quote does not carry would be waited for without end."""
+    """Refuse a field that the quote does not carry: the order would wait for it without end."""
     quote = market.seen(settings.watch_instrument_id)
     if quote is not None and quote.value(settings.watch_field) is None:
         raise body.refusal(texts.field_missing(settings.watch_field.value), 503)

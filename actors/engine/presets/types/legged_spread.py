@@ -1,4 +1,4 @@
-"""legged_spread: works one leg passively, then takes the other to make the net (order-engine 3.25; rules 2.7)."""
+"""legged_spread: works one leg passively, then takes the other leg to reach the net price (order-engine 3.25; rules 2.7)."""
 
 from decimal import Decimal
 
@@ -21,11 +21,11 @@ class Settings:
     second_instrument_id: str
     second_transaction_type: Side
     second_ratio: Decimal
-    """Units of the second for each unit of the first."""
+    """Units of the second instrument for each unit of the first."""
     second_product: str | None
     """None = the body's."""
     net_price: Decimal
-    """Rupees: the most to pay for one unit of the first with its second, sales taken off; may be negative."""
+    """Rupees: the most to pay for one unit of the first together with its second, less what sales bring; may be negative."""
     step_ticks: int
     buffer_ticks: int
 
@@ -69,8 +69,8 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def _passive(settings: Settings, body: Body) -> FollowInstrument:
-    """The first leg's limit, at which the net comes out with what the second is taken at: a sale brings its bid in, a purchase costs
-    its offer."""
+    """Return the first leg's limit. At this limit, with the price taken for the second leg, the net price is met. A sale of the second leg brings
+    its bid, a purchase costs its offer."""
     sells = settings.second_transaction_type is Side.SELL
     brings_in = settings.second_ratio if sells else -settings.second_ratio
     return FollowInstrument(

@@ -16,7 +16,7 @@ from onebroker.actors.engine.presets.triggers import fixed, read_direction, read
 class Settings:
     trigger_price: Decimal
     limit_price: Decimal | None
-    """None while a price reference is still to be worked out."""
+    """None while a price reference has not been worked out."""
     trigger_direction: Direction
 
 

@@ -1,4 +1,4 @@
-"""market_if_touched: waits unseen for a price, then a marketable limit (order-engine 3.28; rules 2.7)."""
+"""market_if_touched: waits unseen for a price, then sends a marketable limit (order-engine 3.28; rules 2.7)."""
 
 from decimal import Decimal
 

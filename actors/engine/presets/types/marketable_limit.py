@@ -1,4 +1,4 @@
-"""marketable_limit: a market order as a limit past the touch (order-engine 3.29)."""
+"""marketable_limit: sends a market order as a limit past the touch (order-engine 3.29)."""
 
 from decimal import Decimal
 

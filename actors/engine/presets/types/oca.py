@@ -1,4 +1,4 @@
-"""oca: candidate entries, the rest cancelled on the first fill (order-engine 3.30; rules 2.7)."""
+"""oca: candidate entries; on the first fill the rest are cancelled (order-engine 3.30; rules 2.7)."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ MOST = 20
 @attrs.frozen(kw_only=True)
 class Settings:
     candidates: tuple[Mapping[str, object], ...]
-    """As they were sent, without nulls."""
+    """As the caller sent them, without nulls."""
 
 
 def read(fields: Fields, body: Body) -> Settings:

@@ -16,11 +16,11 @@ from onebroker.config.messages import presets_entries as texts
 
 AUCTIONED = ("equities", "exchange_traded_funds", "investment_trusts", "equity_futures", "equity_index_futures")
 AFTER_THE_OPENING = timedelta(seconds=5)
-"""When what the auction left unfilled is taken up: the market has begun then."""
+"""How long after the pre-open the unfilled rest is handled: the market has begun by then."""
 
 
 class Unfilled(StrEnum):
-    """What becomes of what the auction left unfilled."""
+    """What happens to the rest that the auction left unfilled."""
 
     KEEP = "keep"
     """The exchange carries it to the normal market."""
@@ -55,7 +55,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def _next_pre_open(body: Body) -> Session:
-    """Return the pre-open that is meant: today's until its window for sending has passed, else that of the next trading day."""
+    """Return the pre-open that the order is for: today's until its window for sending has passed, else that of the next trading day."""
     last = body.world.settings.pre_open_send_window[1]
     if body.segment in AUCTIONED:
         for ahead in range(MOST_DAYS_SEARCHED):

@@ -1,4 +1,4 @@
-"""oto: a second order, sized to what filled, once the first fills (order-engine 3.33, 6.12; rules 2.7)."""
+"""oto: once the first order fills, sends a second order sized to the filled quantity (order-engine 3.33, 6.12; rules 2.7)."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -20,15 +20,16 @@ from onebroker.config.vocabulary import Validity
 
 THEN = "then"
 PRICE_REFERENCE = "price_reference"
-"""`then` takes one, worked out when it is sent; no quantity reference, because its quantity is what the first has filled."""
+"""`then` takes a price reference, worked out when the order is sent. It takes no quantity reference: its quantity comes from the first order's
+fills."""
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
     then: Mapping[str, object]
-    """As it was sent, without nulls."""
+    """As the caller sent it, without nulls."""
     ratio: Decimal
-    """Of what the first has filled."""
+    """Share of the first order's filled quantity."""
 
 
 def read(fields: Fields, body: Body) -> Settings:
@@ -49,7 +50,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def _second(settings: Settings, body: Body, path: str) -> OrderPart:
-    """The second order: instrument, product and tag are the body's where it gives none; its quantity is the most it sends."""
+    """Return the second order. Instrument, product and tag are the body's where it gives none; its quantity is the most that it sends."""
     own = body.defaults
     defaults = Defaults(
         instrument=own.instrument,
@@ -70,7 +71,7 @@ def _second(settings: Settings, body: Body, path: str) -> OrderPart:
 
 
 def _referenced(second: Body, reference: object) -> Body:
-    """The second order with its price left to the moment at which it is sent, where a reference is given (3.33)."""
+    """Return the second order; where it gives a price reference, its price is worked out when it is sent (3.33)."""
     if reference is None:
         return second
     if not second.order_type.takes_price:

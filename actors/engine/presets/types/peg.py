@@ -1,4 +1,4 @@
-"""peg: a limit that is re-priced to the book (order-engine 3.35; rules 2.7)."""
+"""peg: a limit that follows the book (order-engine 3.35; rules 2.7)."""
 
 from decimal import Decimal
 
@@ -17,7 +17,7 @@ from onebroker.actors.engine.presets.triggers import check_tick
 class Settings:
     reference: Touch
     offset_ticks: int
-    """Away from the market; negative moves towards it."""
+    """Away from the market; a negative value moves towards it."""
     cap_price: Decimal | None
 
 

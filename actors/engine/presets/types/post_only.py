@@ -1,4 +1,4 @@
-"""post_only: checks that a limit would rest (order-engine 3.37; rules 2.7)."""
+"""post_only: checks that a limit would rest in the book (order-engine 3.37; rules 2.7)."""
 
 from decimal import Decimal
 
@@ -43,7 +43,7 @@ def _limit(body: Body) -> Decimal:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """What the plan's own check will say, before anything is written."""
+    """Make the plan's own check before anything is written."""
     check_quote(body, market)
     quote = market.seen(body.instrument.instrument_id)
     assert quote is not None

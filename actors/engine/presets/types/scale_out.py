@@ -19,7 +19,7 @@ from onebroker.config.messages import presets_exits as texts
 
 FEWEST_TARGETS, MOST_TARGETS = 2, 10
 _SHARE = Decimal("1e-20")
-"""How finely shares are cut; the last one takes what is over, so that they come to exactly 1."""
+"""Precision of a share. The last share takes the remainder, so that all shares add up to exactly 1."""
 
 
 @attrs.frozen(kw_only=True)
@@ -28,7 +28,7 @@ class Settings:
     stop_price: Decimal
     stop_limit_price: Decimal
     breakeven_after: int | None
-    """So many filled targets move the stop to the entry's average."""
+    """After this many filled targets the stop moves to the entry's average."""
     target_quantities: tuple[int, ...] | None
     """Units; None while the order's quantity is not known."""
 
@@ -55,7 +55,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def _quantities(fields: Fields, body: Body, targets: int) -> tuple[int, ...] | None:
-    """Return what each target sells: the caller's, or equal lots, spare ones to the first."""
+    """Return the units of each target: the caller's, or equal lots, with spare lots for the first target."""
     given = _given_quantities(fields, body, targets)
     if body.quantity is None:
         return given
@@ -89,7 +89,7 @@ def _check_entry(body: Body, settings: Settings, entry: Decimal) -> None:
 
 
 def shares_of(quantities: Sequence[int] | None, targets: int) -> tuple[Decimal, ...]:
-    """Return what part of the fills goes to each target; together exactly 1."""
+    """Return the share of the fills that goes to each target; the shares add up to exactly 1."""
     weights = quantities or (1,) * targets
     total = sum(weights)
     first = [(Decimal(weight) / total).quantize(_SHARE, ROUND_DOWN) for weight in weights[:-1]]
@@ -111,7 +111,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """A MARKET entry is judged by the last price, where one is known."""
+    """A MARKET entry is judged by the last price, where it is known."""
     check_entry_not_past(body, market)
     quote = market.seen(body.instrument.instrument_id)
     if entry_price(body) is None and quote is not None and quote.last_price is not None:

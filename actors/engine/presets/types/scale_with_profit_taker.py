@@ -1,4 +1,4 @@
-"""scale_with_profit_taker: scales in rung by rung, each fill with an order that takes its profit (order-engine 3.39)."""
+"""scale_with_profit_taker: scales in rung by rung; each fill gets an order that takes its profit (order-engine 3.39)."""
 
 from decimal import Decimal
 
@@ -46,7 +46,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def _check_lowest(fields: Fields, body: Body, settings: Settings) -> None:
-    """The last rung of a BUY, the first profit of a SELL, are the lowest prices there will be."""
+    """The last rung of a BUY, or the first profit of a SELL, is the lowest price of the plan."""
     if body.side is Side.BUY:
         lowest, setting = last_rung(settings, body), "step_points and levels bring"
     else:

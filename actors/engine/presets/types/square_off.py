@@ -48,7 +48,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def _at_time(fields: Fields, body: Body) -> time:
-    """Return the caller's time or the default of the instrument's calendar, neither of which may have passed."""
+    """Return the caller's time, or the default of the instrument's calendar; neither may have passed."""
     rule = time_to_come(body.now.time())
     if not fields.has("at_time"):
         default = default_time(body)
@@ -59,13 +59,13 @@ def _at_time(fields: Fields, body: Body) -> time:
 
 
 def close_is_over(body: Body) -> bool:
-    """Whether the market's own check speaks: it is closed for today."""
+    """Whether the market is closed for today; then the market's own check refuses the order."""
     close = close_of_today(body)
     return close is None or body.now >= close
 
 
 def default_time(body: Body) -> time:
-    """Return when it begins by default: before the brokers' own square-off."""
+    """Return the default time of the start: before the brokers' own square-off."""
     times, calendar = body.world.settings.square_off, calendar_of(body.instrument.identity.segment)
     close = close_of_today(body)
     if calendar == "commodity" and close is not None:

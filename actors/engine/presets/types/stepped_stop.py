@@ -1,4 +1,4 @@
-"""stepped_stop: a stop moved by milestones (order-engine 3.43; rules 2.7)."""
+"""stepped_stop: a stop that milestones move (order-engine 3.43; rules 2.7)."""
 
 from decimal import Decimal
 

@@ -21,7 +21,7 @@ from onebroker.config.vocabulary import Product
 class Settings:
     trigger_price: Decimal
     trigger_direction: Direction | None
-    """None until the position is known: below for a long, above for a short one."""
+    """None until the position is known: then below for a long position, above for a short one."""
     buffer_ticks: int
     cancel_resting_first: bool
 

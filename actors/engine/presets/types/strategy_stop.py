@@ -24,10 +24,10 @@ class Settings:
     every_instrument: bool
     product: str | None
     max_loss: Decimal | None
-    """Rupees, as the two below."""
+    """Rupees, as are the next two fields."""
     target_profit: Decimal | None
     give_back: Decimal | None
-    """From the best figure."""
+    """Measured from the best figure."""
     since: Since
     buffer_ticks: int
     cancel_resting_first: bool

@@ -1,4 +1,4 @@
-"""time_stop: an entry, what of it has filled is closed at a time or after minutes (order-engine 3.46; rules 2.7)."""
+"""time_stop: an entry whose filled units are closed at a set time or after some minutes (order-engine 3.46; rules 2.7)."""
 
 from datetime import time
 from decimal import Decimal
@@ -20,7 +20,7 @@ from onebroker.config.messages import plan as texts
 class Settings:
     until_time: time | None
     minutes: Decimal | None
-    """From the placement on, waiting included."""
+    """Counted from the placement, including the time that it waits."""
 
 
 def read(fields: Fields, body: Body) -> Settings:

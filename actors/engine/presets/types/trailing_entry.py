@@ -1,4 +1,4 @@
-"""trailing_entry: a stop entry that follows the market (order-engine 3.47; rules 2.7). Settings and plan are those of a trailing stop."""
+"""trailing_entry: a stop entry that follows the market (order-engine 3.47; rules 2.7). It has the settings and plan of a trailing stop."""
 
 import attrs
 

@@ -57,7 +57,7 @@ def check_market(_: Settings, body: Body, market: Market) -> None:
 
 
 def check_trail_begins(body: Body, market: Market) -> None:
-    """Refuse (503) a trail without a last price to begin at."""
+    """Refuse (503) a trail without a quote to begin from."""
     if market.seen(body.instrument.instrument_id) is None:
         raise body.refusal(reference_texts.NO_QUOTE, 503)
 

@@ -1,7 +1,7 @@
-"""two_sided_quote: keeps a bid and an offer around the middle, or around what a price reference comes to (order-engine 3.51).
+"""two_sided_quote: keeps a bid and an offer around the middle, or around the result of a price reference (order-engine 3.51).
 
-Neither stands alone: when a broker refuses one, the other is cancelled. A quantity reference is worked out once, at intake: a
-position has one side to be closed on, and each quote bounded by it would leave the other one out.
+Neither quote stays alone: when a broker refuses one, the other is cancelled. A quantity reference is worked out once, at intake. A position is
+closed on one side only, so a quote bounded by it would leave out the other quote.
 """
 
 from decimal import Decimal
@@ -26,9 +26,9 @@ EVERY_SECONDS = Decimal(1)
 class Settings:
     half_spread_ticks: int
     requote_ticks: int
-    """The middle has to move so far before a quote does."""
+    """A quote moves only after the middle has moved this far."""
     skew_ticks: int
-    """Both quotes stand so many ticks lower for each quantity held, higher for each one sold short."""
+    """Both quotes move this many ticks lower for each order quantity held, and higher for each order quantity sold short."""
     most_inventory: int
     """Units, either way."""
 

@@ -53,7 +53,7 @@ def tree(settings: Settings, body: Body, path: str) -> Part:
 
 
 def check_market(settings: Settings, body: Body, market: Market) -> None:
-    """The price is measured from where the watched instrument stands now."""
+    """The price is measured from the present price of the watched instrument."""
     if market.seen(settings.watch_instrument_id) is None:
         raise body.refusal(texts.NO_QUOTE_FOR_CONDITION, 503)
 

@@ -12,7 +12,7 @@ from onebroker.actors.engine.presets.preset import LIMIT_ONLY, Body, Holding, Pr
 @attrs.frozen(kw_only=True)
 class Settings:
     release_ticks: int
-    """Released so many ticks early."""
+    """The limit is released this many ticks early."""
 
 
 def read(fields: Fields, _: Body) -> Settings:

@@ -1,4 +1,4 @@
-"""vwap: twap with slices shaped by the market's volume (order-engine 3.55; rules 2.7)."""
+"""vwap: a twap whose slices follow the market's volume (order-engine 3.55; rules 2.7)."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -21,7 +21,7 @@ class Settings:
     slices: int
     over_minutes: Decimal
     volume_profile: tuple[Decimal, ...] | None
-    """None = as the market's volume usually is, which is known at intake."""
+    """None = the usual profile of the market's volume, which is known at intake."""
 
 
 def read(fields: Fields, body: Body) -> Settings:
@@ -33,7 +33,7 @@ def read(fields: Fields, body: Body) -> Settings:
 
 
 def shape(settings: Settings, body: Body, candles: Sequence[Volume]) -> Settings:
-    """Complete the profile by the volumes of the past."""
+    """Complete the profile from past volumes."""
     return attrs.evolve(settings, volume_profile=profile(candles, body, settings.slices, settings.over_minutes))
 
 
