@@ -1,4 +1,4 @@
-"""`price_reference` and `quantity_reference` of a place body into typed values, in the order of rules 2.6. Pure; raises Refusal 400.
+"""Turns `price_reference` and `quantity_reference` of a place body into typed values, in the order of rules 2.6. Pure; raises Refusal 400.
 
 A JSON null counts as absent; booleans are not numbers, and numeric text is not a number (order-engine 3.0).
 """
@@ -26,13 +26,13 @@ _KEYS = {
     "price_reference": frozenset({"kind", "price", "level", "buffer_percent", "offset_percent", "offset_ticks"}),
     "quantity_reference": frozenset({"kind", "product"}),
 }
-"""All that each may hold: an offset that is misspelt would be another price."""
+"""All keys that each may hold: a misspelt offset, if ignored, would give another price."""
 _MOST_SHOWN = 64
-"""Letters of an unknown key that a refusal repeats."""
+"""How many letters of an unknown key a refusal repeats."""
 
 
 def parse_references(body: Mapping[str, Any], quantity: int | None) -> References | None:
-    """Return what the body leaves to the engine; None = nothing. `quantity` is the body's own, checked; None when left out."""
+    """Return the references in the body; None = none. `quantity` is the body's own, checked; None when left out."""
     price = _object(body, "price_reference", texts.PRICE_OBJECT)
     sizing = _object(body, "quantity_reference", texts.QUANTITY_OBJECT)
     if price is None and sizing is None:
@@ -126,7 +126,7 @@ def _offset_ticks(given: Mapping[str, Any]) -> int:
 
 
 def is_finite_number(value: object) -> bool:
-    """Tell whether this is a number, and one that a float can hold."""
+    """Tell whether this is a number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

@@ -1,4 +1,4 @@
-"""A price reference into the price to send (rules 2.6). Pure; exact arithmetic, rounded to a tick twice: the value read, and the end.
+"""Turns a price reference into the price to send (rules 2.6). Pure; exact arithmetic, rounded to a tick twice: the value read, and the result.
 
 With `s` +1 for BUY and -1 for SELL, towards filling:
 
@@ -26,7 +26,7 @@ class _Offered(Protocol):
 
 
 class Quoted(Protocol):
-    """What a reference reads of a live quote: as it came, or as the rules of a plan see it."""
+    """The fields of a live quote that a reference reads: of the quote as received, or as the rules of a plan see it."""
 
     @property
     def last_price(self) -> float | Decimal | None: ...
@@ -36,20 +36,20 @@ class Quoted(Protocol):
 
     @property
     def buy(self) -> Sequence[_Offered] | None:
-        """Best first; None = the feed carries none."""
+        """Best first; None = the feed carries no levels."""
 
     @property
     def sell(self) -> Sequence[_Offered] | None: ...
 
 
 LARGEST_PRICE = 10**12
-"""Rupees; no instrument costs as much."""
+"""Rupees; no instrument costs that much."""
 
 
 def resolve_price(reference: PriceReference, side: Side, quote: Quoted | None, tick: Decimal) -> Decimal:
-    """Return the price in rupees, a whole number of `tick`; `quote` may be None for kinds that need none.
+    """Return the price in rupees, a whole number of `tick`; `quote` may be None for kinds that need no quote.
 
-    Raises Refusal 400 (no price an order can carry), 503 (something is not in the quote).
+    Raises Refusal 400 (not a price that an order can carry), 503 (a value is missing in the quote).
     """
     size, sign = Fraction(tick), side.sign
     up = (side is Side.BUY) is (reference.kind is PriceKind.MARKETABLE)
@@ -64,7 +64,7 @@ def resolve_price(reference: PriceReference, side: Side, quote: Quoted | None, t
 
 
 def is_told(reference: PriceReference, quote: Quoted) -> bool:
-    """Tell whether a quote has what the reference reads; an empty book is told too."""
+    """Tell whether a quote has the field that the reference reads; an empty book counts as present."""
     match reference.kind:
         case PriceKind.LAST:
             return quote.last_price is not None
@@ -74,7 +74,7 @@ def is_told(reference: PriceReference, quote: Quoted) -> bool:
 
 
 def _nearest(value: Fraction, *, up: bool) -> int:
-    """Round to the nearest whole number; one that lies half way goes `up` or down."""
+    """Round to the nearest whole number; a value half way between two goes `up` or down."""
     half = Fraction(1, 2)
     return math.floor(value + half) if up else math.ceil(value - half)
 
@@ -123,5 +123,5 @@ def _is_price(value: float | Decimal) -> bool:
 
 
 def _exact(value: float | Decimal) -> Fraction:
-    """Return the number as it is written, not as a double holds it."""
+    """Return the number as written, not as a double stores it."""
     return Fraction(value if isinstance(value, Decimal) else Decimal(repr(value)))

@@ -1,4 +1,4 @@
-"""A quantity reference into side, quantity and the brokers that hold it (rules 2.6; order-engine 4.1, closing a position that
+"""Turns a quantity reference into side, quantity and the brokers that hold the position (rules 2.6; order-engine 4.1, closing a position that
 several brokers hold). Pure."""
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ from onebroker.config.vocabulary import Side
 
 @attrs.frozen(kw_only=True)
 class Sized:
-    """What is to be sent."""
+    """The side, quantity and shares to send."""
 
     side: Side
     quantity: int
     shares: tuple[tuple[str, int], ...]
-    """(broker, units), the largest holding first, in sum the quantity: one entry when a single broker holds the whole."""
+    """(broker, units), the largest holding first; the units add up to the quantity. One entry when a single broker holds everything."""
 
 
 def close(reference: QuantityReference, quantity: int | None, nets: Mapping[str, int]) -> Sized:
@@ -38,7 +38,7 @@ def close(reference: QuantityReference, quantity: int | None, nets: Mapping[str,
 
 
 def _shares(quantity: int, side: Side, nets: Mapping[str, int]) -> Iterable[tuple[str, int]]:
-    """Yield what to send where: never more than a broker holds, so that nothing is opened there."""
+    """Yield each broker's share: never more than the broker holds, so that no position is opened there."""
     held = {broker: -net * side.sign for broker, net in nets.items() if net * side.sign < 0}
     left = quantity
     for broker in sorted(held, key=lambda code: (-held[code], code)):
@@ -49,9 +49,9 @@ def _shares(quantity: int, side: Side, nets: Mapping[str, int]) -> Iterable[tupl
 
 
 def net_units(broker: str, rows: Iterable[PositionRow], token: str, product: str | None) -> int:
-    """Return what a broker's rows say is held of one instrument, signed; `product` as a position's word, None = all added up.
+    """Return the units of one instrument that a broker's rows show, signed; `product` as a position's word, None = all products added up.
 
-    Raises Refusal 503 when the rows do not say it.
+    Raises Refusal 503 when the rows do not show it.
     """
     own = [row for row in rows if row.instrument_token == token and product in (None, position_product(row.product))]
     nets = [row for row in own if row.view == "net"]
