@@ -10,7 +10,7 @@ from onebroker.actors.engine.shown.plan_answers import shown_parts
 
 MOST_TREES = 2_048
 _trees: dict[str, Part] = {}
-"""Parent id -> its plan, which never changes; so that a list of parents is not read anew each time."""
+"""Parent id -> its plan, which never changes. A list of parents therefore decodes each plan only once."""
 
 
 def parent_record(record: ParentRecord) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _leg(leg: LegRecord) -> Mapping[str, Any]:
 
 
 def _parameters(record: ParentRecord) -> Mapping[str, Any]:
-    """Return the settings with the parts of a plan as they stand."""
+    """Return the settings together with the present state of a plan's parts."""
     if record.plan is None:
         return record.parameters
     root = _trees.get(record.parent_order_id)

@@ -42,7 +42,7 @@ from onebroker.config.vocabulary import OUTCOME_STATUS, Outcome, Side
 
 
 def armed(record: ParentRecord, root: Part, preparation_seconds: float, looked: Looked | None = None) -> EngineAnswer:
-    """Answer a plan that sent nothing and waits."""
+    """Answer for a plan that sent nothing and waits."""
     body = {**_head(record, preparation_seconds), **_trigger_of_first(record, root)}
     if _always_legs(record):
         body["legs"] = _held(record, root, looked)
@@ -57,8 +57,8 @@ def combined(
     refused: EngineAnswer | None,
     looked: Looked | None = None,
 ) -> EngineAnswer:
-    """Answer a plan that reached for brokers: as a single order when it sent one, else all of them in `legs`, in tree order; types
-    that send several orders at once have `legs` whatever their number (rules 2.4.2)."""
+    """Answer for a plan that reached for brokers. If it sent one order, the answer is that of a single order. Otherwise `legs` lists all of them,
+    in tree order. Types that send several orders at once always have `legs`, whatever their number (rules 2.4.2)."""
     sent = [leg for leg in record.legs if is_told(root, leg)]  # an exit may be there already
     if len(sent) == 1 and refused is None:
         (leg,) = sent
@@ -92,13 +92,13 @@ def combined(
 
 
 def is_told(root: Part, order: LegRecord | NewLeg) -> bool:
-    """Whether the answer to a place speaks of an order: it is one that the start sends. What is told is final: an order that was rejected
-    then is not sent again. Exits of what filled, and closes, belong to the running plan, also while the caller still waits."""
+    """Whether the answer to a place reports this order: it reports the orders that the start sends. A reported order is final: if it was rejected
+    then, it is not sent again. Exits of filled orders, and closes, belong to the running plan, also while the caller still waits."""
     return order.instance != CLOSING and any(order.part == part.path for part in first_orders_of(root))
 
 
 def ended(record: ParentRecord, preparation_seconds: float) -> EngineAnswer:
-    """Answer a plan that is over without an order: there was nothing to close (3.42), or nothing could be read."""
+    """Answer for a plan that ended without an order: there was nothing to close (3.42), or nothing could be read."""
     if record.state is ParentState.FAILED:
         return with_ids(EngineAnswer(status=503, body={"error": record.status_message}), record)
     body = {
@@ -111,19 +111,19 @@ def ended(record: ParentRecord, preparation_seconds: float) -> EngineAnswer:
 
 
 def _always_legs(record: ParentRecord) -> bool:
-    """Also of a position that several brokers hold, which is closed by an order each (order-engine 4.1)."""
+    """Whether a type's answer always has `legs`; also for a position of several brokers, which is closed by one order each (order-engine 4.1)."""
     preset = PRESETS.get(record.routed_from or "")
     return preset is not None and preset.legs
 
 
 def _closes_now(record: ParentRecord, root: Part) -> bool:
-    """Whether a type closes positions at once: one order a position, so that their number says something (3.42)."""
+    """Whether a type closes positions at once. It sends one order per position, so the number of orders is meaningful (3.42)."""
     closes = [part for part in first_orders_of(root) if isinstance(part.quantity, FromPosition) and part.when is None]
     return record.routed_from is not None and bool(closes)
 
 
 def _held(record: ParentRecord, root: Part, looked: Looked | None) -> list[dict[str, Any]]:
-    """The orders of the start that the engine holds or that wait for a price: `armed`, and not counted in the outcome."""
+    """Return the orders of the start that the engine holds or that wait for a price: they are `armed` and do not count in the outcome."""
     waiting = [
         (part, trigger)
         for part in first_orders_of(root)
@@ -145,7 +145,7 @@ def _held(record: ParentRecord, root: Part, looked: Looked | None) -> list[dict[
 
 
 def _triggers(part: OrderPart, record: ParentRecord, kept: Sequence[Decimal]) -> list[dict[str, Any]]:
-    """What a part's orders that are not sent wait for: each that is held for its own limit."""
+    """Return what a part's unsent orders wait for: one entry for each order held for its own limit."""
     if kept:
         return [_trigger(_towards(part), limit) for limit in kept]
     sent = any(leg.part == part.path for leg in record.legs)
@@ -153,7 +153,7 @@ def _triggers(part: OrderPart, record: ParentRecord, kept: Sequence[Decimal]) ->
 
 
 def _together(outcomes: list[Outcome], refused: EngineAnswer | None) -> tuple[Outcome, int]:
-    """All accepted: accepted; some: partial; none: unknown when any is, else rejected; the highest of their statuses."""
+    """All accepted: accepted. Some: partial. None: unknown when any is unknown, else rejected, with the highest of their statuses."""
     if all(outcome is Outcome.ACCEPTED for outcome in outcomes) and refused is None:
         return Outcome.ACCEPTED, OUTCOME_STATUS[Outcome.ACCEPTED]
     if Outcome.ACCEPTED in outcomes:
@@ -191,8 +191,8 @@ def _head(record: ParentRecord, preparation_seconds: float) -> dict[str, Any]:
 
 
 def unpriced(root: Part, looked: Looked) -> Refused | None:
-    """Return why a plan that has sent nothing does not even wait: its start has nothing to be priced by (3.29), or may not be
-    sent (3.37); else None."""
+    """Return why a plan that has sent nothing does not even wait: there is nothing to price its start by (3.29), or its start may not be sent
+    (3.37). Else None."""
     for part in walk(root):
         now = looked.parts[part.path]
         if isinstance(part, OrderPart) and now.refusal is not None:
@@ -204,7 +204,7 @@ def unpriced(root: Part, looked: Looked) -> Refused | None:
 
 
 def _may_wait(part: OrderPart) -> bool:
-    """Whether an order of the kind is armed while there is no price yet (3.35, 3.54, 3.25); what closes or hedges a position is."""
+    """Whether an order of this kind is armed while there is no price yet (3.35, 3.54, 3.25); an order that closes or hedges a position is."""
     if isinstance(part.quantity, FromPosition | FromExposure):
         return True
     inner = part.price.of if isinstance(part.price, Cap) else part.price
@@ -220,7 +220,7 @@ def _trigger_of_first(record: ParentRecord, root: Part) -> dict[str, Any]:
 
 
 def trigger_of(part: Part, now: PartRecord) -> dict[str, Any]:
-    """Return the price a waiting or held part waits for: `trigger_direction` and `trigger_level`; empty when it waits for none."""
+    """Return the price for which a waiting or held part waits: `trigger_direction` and `trigger_level`; empty when it waits for no price."""
     if now.state is PartState.HELD and isinstance(part, OrderPart) and isinstance(part.price, Fixed):
         return _trigger(_towards(part), now.price if now.price is not None else part.price.price)
     if now.state is not PartState.WAITING:
@@ -241,7 +241,7 @@ def trigger_of(part: Part, now: PartRecord) -> dict[str, Any]:
 
 
 def _towards(part: OrderPart) -> Direction:
-    """The way the market has to go to reach a held limit."""
+    """Return the direction in which the market must move to reach a held limit."""
     return Direction.BELOW if Side(part.transaction_type) is Side.BUY else Direction.ABOVE
 
 
@@ -253,8 +253,8 @@ def _trigger(direction: Direction | str | None, level: object) -> dict[str, Any]
 
 
 def shown_parts(record: ParentRecord, root: Part) -> dict[str, dict[str, Any]]:
-    """Return `parameters.parts`: path -> part, in tree order; what does not apply is left out. A preset that has not started is
-    one part."""
+    """Return `parameters.parts`: path -> part, in tree order; fields that do not apply are left out. A preset that has not started is shown as one
+    part."""
     shown: dict[str, dict[str, Any]] = {}
     hidden: str | None = None
     for part in walk(root):
@@ -298,7 +298,7 @@ def _order(part: OrderPart, now: PartRecord, record: ParentRecord) -> dict[str, 
 
 
 def next_at(part: Part, now: PartRecord, moment: float) -> float | None:
-    """Return when a clock moves the part next, in epoch seconds; None when none does."""
+    """Return when the clock next moves the part, in epoch seconds; None when it does not."""
     if now.state.final or now.due_at is None:
         return None
     if not now.fired and isinstance(part.when, TimeOfDay):

@@ -1,4 +1,4 @@
-"""Reading stored parents and kept answers for the routes, without the engine. All raise StoreError."""
+"""Reads stored parents and kept answers for the routes, without the engine. All functions raise StoreError."""
 
 from typing import Any, TypeAlias
 
@@ -14,11 +14,11 @@ from onebroker.config.converters import StructureError
 
 
 class Unreadable(Exception):
-    """Something is stored that cannot be read as what it should be (written by another version, or damaged)."""
+    """A stored value cannot be read as what it should be (written by another version, or damaged)."""
 
 
 class KeptAnswer(msgspec.Struct, frozen=True):
-    """What place answered, as `answers.encode` wrote it."""
+    """The answer to a place, as `answers.encode` wrote it."""
 
     status: int
     response: msgspec.Raw
@@ -34,7 +34,7 @@ Found: TypeAlias = KeptAnswer | Waiting | None
 
 
 async def stored_parent(store: Store, parent_id: str) -> dict[str, Any] | None:
-    """Return one parent as the API shows it, finished less than 8 days ago included; None = unknown. Raises Unreadable."""
+    """Return one parent as the API shows it, also one that finished less than 8 days ago; None = unknown. Raises Unreadable."""
     record = await stored_record(store, parent_id)
     return None if record is None else parent_record(record)
 
@@ -42,7 +42,7 @@ async def stored_parent(store: Store, parent_id: str) -> dict[str, Any] | None:
 async def open_parents(store: Store) -> dict[str, Any]:
     """Return every unfinished parent, oldest first, under `parents`.
 
-    One that cannot be read does not hide the others: its id is under `unreadable_parents`, which is there only then.
+    An unreadable parent does not hide the others: its id is under `unreadable_parents`, a key that exists only in that case.
     """
     records: list[ParentRecord] = []
     unreadable: list[str] = []
@@ -59,10 +59,10 @@ async def open_parents(store: Store) -> dict[str, Any]:
 
 
 async def kept_answer(store: Store, intent_id: str, *, now: float, keep_seconds: float) -> Found:
-    """Return the answer kept for an intent; None = none is kept (never taken up, or answered longer ago than that).
+    """Return the answer kept for an intent; None = no answer is kept (never taken up, or answered more than `keep_seconds` ago).
 
-    `now` in epoch seconds. The answer and the parent's note that there is one are written in two lanes of the store, so
-    an answer noted but not there yet is still waited for while it could be there. Raises Unreadable.
+    `now` in epoch seconds. The answer and the parent's note of it are written in two lanes of the store. A noted answer that is not there yet is
+    therefore still waited for while it could arrive. Raises Unreadable.
     """
     written = await store.get(keys.answer(intent_id))
     if written is not None:
@@ -71,7 +71,7 @@ async def kept_answer(store: Store, intent_id: str, *, now: float, keep_seconds:
     record = await stored_record(store, parent_id.decode()) if parent_id not in (None, ANSWERED) else None
     if record is None:
         return None
-    written = await store.get(keys.answer(intent_id))  # it may have come in between
+    written = await store.get(keys.answer(intent_id))  # it may have been written in between
     if written is not None:
         return _answer(written)
     if record.intent_id != intent_id:
