@@ -1,1 +1,1 @@
-"""The order engine: intake, one actor per open parent, reconciliation, and the desk beside it."""
+"""The order engine: intake, one actor per open parent, reconciliation, and the desk."""

@@ -1,7 +1,7 @@
 """The engine: holds the lock, reconciles after a start, takes up intents, and keeps one supervised actor per open parent.
 
-It publishes whether it takes orders (`EngineStatus`). When the lock is lost everything in it ends; the supervisor starts it
-again from the store. Structure: order-engine 2.7.
+It publishes whether it takes orders (`EngineStatus`). When the lock is lost, everything in it ends, and the supervisor restarts it from the store.
+Structure: order-engine 2.7.
 """
 
 import contextlib
@@ -77,9 +77,9 @@ from onebroker.config.messages import orders as texts
 from onebroker.config.refusal import Refusal
 
 PARENT_MAILBOX = 64
-"""A parent hears newest rows per order and a few caller requests; senders of the latter wait."""
+"""A parent receives the newest row per order and a few caller requests; senders of requests wait for space."""
 MOST_TAKEN_UP = 64
-"""Intents that are journaled at the same time: the store writes those together that come together. More wait in the mailbox."""
+"""Intents that are journaled at the same time: the store writes intents together that come together. Further intents wait in the mailbox."""
 PARENT_POLICY = RestartPolicy(restarts=2, within_seconds=60.0, first_delay_seconds=0.1, most_delay_seconds=2.0)
 """The third fault in 60 s ends a parent as failed (order-engine row 40)."""
 _COMMON = {"hold_limits": False}
@@ -87,12 +87,12 @@ _COMMON = {"hold_limits": False}
 
 @attrs.frozen
 class _Running:
-    """An open parent's mailbox and the sign of its end."""
+    """An open parent's mailbox and the event that marks its end."""
 
     mailbox: Mailbox[ParentMessage]
     finished: trio.Event = attrs.field(factory=trio.Event)
     asked: list[ToParent | Halt | EndExits] = attrs.field(factory=list)
-    """Handed to it for callers; refused at its end where it did not come to them."""
+    """Requests handed to the parent for callers; those it has not answered at its end are refused."""
 
     def note(self, message: ToParent | Halt | EndExits) -> None:
         self.asked[:] = [*(one for one in self.asked if not one.reply.done), message]
@@ -100,10 +100,10 @@ class _Running:
 
 @attrs.frozen
 class _Turn:
-    """The place of an intent among those that are being taken up."""
+    """The place of an intent among the intents that are being taken up."""
 
     before: trio.Event
-    """Set when the one before has its parent, or gets none."""
+    """Set when the intent before this one has its parent, or gets none."""
     over: trio.Event = attrs.field(factory=trio.Event)
 
 
@@ -125,13 +125,13 @@ class EngineActor:
         self._lock = EngineLock(doors.store, doors.clock, doors.owner)
         self._parents: dict[str, _Running] = {}
         self._resolving: set[trio.CancelScope] = set()
-        """Intents that are being made ready."""
+        """Scopes of intents that are being made ready."""
         self._unread: frozenset[str] = frozenset()
-        """After the store has lost writes: brokers whose books are still to be read."""
+        """After the store has lost writes: brokers whose books must still be read."""
         self._first_read: dict[str, float] = {}
-        """Broker code -> when the first book that was read since was begun, monotonic seconds."""
+        """Broker code -> when the read of its first book after the loss began, monotonic seconds."""
         self._repeated_until = math.inf
-        """After a loss: monotonic seconds until which a caller may repeat an order that the store has forgotten."""
+        """After a loss: until when (monotonic seconds) a caller may repeat an order that the store has forgotten."""
         self._room = trio.Semaphore(MOST_TAKEN_UP)
         self._last_turn = trio.Event()
         self._last_turn.set()
@@ -160,10 +160,10 @@ class EngineActor:
                 async for message in self._mailbox:
                     await self._handle(message, nursery)
         finally:
-            self._show("the order engine has stopped", starting=True)  # its supervisor starts it again
+            self._show("the order engine has stopped", starting=True)  # its supervisor restarts it
 
     async def _keep_lock(self) -> None:
-        """Hold the lock; that no orders are taken any more is shown before anything else ends."""
+        """Hold the lock. When that ends, first show that no more orders are taken, before anything else ends."""
         try:
             await self._lock.keep()
         finally:
@@ -182,7 +182,7 @@ class EngineActor:
     # --- start ------------------------------------------------------------------------------------------------------
 
     async def _open_records(self) -> list[ParentRecord]:
-        """Load every open parent, oldest first, and index its legs before any book row is looked at."""
+        """Load every open parent, oldest first, and index its legs before any book row is read."""
         records = []
         await take_up_troubles(self._doors)
         for parent_id in await self._doors.store.members(keys.OPEN_PARENTS):
@@ -199,7 +199,7 @@ class EngineActor:
         return sorted(records, key=lambda record: record.created_at)
 
     async def _reconciled(self, records: list[ParentRecord]) -> None:
-        """Wait for fresh books, and find out whose the orders in them are, before anything is sent."""
+        """Before anything is sent, wait for fresh books and find the owners of the orders in them."""
         began = self._clock.monotonic()
         unfinished = {leg.broker for record in records for leg in record.legs if not leg.state.final}
         await await_books(self._doors, unfinished, began)
@@ -209,7 +209,7 @@ class EngineActor:
         await know_all(self._doors)
 
     async def _until_books_known(self, records: list[ParentRecord]) -> None:
-        """After a loss: let open orders act as soon as every broker's book has been read, and those that can be asked by token were."""
+        """After a loss: let open orders act once every broker's book has been read and every broker that can be asked by token has been asked."""
         began = self._clock.monotonic()
         while not self._doors.writes.books_known.is_set():
             self._show_running()
@@ -238,7 +238,7 @@ class EngineActor:
             case HaltParents():
                 for resolving in self._resolving:
                     resolving.cancel()
-                await self._last_turn.wait()  # what was taken up before it has its parent then
+                await self._last_turn.wait()  # intents taken up before the halt have their parents by then
                 nursery.start_soon(self._halt, message, tuple(self._parents.values()))
             case EndExits():
                 others = [running for parent_id, running in self._parents.items() if parent_id != message.parent_id]
@@ -247,7 +247,7 @@ class EngineActor:
                 assert_never(message)
 
     async def _halt(self, message: HaltParents, parents: tuple[_Running, ...]) -> None:
-        """Halt the parents there are now, all at once (row 35); one that ends meanwhile was not halted."""
+        """Halt all present parents at once (row 35); a parent that ends meanwhile does not count as halted."""
         halted, trouble = 0, list[Exception]()
 
         async def halt(running: _Running) -> None:
@@ -272,7 +272,7 @@ class EngineActor:
         except StoreError as error:
             message.reply.refuse(error)
         except FencedOut:
-            # Nothing was written, and nobody halted.
+            # Nothing was written, and no parent was halted.
             message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=False))
             self._lock.lose()
         else:
@@ -280,10 +280,10 @@ class EngineActor:
                 message.reply.refuse(why if isinstance(why, StoreError) else StoreError(str(why)))
             message.reply.answer(halted)
         finally:
-            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # nothing when it was answered
+            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # no effect when already answered
 
     async def _end_exits(self, message: EndExits, parents: list[_Running]) -> None:
-        """Ask every other parent at once; one that ends, or restarts, meanwhile sends nothing of the kind either."""
+        """Ask all other parents at once. A parent that ends or restarts meanwhile sends no such exit either."""
 
         async def end(running: _Running) -> None:
             request = attrs.evolve(message, reply=Reply())
@@ -298,10 +298,10 @@ class EngineActor:
                     nursery.start_soon(end, running)
             message.reply.answer(None)
         finally:
-            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # nothing when it was answered
+            message.reply.refuse(ActorNotRunning(self._mailbox.name, taken=True))  # no effect when already answered
 
     async def _receive(self, place: Place, nursery: trio.Nursery) -> None:
-        """Take an intent up, beside those that are being journaled; one with references or a plan when it is ready for that."""
+        """Take up an intent while others are being journaled; an intent with references or a plan is taken up once it is ready."""
         self._doors.in_hand.add(place.intent_id)
         if is_ready(place.order):
             await self._room.acquire()
@@ -325,7 +325,8 @@ class EngineActor:
         return turn
 
     async def _resolve(self, place: Place) -> Place | None:
-        """Have the order made ready; None when it was refused for that. A stop meanwhile has placed nothing, and says so."""
+        """Make the order ready; None when it was refused and answered here. If a halt or a stop comes meanwhile, nothing is placed and the answer
+        says so."""
         scope = trio.CancelScope()
         self._resolving.add(scope)
         try:
@@ -349,7 +350,7 @@ class EngineActor:
             self._answer_unplaced(place, answer)
 
     async def _take_up(self, place: Place, nursery: trio.Nursery, turn: "_Turn") -> None:
-        """Journal an intent and start its parent, when those taken up before it have theirs (architecture 5a)."""
+        """Journal an intent. Start its parent once the intents taken up before it have theirs (architecture 5a)."""
         try:
             record = await self._journaled(place, nursery)
             if record is not None and self._doors.writes.lost_runs and self._clock.monotonic() < self._repeated_until:
@@ -363,8 +364,8 @@ class EngineActor:
             self._doors.in_hand.discard(place.intent_id)
 
     async def _journaled(self, place: Place, nursery: trio.Nursery) -> ParentRecord | None:
-        """Return the parent as it was written. None for a stale intent and what no broker can take, which are answered here, and for
-        a dry run, which a task of its own answers."""
+        """Return the parent as written. None for a stale intent and for an order that no broker can take: both are answered here. None also for a
+        dry run, which its own task answers."""
         late_seconds = self._clock.monotonic() - place.deadline
         if late_seconds > self._doors.settings.stale_intent_seconds:
             self._answer_unplaced(place, answers.stale(place.intent_id, late_seconds))
@@ -382,7 +383,7 @@ class EngineActor:
         return record if await self._journal(place, record, nursery) else None
 
     async def _dry_run(self, place: Place) -> None:
-        """Answer a dry run; what it asks of brokers holds up no other intent."""
+        """Answer a dry run; its questions to brokers delay no other intent."""
         plan = place.order.plan
         answer = await (dry_run(place, self._doors) if plan is None else plan_dry_run(place, plan, self._doors))
         place.reply.answer(answer)
@@ -420,7 +421,7 @@ class EngineActor:
         )
 
     def _close_perhaps_written(self, nursery: trio.Nursery, record: ParentRecord, error: str) -> None:
-        """End a parent that the store may hold although its write failed: its caller was told that nothing is placed."""
+        """End a parent that the store may hold although its write failed. Its caller was told that nothing is placed."""
         refused = moved_parent(record, ParentEvent.NOTHING_SENT, status_message=texts.not_written(error), answered=True)
         self._start_parent(nursery, record, (refused, None))
 
@@ -495,8 +496,9 @@ class EngineActor:
                 message.reply.refuse(NotOurs(parent_id))
 
     async def _fail(self, parent_id: str, fault: str) -> None:
-        """Give up a parent that kept crashing (row 40). One with orders that may live stays open, so that the next start takes it up
-        again; until then nobody watches them, and it says so. Any other has failed; nobody guards what it filled, which is said too."""
+        """Give up a parent that kept crashing (row 40). A parent with orders that may be alive stays open, so the next start takes it up again.
+        Until then nobody watches these orders, and its trouble says so. Any other parent has failed. Nobody guards its filled units; that is said
+        too."""
         while True:
             with contextlib.suppress(StoreError):
                 await self._write_failed(parent_id, fault)
@@ -536,7 +538,7 @@ class EngineActor:
     # --- the router -------------------------------------------------------------------------------------------------
 
     async def _route_orders(self, code: str, door: SessionDoor) -> None:
-        """Tell parents what a broker shows of their legs, newest per order; rows first, then that a whole read is in."""
+        """Tell parents the newest row of each of their orders at a broker: first the rows, then that a read of the book has arrived."""
         seen: Mapping[str, OrderRow] = {}
         fresh_told: float | None = None
         partly_told: PartlyRead | None = None
@@ -578,7 +580,7 @@ class EngineActor:
 
 
 class _Finishing:
-    """Runs a parent and sets the sign of its end when it ends by itself."""
+    """Runs a parent, and sets the event of its end when the parent ends by itself."""
 
     def __init__(self, actor: ParentActor, finished: trio.Event) -> None:
         self._actor = actor

@@ -1,5 +1,5 @@
-"""Watches the day's loss: follows the funds document, beside it the positions of brokers whose funds tell no result, keeps the day's lock in the store, publishes what new orders are refused by
-(order-engine 4.7). The rules are in `actors/engine/context/day_loss.py`."""
+"""Watches the day's loss (order-engine 4.7). It follows the funds document, and the positions of brokers whose funds report no result. It keeps
+the day's lock in the store and publishes why new orders are refused. The rules are in `actors/engine/context/day_loss.py`."""
 
 import logging
 from collections.abc import Callable
@@ -25,7 +25,7 @@ RETRY_SECONDS = 1.0
 
 
 class LossWatch:
-    """Runs where there is a limit."""
+    """Runs only when there is a limit."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class LossWatch:
             await self._follow(fold, document, moment)
 
     async def _follow(self, fold: LossFold, document: DocumentState, moment: datetime) -> None:
-        """Fold one document and publish; the lock is refused by at once, and on its way to disk before the next document."""
+        """Fold one document and publish the result. A new lock refuses orders at once, and is on its way to disk before the next document."""
         was_locked = fold.locked is not None
         loss = fold.fold(document.reads, moment, opened=self._opened(moment), positions=self._positions)
         self._say_untold(fold.untold)
@@ -77,7 +77,7 @@ class LossWatch:
             await self._store_lock(latest_boundary(moment).date(), fold.locked)
 
     def _say_untold(self, untold: frozenset[str]) -> None:
-        """Log which brokers keep the day's loss from being known, when they change."""
+        """When they change, log the brokers without which the day's loss is not known."""
         if untold != self._untold:
             self._untold = untold
             if untold:
@@ -98,7 +98,7 @@ class LossWatch:
         )
 
     async def _stored_lock(self, day: date) -> Locked | None:
-        """Read the day's lock; until the store tells, no figure is published, so that new orders wait for it."""
+        """Read the day's lock. Until the store answers, no figure is published, so new orders wait for it."""
         while True:
             try:
                 body = await self._store.get(keys.lockout(day.isoformat()))

@@ -1,16 +1,16 @@
-"""Asking brokers by token for orders that the store has forgotten and no book shows (order-engine 2.5, K19). Part of the engine's actor,
-after the books have been read and before open plans act.
+"""Asks brokers by token for orders that the store has forgotten and no book shows (order-engine 2.5, K19). Part of the engine's actor, after the
+books have been read and before open plans act.
 
-A book may be read fresh and come from a copy that is behind. Brokers that can be asked for one order by our token are therefore asked
-for those that the lost runs of the engine can have sent next: of each part of each open parent, under the next running numbers. What
-is found is noted in the leg index; its parent takes it up (`recovering`) and sends nothing until a book shows it.
+A fresh read of a book may come from a copy that is behind. Some brokers can be asked for one order by our token. They are asked for the orders
+that the lost runs of the engine may have sent next: of each part of each open parent, under the next running numbers. A found order is noted in
+the leg index. Its parent takes it up (`recovering`) and sends nothing until a book shows the order.
 
-The questions have the priority of plain reads within each broker's budget, behind every order message and the books: one at a time at
-each broker, at most `MOST_ASKED` at each, for as long as an order of unknown outcome is looked for. What is not answered by then the
-books have decided, as at a broker that cannot be asked: an exit must not wait for ever.
+The questions have the priority of plain reads within each broker's budget, behind every order message and the books. Each broker gets one question
+at a time and at most `MOST_ASKED`, for as long as an order of unknown outcome is looked for. For questions unanswered by then the books decide, as
+at a broker that cannot be asked: an exit must not wait for ever.
 
-The store may have forgotten an intent as a whole, and its caller repeat it. For a while after a loss a new order is therefore asked for
-too before it goes out, for no longer than its caller has time.
+The store may have forgotten a whole intent, and its caller may repeat it. For a while after a loss, a new order is therefore also asked for before
+it is sent, but only as long as its caller has time.
 """
 
 import logging
@@ -36,32 +36,32 @@ from onebroker.brokers.requests import BrokerError
 from onebroker.brokers.transport.priorities import Priority
 
 MOST_ASKED = 150
-"""Questions to one broker after one loss. The brokers' own limits are 200 calls a minute and more, so that they and the books beside them
-are answered within the minute for which an order is looked for."""
+"""Questions to one broker after one loss. The brokers' own limits are 200 calls a minute or more. So these questions and the book reads are
+answered within the minute for which an order is looked for."""
 
 REPEATED_SECONDS = 300.0
-"""For so long after a loss was settled an order that comes in may be one that the store has forgotten: answers are kept as long for callers
-that ask again."""
+"""For this long after a loss was settled, an incoming order may be one that the store has forgotten. Answers are kept as long for callers that ask
+again."""
 REPEATED_ASK_SECONDS = 1.5
-"""So long it waits for that at most: a caller waits five seconds."""
+"""A new order waits at most this long for these questions: a caller waits five seconds."""
 
 _log = logging.getLogger("onebroker.engine")
 
 
 def asked_by_token(doors: EngineDoors) -> list[str]:
-    """Return the codes of the brokers that can be asked."""
+    """Return the codes of the brokers that can be asked by token."""
     return sorted(code for code, door in doors.sessions.items() if door.broker.by_token is not None)
 
 
 def as_known(doors: EngineDoors, record: ParentRecord) -> ParentRecord:
-    """Return a parent with the lost orders in it that are known by now."""
+    """Return a parent with its lost orders that are known by now."""
     today, now = session_day(doors.clock), doors.clock.epoch()
     record = with_lost_legs(record, doors.legs.strangers, today, now, doors.writes.runs)
     return followed(with_found_legs(record, doors.legs.found, today, now), doors.catalogue.value.renames)
 
 
 async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> None:
-    """Ask for what the store has lost of these parents, and note what is found. Asks nothing when the store has lost nothing."""
+    """Ask for orders of these parents that the store has lost, and note the found orders. Asks nothing when the store has lost nothing."""
     if doors.writes.lost_runs:
         asking = _Asking(doors, records, FREE_NUMBERS, Priority.READ)
         with trio.move_on_after(doors.settings.unknown_settle_seconds):
@@ -73,7 +73,7 @@ async def ask_for_lost(doors: EngineDoors, records: Iterable[ParentRecord]) -> N
 
 
 async def ask_for_repeated(doors: EngineDoors, record: ParentRecord) -> None:
-    """Ask for a new order, which its caller may have sent before the store lost it, and note what is found."""
+    """Ask for a new order that its caller may have sent before the store lost it, and note a found order."""
     with trio.move_on_after(REPEATED_ASK_SECONDS):
         await _Asking(doors, [record], 1, Priority.AWAITED).ask()
 
@@ -93,25 +93,25 @@ class _Question:
 
 class _Asking:
     def __init__(self, doors: EngineDoors, records: Iterable[ParentRecord], free: int, priority: Priority) -> None:
-        """`free`: of how many running numbers above its last leg's a parent's orders are asked for."""
+        """`free`: how many running numbers above a parent's last leg are asked for."""
         self._doors = doors
         self._free = free
         self._priority = priority
         newest_first = sorted(records, key=lambda record: record.updated_at, reverse=True)
         self._records = [record for record in newest_first if record.state in SENDS]
-        """Those that changed last are asked for first: of them the last writes were."""
+        """Parents that changed last come first: the last writes were theirs."""
         self._codes = asked_by_token(doors)
         self._wanted: set[tuple[str, str]] = set()
         """(broker, token) of all questions."""
         self._taken: set[tuple[str, str]] = set()
-        """Those that may be asked."""
+        """Questions that may be asked."""
         self._answered: set[tuple[str, str]] = set()
         self._failed: Counter[tuple[str, str]] = Counter()
-        """How often one of them came to nothing: those go last, so that none keeps the others from being asked."""
+        """How often a question got no answer. Such questions go last, so that none of them blocks the others."""
 
     async def ask(self) -> bool:
-        """Ask for everything; tell whether brokers have left something unanswered. Where an order is found, its parent's next numbers are
-        asked for, too."""
+        """Ask for everything and tell whether brokers have left a question unanswered. Where an order is found, its parent's next numbers are
+        asked for too."""
         snapshot = await self._catalogue()
         while True:
             by_broker: defaultdict[str, list[_Question]] = defaultdict(list)
@@ -143,7 +143,7 @@ class _Asking:
         return snapshot
 
     def _questions(self, snapshot: Snapshot) -> list[_Question]:
-        """Return what is not answered yet, the first running numbers of all parents before the later ones."""
+        """Return the questions not answered yet, the first running numbers of all parents before the later ones."""
         questions: list[tuple[int, int, _Question]] = []
         for record in self._records:
             numbers: list[int] = []
@@ -178,7 +178,7 @@ class _Asking:
         return question.key not in self._answered
 
     async def _ask_all(self, door: SessionDoor, questions: Sequence[_Question]) -> None:
-        """Ask one after the other, until the broker gives no answer: it is left alone for a while then."""
+        """Ask one question after the other until the broker gives no answer; then it is left alone for a while."""
         for question in questions:
             if not await self._ask(door, question):
                 return

@@ -1,5 +1,5 @@
-"""Before the engine sends anything: fresh books, and whose the orders in them are (order-engine 2.5). Part of the engine's actor,
-which goes on routing rows with the same steps."""
+"""Before the engine sends anything: fresh books, and the owners of the orders in them (order-engine 2.5). Part of the engine's actor, which uses
+the same steps later to route rows."""
 
 import logging
 from collections.abc import Collection, Iterable
@@ -20,14 +20,14 @@ from onebroker.brokers.records import OrderRow
 RECONCILE_SECONDS = 30.0
 """How long a start waits for the books of brokers with unfinished legs."""
 STRANGERS_SECONDS = 10.0
-"""How long it waits for those of the others: they may show an order that the store has forgotten (K19)."""
+"""How long a start waits for the books of the other brokers: they may show an order that the store has forgotten (K19)."""
 
 _log = logging.getLogger("onebroker.engine")
 
 
 async def await_books(doors: EngineDoors, unfinished: Iterable[str], began: float) -> None:
-    """Wait until brokers show a book that was begun after `began` (monotonic seconds): those with unfinished legs 30 s at most,
-    every other one that has a login, or is about to have one, 10 s."""
+    """Wait until brokers show a book that was begun after `began` (monotonic seconds). Brokers with unfinished legs are waited for at most 30 s.
+    Other brokers that have a login, or are about to have one, are waited for at most 10 s."""
     sessions = doors.sessions
     for door in sessions.values():
         door.address.replace("orders soon", ReadSoon("orders"))
@@ -41,10 +41,11 @@ async def await_books(doors: EngineDoors, unfinished: Iterable[str], began: floa
 async def await_settled_books(
     doors: EngineDoors, began: float, first: dict[str, float], codes: Collection[str] | None = None
 ) -> frozenset[str]:
-    """Have brokers (None: all) show books over as long as an order may be late, and return those that have not; each is waited for
-    half a minute at a time. As of an order of unknown outcome: a book begun `unknown_settle_seconds` after the first shows what was sent.
+    """Wait until the brokers of `codes` (None: all) have shown books for as long as an order may be late; return the brokers that have not. Each
+    broker is waited for half a minute at a time. As with an order of unknown outcome, a book begun `unknown_settle_seconds` after the first shows
+    what was sent.
 
-    `began` in monotonic seconds: after that the first book must have been begun. `first` keeps when it was, by broker.
+    The first book must have begun after `began` (monotonic seconds). `first` keeps its time, by broker.
     """
     left = set(doors.sessions if codes is None else codes)
 
@@ -76,7 +77,7 @@ async def _await_book(door: SessionDoor, began: float, seconds: float, unless_lo
 
 
 async def take_up_troubles(doors: EngineDoors) -> None:
-    """Say again what parents that ended on this broking day have left wrong. Raises StoreError."""
+    """Report again the troubles of parents that ended on this broking day. Raises StoreError."""
     today = session_day(doors.clock)
     begin_day(doors, today)
     open_ids = await doors.store.members(keys.OPEN_PARENTS)
@@ -93,14 +94,14 @@ async def take_up_troubles(doors: EngineDoors) -> None:
 
 
 def begin_day(doors: EngineDoors, day: str) -> None:
-    """Let what is known of earlier broking days go; `day` is YYYY-MM-DD."""
+    """Forget the facts of earlier broking days; `day` is YYYY-MM-DD."""
     doors.legs.begin_day(day)
     for parent_id in doors.troubles.begin_day(day):
         doors.store.post(SetRemove(keys.TROUBLED_PARENTS, parent_id))
 
 
 async def know_all(doors: EngineDoors) -> None:
-    """Find out whose every order is that the books show now, however long the store is away."""
+    """Find the owner of every order that the books show now, however long the store is away."""
     doors.legs.note_tagging(await doors.store.members(keys.TAGGING))
     for code, door in doors.sessions.items():
         for row in door.view.value.orders.values():
@@ -115,7 +116,7 @@ async def _surely_know(doors: EngineDoors, code: str, row: OrderRow) -> None:
 
 
 async def know(doors: EngineDoors, code: str, row: OrderRow) -> bool:
-    """Find out whose an order is; note that its broker gives our tokens back when it does. False: the store could not be asked."""
+    """Find the owner of an order, and note if its broker returns our tokens. False: the store could not be asked."""
     legs = doors.legs
     if not legs.knows(row, code):
         if not await legs.learn(doors.store, row, code):
