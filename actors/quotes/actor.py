@@ -1,7 +1,7 @@
 """The quote book's actor: takes ticks, decides what the feeds carry, fetches quotes over REST, and writes once a second.
 
-A restart begins with the quotes in the store, received when they truly were. In a session, those that no feed renews are stale:
-at once when their feed is known to be down, after a while when the service has just begun.
+A restart begins with the quotes in the store; they keep their true time of receipt. In a session, a restored quote that no feed renews
+becomes stale `RESTORED_SECONDS` after the start. Any other quote becomes stale as soon as its feed is known to be down.
 """
 
 import logging
@@ -47,19 +47,19 @@ _log = logging.getLogger("onebroker.quotes")
 
 BEAT_SECONDS = 1.0
 RESTORED_SECONDS = 15.0
-"""How long feeds have after a start to renew what was in the store, before it is stale."""
+"""After a start, the feeds have this long to renew a quote from the store before it becomes stale."""
 MARK_AGAIN_SECONDS = 10.0
-"""All quotes are looked through for stale ones when a feed or the plan changed, and this often besides."""
+"""The actor looks for stale quotes whenever a feed or the plan changes, and otherwise at this interval."""
 FORGET_SECONDS = 60.0
 SAY_AGAIN_SECONDS = 60.0
 RESTORE_AGAIN_SECONDS = 5.0
 SLICE = 250
-"""Messages, or quotes looked through, between which others run: about half a millisecond."""
+"""After this many messages or quotes, other tasks run. One slice takes about half a millisecond."""
 
 
 class QuoteBookActor:
-    """Told and asked with the messages of `messages.py`. `sessions` are in the brokers' priority order. `recorder` hears every
-    tick of what `record` chooses."""
+    """Receives the messages of `messages.py`. `sessions` are in the brokers' priority order. `recorder` gets every tick of the
+    instruments that `record` chooses."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class QuoteBookActor:
         self._heard_at: dict[str, float] = {}
         """Broker -> monotonic seconds of its last tick."""
         self._marked: tuple[object, float] = (None, 0.0)
-        """What the last look for stale quotes was based on, and when it was."""
+        """The basis of the last look for stale quotes, and its time in monotonic seconds."""
         self._forget_at = 0.0
         self._say_again_at = 0.0
         self._fetching: dict[str, list[Reply[Found]]] = {}
@@ -129,7 +129,7 @@ class QuoteBookActor:
                 await self._handle_all([message, *self._mailbox.take_replaced()], nursery)
 
     async def _handle_all(self, messages: list[QuoteMessage], nursery: trio.Nursery) -> None:
-        """Work through what has waited; ticks come by the thousand and must cost no trip through the scheduler each."""
+        """Handle all waiting messages. Ticks arrive by the thousand, so a single tick must not cost a pass through the scheduler."""
         now = self._clock.monotonic()
         for number, message in enumerate(messages, 1):
             if type(message) is TickReceived:
@@ -160,7 +160,7 @@ class QuoteBookActor:
                 assert_never(message)
 
     async def _restore_later(self) -> None:
-        """Take up what is stored as soon as the store can be read; what came meanwhile is newer and stays."""
+        """Load the stored quotes as soon as the store can be read. Quotes that arrived before then are newer and stay."""
         while True:
             await trio.sleep(RESTORE_AGAIN_SECONDS)
             if await self._store.restore(self._book):
@@ -204,7 +204,7 @@ class QuoteBookActor:
             self._forget()
 
     def _say_held_back(self, now: float) -> None:
-        """Say what is held back: one line for all, at most one a minute."""
+        """Log the ticks that are held back: one line for all of them, at most once a minute."""
         news = self._book.doubts.drain_news()
         if not news or now < self._say_again_at:
             return
@@ -226,8 +226,8 @@ class QuoteBookActor:
             self._recorded = recorded(self._record, self._feeding.wanted)
 
     async def _mark_stale(self, now: float) -> None:
-        """In a session, a quote is stale from the moment no feed renews it: its broker's feed is down, or the instrument is
-        not on it any more. Out of session the last quote stays the market's last word."""
+        """In a session, mark the quotes that no feed renews: the broker's feed is down, or no longer carries the instrument.
+        Out of session the last quote stays valid."""
         moment = self._clock.epoch()
         opened = open_markets(self._calendar, moment)
         basis = (self._feeding.version, opened)
@@ -249,7 +249,7 @@ class QuoteBookActor:
             await trio.lowlevel.checkpoint()
 
     def _take_silence(self, message: Silent) -> None:
-        """What all feeds of a market have told is old: it is stale, and they are opened anew."""
+        """Mark the old quotes of silent markets stale, and reconnect the feeds that carry those instruments."""
 
         def is_old(instrument_id: str, quote: Quote) -> bool:
             instrument = self._known.instrument(instrument_id)
@@ -284,7 +284,7 @@ class QuoteBookActor:
     # Fetching
 
     def _start_fetch(self, message: FetchQuote, nursery: trio.Nursery) -> None:
-        """Join a fetch that runs, or start one."""
+        """Join the running fetch of the instrument, or start one."""
         waiting = self._fetching.setdefault(message.instrument.instrument_id, [])
         waiting.append(message.reply)
         if len(waiting) == 1:
@@ -311,7 +311,7 @@ class QuoteBookActor:
         return kept
 
     def _with_previous_close(self, instrument_id: str, quote: Quote) -> Quote:
-        """Keep the previous close of the cached quote it replaces, when both are of one India day (rules 1.4.7-4)."""
+        """If the fetched quote has no previous close, take the cached quote's, when both are of one India day (rules 1.4.7-4)."""
         cached = self._book.newest(instrument_id)
         if quote.tick.previous_close or cached is None or not cached.tick.previous_close:
             return quote

@@ -1,7 +1,7 @@
 """What the quote book holds: live quotes per instrument and broker, and quotes fetched over REST.
 
-Written by the quote book's actor only; read by anybody, without awaiting (every quote in it is immutable). Of each instrument
-one quote a broker is held and one fetched, of at most MOST_KEPT instruments.
+Only the quote book's actor writes it. Everybody may read it without awaiting, because every quote in it is immutable. For each
+instrument it holds one live quote per broker and one fetched quote, for at most MOST_KEPT instruments.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ H = TypeVar("H")
 FETCHED_SECONDS = 2 * 24 * 3600
 """How long a fetched quote is kept (rules 1.4.7)."""
 LIVE_SECONDS = 10 * 24 * 3600.0
-"""A live quote older than this serves nobody: no market is closed so long."""
+"""A live quote older than this is useless: no market stays closed so long."""
 MOST_KEPT = 50_000
-"""Instruments with a live quote, and with a fetched one, that are kept; the oldest beyond it are forgotten."""
+"""Most instruments with a live quote, and most with a fetched quote. Beyond it the oldest are dropped."""
 
 
 class QuoteBook:
@@ -36,10 +36,10 @@ class QuoteBook:
         self._marked: set[str] = set()
         self.followers = Followers() if followers is None else followers
         self.dropped = 0
-        """Ticks without a price, or older than the one held of that broker."""
+        """Number of ticks without a price, or older than the quote held for that broker."""
         self.doubts = Doubts()
         self.held_back = 0
-        """Ticks that waited for a second source, or a second tick (`doubt.py`)."""
+        """Number of ticks that had to wait for a second source or a second tick (`doubt.py`)."""
 
     # Reading
 
@@ -49,7 +49,7 @@ class QuoteBook:
         return None if by_broker is None else unified(by_broker, self._order)
 
     def of_brokers(self, instrument_id: str) -> Mapping[str, Quote]:
-        """Return what is held of each broker."""
+        """Return the live quote held for each broker."""
         return self._live.get(instrument_id, {})
 
     def fetched(self, instrument_id: str) -> Quote | None:
@@ -72,7 +72,7 @@ class QuoteBook:
     # Writing (the actor only)
 
     def take(self, instrument_id: str, broker: str, tick: Tick, received_at: float) -> Quote | None:
-        """Fold in one tick; return what is held of that broker now, or None when the tick was dropped."""
+        """Fold in one tick. Return the quote now held for that broker, or None when the tick was dropped or held back."""
         by_broker = self._live.get(instrument_id)
         quote = fold(None if by_broker is None else by_broker.get(broker), broker, tick, received_at)
         if quote is None:
@@ -103,12 +103,12 @@ class QuoteBook:
             self.followers.changed(instrument_id, self.live(instrument_id))
 
     def restore(self, instrument_id: str, quote: Quote) -> None:
-        """Put back a live quote from the store, with the time at which it was truly received; one that is there stays."""
+        """Put back a live quote from the store, with its true time of receipt. A quote already held for that broker stays."""
         held = msgspec.structs.replace(quote, restored=True)
         self._live.setdefault(instrument_id, {}).setdefault(quote.broker, held)
 
     def restore_fetched(self, instrument_id: str, quote: Quote) -> None:
-        """The same for a fetched one."""
+        """Put back a fetched quote from the store. A fetched quote already held stays."""
         self._fetched.setdefault(instrument_id, quote)
 
     def keep_fetched(self, instrument_id: str, quote: Quote) -> None:
@@ -118,8 +118,8 @@ class QuoteBook:
         self.followers.changed(instrument_id)
 
     def mark_stale(self, instrument_ids: Iterable[str], orphaned: Callable[[str, Quote], bool], now: float) -> None:
-        """Mark the live quotes of these for which `orphaned(instrument_id, quote)`: no feed renews them. A new tick ends
-        that."""
+        """Mark the live quotes of these instruments for which `orphaned(instrument_id, quote)` is true: no feed renews them. A new
+        tick clears the mark."""
         for instrument_id in instrument_ids:
             by_broker = self._live.get(instrument_id, {})
             for broker, quote in by_broker.items():
@@ -129,14 +129,14 @@ class QuoteBook:
                     self._tell(instrument_id)
 
     def drain_changed(self) -> tuple[set[str], set[str]]:
-        """Return the instruments that ticked since the last call, and those of which a quote was marked stale."""
+        """Return the instruments that ticked since the last call, and the instruments with a quote newly marked stale."""
         changed = self._ticked, self._marked
         self._ticked, self._marked = set(), set()
         return changed
 
     def forget_live(self, before: float, carried: Collection[str]) -> list[str]:
-        """Drop what was received before `before` (epoch seconds), and beyond MOST_KEPT the oldest that no feed carries;
-        return the instruments."""
+        """Drop live quotes received before `before` (epoch seconds), and the oldest beyond MOST_KEPT. Instruments in `carried` stay.
+        Return the dropped instruments."""
         self.doubts.forget(before)
         newest = {
             instrument_id: max(quote.received_at for quote in by_broker.values())
@@ -146,13 +146,14 @@ class QuoteBook:
         return _drop(self._live, newest, before, MOST_KEPT)
 
     def forget_fetched(self, before: float) -> list[str]:
-        """Drop fetched quotes received before `before`, and the oldest beyond MOST_KEPT; return the instruments."""
+        """Drop fetched quotes received before `before` (epoch seconds), and the oldest beyond MOST_KEPT. Return the dropped
+        instruments."""
         received = {instrument_id: quote.received_at for instrument_id, quote in self._fetched.items()}
         return _drop(self._fetched, received, before, MOST_KEPT)
 
 
 def _drop(held: dict[str, H], received: Mapping[str, float], before: float, most: int) -> list[str]:
-    """Take out of `held` what was received too early, then the oldest of `received` until `most` are left."""
+    """Remove from `held` the entries received before `before`, then the oldest in `received` until `most` are left. Return the removed."""
     outdated = [one for one, at in received.items() if at < before]
     beyond = len(held) - len(outdated) - most
     if beyond > 0:

@@ -1,4 +1,4 @@
-"""The unified quote document (rules 1.2.3), built when it is read. Pure."""
+"""The unified quote document (rules 1.2.3), built when a caller reads it. Pure."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ CHANGE_PLACES = 4
 
 
 def quote_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
-    """Return the whole document, fields in the order of the rules; `now` (epoch seconds) becomes `unified_at`."""
+    """Return the whole document, with the fields in the order of the rules. `now` (epoch seconds) becomes `unified_at`."""
     tick = quote.tick
     places = price_places(instrument.identity.segment)
     last_price = round_half_up(tick.last_price, places)
@@ -49,7 +49,7 @@ def quote_document(quote: Quote, instrument: Instrument, source: Source, now: fl
 
 
 def ltp_document(quote: Quote, instrument: Instrument, source: Source, now: float) -> dict[str, object]:
-    """Return the fields marked L."""
+    """Return only the fields that the rules mark L."""
     return {
         **instrument.identity.fields(),
         "last_price": round_half_up(quote.tick.last_price, price_places(instrument.identity.segment)),
@@ -88,7 +88,7 @@ def _price(value: float | None, places: int) -> float | None:
 
 
 def _rounded(value: float | None, places: int) -> float | None:
-    """What is no price (not a number, infinite, beyond any price) is shown as missing."""
+    """Round a price; return None for a value that is no price (not a number, infinite, or above LARGEST_PRICE)."""
     return None if value is None or not abs(value) < LARGEST_PRICE else round_half_up(value, places)
 
 

@@ -1,13 +1,15 @@
 """Which ticks are doubted, and what ends the doubt: a wrong price must be neither served nor acted on. Pure.
 
-A tick that *leaps* is held back: its last price is more than 30 % from what the other sources say of the instrument, or, where there
-are none, from what its own broker said before (or more than 10 %, and so beyond a circuit of 20 % round the previous close). It is taken
-once another source says the same: another broker's feed, or an answer over REST, which is asked for meanwhile. A second tick of the same
-broker does as well, unless a source that was heard in the last seconds says otherwise: of two feeds that contradict each other for good
-the newcomer waits, and two sources that agree outvote a third.
+A tick that *leaps* is held back. Its last price differs by more than 30 % from the prices of the other sources. If there are no other
+sources, it is compared with its own broker's earlier price. There, a move of more than 10 % is enough if it leaves the circuit of 20 %
+round the previous close.
 
-A last price that *strays* outside the very book it came with is served, and nobody acts on it until a second tick, or another broker's,
-says the same.
+A held-back tick is taken once another source reports the same price: another broker's feed, or an answer over REST, which is requested
+meanwhile. A second tick of the same broker is enough too, unless a source heard in the last seconds reports another price. So if two
+feeds contradict each other permanently, the newcomer waits; two sources that agree outvote a third.
+
+A last price that *strays* lies outside the depth of its own tick. It is served, but nothing acts on it until a second tick, or another
+broker's tick, reports the same price.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,27 +18,28 @@ from onebroker.actors.quotes.fold import Quote, moment
 from onebroker.brokers.records import DepthLevel, Tick
 
 LEAP = 0.3
-"""Of the higher of two prices: further apart they are not the same."""
+"""A share of the higher of two prices. Prices further apart than this are not the same."""
 LEAP_RUPEES = 1.0
-"""Below it they are, whatever their ratio: an option goes from 0.05 to 0.10."""
+"""Prices at most this far apart are the same, whatever their ratio: an option goes from 0.05 to 0.10."""
 CIRCUIT = 0.2
-"""Of the previous close: the widest daily band of a share on NSE and BSE."""
+"""A share of the previous close: the widest daily price band of a share on NSE and BSE."""
 CIRCUIT_STEP = 0.1
 STRAY = 0.005
-"""Of the last price: so far outside the book, and by more than the book is wide, it strays; and so near another it says the same."""
+"""A share of the last price. A price strays when it is outside its own depth by more than this and by more than the spread. Two prices
+this near each other count as the same."""
 FRESH_SECONDS = 60.0
-"""A source that has said nothing for longer is not asked."""
+"""A source whose newest quote is older than this is ignored."""
 HEARD_SECONDS = 5.0
-"""So lately must a source have said otherwise for a second tick not to count: most feeds tell of what trades within a second."""
+"""A source heard within this time can veto the second tick. Most feeds report a trade within a second."""
 
 
 def same(one: float, other: float) -> bool:
-    """Whether two prices may be those of one instrument at one moment."""
+    """Tell whether two prices may belong to one instrument at one moment."""
     return abs(one - other) <= max(LEAP_RUPEES, LEAP * max(one, other))
 
 
 def leaps(last: float, held: Quote | None, previous_close: float | None) -> bool:
-    """Whether a last price is far from what its broker said before."""
+    """Tell whether a last price is far from the same broker's earlier price."""
     if held is None:
         return False
     before = held.tick.last_price
@@ -60,7 +63,8 @@ class Doubts:
     def holds_back(
         self, instrument_id: str, quote: Quote, by_broker: Mapping[str, Quote], fetched: Quote | None
     ) -> bool:
-        """Tell whether a tick is held back; one that is not ends the doubt about its broker. `by_broker`: what is held of each."""
+        """Tell whether a tick is held back. A tick that is not held back ends the doubt about its broker. `by_broker`: the quote held
+        for each broker."""
         held, last = by_broker.get(quote.broker), quote.tick.last_price
         waiting = self._waiting.get(instrument_id)
         if (
@@ -68,7 +72,7 @@ class Doubts:
             and len(by_broker) == (held is not None)
             and not leaps(last, held, quote.tick.previous_close)
         ):
-            return False  # nearly every tick of an instrument that one feed carries
+            return False  # the usual case when only one feed carries the instrument
         others = _others(quote, by_broker, waiting, fetched)
         if self._is_doubted(quote, held, others, None if waiting is None else waiting.get(quote.broker)):
             self._waiting.setdefault(instrument_id, {})[quote.broker] = quote
@@ -92,7 +96,7 @@ class Doubts:
         return any(quote.received_at - moment(one) <= HEARD_SECONDS for one in against)
 
     def released(self, instrument_id: str, by: Quote) -> list[Quote]:
-        """Return what was held back and is confirmed by a quote that was not, or by a fetched one."""
+        """Return, and no longer hold back, the ticks that `by` confirms: a tick that was taken, or a fetched quote."""
         waiting = self._waiting.get(instrument_id)
         if waiting is None:
             return []
@@ -102,12 +106,12 @@ class Doubts:
         return found
 
     def drain_news(self) -> dict[str, Quote]:
-        """Return the first tick of each instrument that was held back since the last call."""
+        """Return, per instrument, the first tick held back since the last call."""
         news, self._news = self._news, {}
         return news
 
     def forget(self, before: float) -> None:
-        """Drop what was received before that (epoch seconds)."""
+        """Drop the held-back ticks received before `before` (epoch seconds)."""
         for instrument_id, waiting in list(self._waiting.items()):
             for quote in [one for one in waiting.values() if one.received_at < before]:
                 self._forget(instrument_id, quote.broker)
@@ -121,7 +125,7 @@ class Doubts:
 def _others(
     quote: Quote, by_broker: Mapping[str, Quote], waiting: Mapping[str, Quote] | None, fetched: Quote | None
 ) -> list[Quote]:
-    """Return what other sources say: each other broker's newest, held back or not, and what was fetched."""
+    """Return the recent quotes of other sources: each other broker's newest, held back or not, and the fetched quote."""
     newest = {**by_broker, **(waiting or {})}
     newest.pop(quote.broker, None)
     found = [one for one in newest.values() if one.stale_since is None and not one.restored]
@@ -135,12 +139,13 @@ def _agree(quotes: list[Quote]) -> bool:
 
 
 def _is_further(quote: Quote, before: Quote) -> bool:
-    """Whether it is a second tick, not the same one told again."""
+    """Tell whether `quote` is a second tick, not a repeat of the first."""
     return quote.received_at > before.received_at or quote.tick != before.tick
 
 
 def strays(quote: Quote, held: Quote | None, others: Iterable[Quote]) -> bool:
-    """Tell whether a last price lies outside its own book and nobody has said the same; `held`: what its broker said before."""
+    """Tell whether a last price lies outside the depth of its own tick and no other source confirms it. `held`: the same broker's
+    earlier quote."""
     tick = quote.tick
     if not _is_outside(tick):
         return False

@@ -1,6 +1,7 @@
-"""What the feeds carry: once a second the plan is brought in line with what is wanted and with which feeds live.
+"""What the feeds carry: once a second the plan is adapted to the wanted instruments and to the feeds that live.
 
-Each session is told its list when it changes, and now and then unchanged: a session that was restarted has none.
+Each session gets its list when the list changes. It also gets the unchanged list every `WATCH_AGAIN_SECONDS`, because a restarted
+session has none.
 """
 
 import logging
@@ -27,7 +28,7 @@ Basis: TypeAlias = tuple[Wanted, Mapping[str, Feeder], Snapshot | None]
 
 
 class Feeding:
-    """The plan and how it came about. `sessions` are in the brokers' priority order."""
+    """Keeps the plan and the facts it was made from. `sessions` are in the brokers' priority order."""
 
     def __init__(self, sessions: Mapping[str, Session], known: KnownInstruments) -> None:
         self._sessions = sessions
@@ -37,17 +38,17 @@ class Feeding:
         self._silences = Silences()
         self._basis: Basis | None = None
         self._told: dict[str, tuple[frozenset[str], Snapshot | None, float]] = {}
-        """Code -> what it was told last, of which mapping, and when."""
+        """Code -> the last list sent to the session, its mapping, and the time in monotonic seconds."""
         self._renewed: dict[str, float] = {}
-        """Code -> when its silent feed was opened anew last."""
+        """Code -> monotonic seconds of the last reconnect of its silent feed."""
         self.plan: Plan = {code: frozenset() for code in sessions}
         self.wanted: Wanted = {}
         self.feeders: Mapping[str, Feeder] = {}
         self.version = 0
-        """Counts the times that the plan or a standing changed."""
+        """Grows whenever the wanted instruments, a feeder or the mapping changed, and so a new plan was made."""
 
     async def turn(self, followed: Iterable[str], asked: Iterable[str], now: float) -> None:
-        """Plan anew when anything changed, and tell the sessions; `now` in monotonic seconds."""
+        """Make a new plan when anything changed, and send the sessions their lists. `now` is in monotonic seconds."""
         snapshot = self._known.snapshot
         views = {code: session.view.value for code, session in self._sessions.items()}
         own = self._own.needs(views, self._known.id_of, snapshot)
@@ -62,7 +63,7 @@ class Feeding:
                 await trio.lowlevel.checkpoint()
 
     async def _made(self, wanted: Wanted, feeders: Mapping[str, Feeder]) -> Plan:
-        """Make a plan, letting others run in between."""
+        """Make a plan; other tasks run between its steps."""
         steps = plan_steps(wanted, feeders, self._known.lists, self.plan)
         while True:
             try:
@@ -73,7 +74,7 @@ class Feeding:
             await trio.lowlevel.checkpoint()
 
     def renew_mute(self, heard_at: Mapping[str, float], ticked: set[str], now: float) -> None:
-        """Take up a second of ticks, and have the feeds that are mute by now connect anew (see `standing.Silences`)."""
+        """Note which instruments ticked in this second, and reconnect the feeds that are mute by now (see `standing.Silences`)."""
         connected = {
             code: ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected
         }
@@ -82,7 +83,7 @@ class Feeding:
             self._sessions[code].address.replace("renew stream", RenewStream())
 
     def renew_silent(self, instrument_ids: Collection[str], now: float) -> None:
-        """Have the connected feeds that carry these, and that all say nothing, connect anew: a feed at most once a minute."""
+        """Reconnect the connected feeds that carry these instruments, because all of them are silent: each feed at most once a minute."""
         for code, ids in self.plan.items():
             feeder = self.feeders.get(code)
             if feeder is None or not feeder.connected or ids.isdisjoint(instrument_ids):
@@ -94,19 +95,19 @@ class Feeding:
             self._sessions[code].address.replace("renew stream", RenewStream())
 
     def carried_by_need(self) -> list[str]:
-        """Return what connected feeds carry, the most needed first."""
+        """Return the instruments that connected feeds carry, the most needed first."""
         carried = set().union(
             *(ids for code, ids in self.plan.items() if code in self.feeders and self.feeders[code].connected)
         )
         return [one for one in self.wanted if one in carried]
 
     def renews(self, instrument_id: str, quote: Quote) -> bool:
-        """Tell whether a live feed stands behind a quote: its broker's, and the instrument is on it."""
+        """Tell whether the feed of the quote's broker is live and carries the instrument."""
         feeder, carried = self.feeders.get(quote.broker), self.plan.get(quote.broker, frozenset())
         return feeder is not None and feeder.connected and feeder.standing is Standing.LIVE and instrument_id in carried
 
     def needed(self) -> list[str]:
-        """Return what is wanted for more than having been read lately."""
+        """Return the instruments wanted for another reason than a recent read."""
         return [one for one, need in self.wanted.items() if need is not Need.ASKED]
 
     def carried(self) -> set[str]:
@@ -122,7 +123,7 @@ class Feeding:
         return Feeder(standing=standing, room=feed.sockets * feed.per_socket, connected=view.market_feed.connected)
 
     def _tell(self, code: str, snapshot: Snapshot | None, now: float) -> bool:
-        """Tell a session its list when it is due; return whether it was."""
+        """Send a session its list when it is due; return whether it was sent."""
         told = self._told.get(code)
         ids = self.plan[code]
         same = told is not None and told[0] == ids and told[1] is snapshot

@@ -1,6 +1,6 @@
-"""Asking brokers for quotes over REST: one instrument of one broker after the other (rules 1.4.7-3), or many at once of one.
+"""Asking brokers for quotes over REST: one instrument from one broker after the other (rules 1.4.7-3), or many instruments from one broker.
 
-Which brokers are asked is decided by what they list and by `Broker.quotes_in_service`; in which order by `priority`.
+A broker is asked when it lists the instrument and its `Broker.quotes_in_service` is set. `priority` decides the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,20 +19,20 @@ from onebroker.config.clock import Clock
 from onebroker.config.messages import quotes as sentences
 
 BROKER_SECONDS = 25.0
-"""For one broker: its answer, and the one repair of a dead login with a second try."""
+"""Limit for one broker: its answer, plus one repair of a dead login and a second try."""
 FETCH_SECONDS = 100.0
-"""For all brokers together; those not asked by then count as having given no answer in time."""
+"""Limit for all brokers together. A broker not asked by then counts as having given no answer in time."""
 
 
 def priority(sessions: Mapping[str, Session], exchange: str) -> list[str]:
-    """Return the codes in the order in which they are asked for an instrument of `exchange`: the registry's; on an exchange whose
-    list names only some, these, then the others by code (architecture 13)."""
+    """Return the codes in the order in which the brokers are asked for an instrument of `exchange` (architecture 13). Brokers with
+    `exchange` in `quotes_first_on` come first, then the others by code. If no broker names it, the registry's order holds."""
     named = [code for code, session in sessions.items() if exchange in session.broker.quotes_first_on]
     return [*named, *sorted(code for code in sessions if code not in named)] if named else list(sessions)
 
 
 def askable(sessions: Mapping[str, Session], instrument: Instrument) -> list[tuple[str, Listing]]:
-    """Return the brokers whose REST quotes are in service and that list the instrument, in priority order."""
+    """Return, in priority order, the brokers that list the instrument and have REST quotes in service."""
     return [
         (code, instrument.listings[code])
         for code in priority(sessions, instrument.identity.exchange)
@@ -45,9 +45,9 @@ def serves_quotes(session: Session) -> bool:
 
 
 async def fetch(sessions: Mapping[str, Session], instrument: Instrument, clock: Clock) -> FetchDone:
-    """Ask until one broker gives a usable last price; never raises what a broker can cause."""
+    """Ask the brokers until one gives a usable last price. Never raises an error that a broker can cause."""
     options = askable(sessions, instrument)
-    reasons = {code: sentences.NO_ANSWER for code, _ in options}  # what stands when time runs out
+    reasons = {code: sentences.NO_ANSWER for code, _ in options}  # the reason if time runs out
     with trio.move_on_after(FETCH_SECONDS):
         for code, listing in options:
             answer = await ask_one(sessions[code], listing)
@@ -59,7 +59,7 @@ async def fetch(sessions: Mapping[str, Session], instrument: Instrument, clock: 
 
 
 async def ask_one(session: Session, listing: Listing) -> Tick | str:
-    """Return the tick, or why there is none."""
+    """Return the tick, or the reason why there is none."""
     answer = await ask_many(session, (listing,))
     if isinstance(answer, str):
         return answer
@@ -70,7 +70,7 @@ async def ask_one(session: Session, listing: Listing) -> Tick | str:
 
 
 async def ask_many(session: Session, listings: Sequence[Listing]) -> dict[str, Tick] | str:
-    """Return ticks by broker_token for at most `most_per_call` instruments, or why there are none."""
+    """Return ticks by broker_token for at most `most_per_call` instruments, or the reason why there are none."""
     try:
         ticks: dict[str, Tick] = await session.address.ask(
             lambda reply: FetchQuotes(listings=tuple(listings), reply=reply), BROKER_SECONDS

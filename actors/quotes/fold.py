@@ -1,8 +1,8 @@
-"""Folding ticks into what is held of one instrument at one broker, and choosing *the* quote among brokers. Pure.
+"""Folding ticks into the quote of one instrument at one broker, and choosing *the* quote among brokers. Pure.
 
-A tick is held whole or not at all: no field of an older tick ever stands beside one of a newer. Feeds are subscribed in
-the broker's fullest mode; a tick that carries less all the same (an index, a broker's shorter packet) therefore shows null
-and an empty depth where it carries nothing, never a figure of another moment (architecture 9).
+A tick is kept whole or not at all: fields of an older and a newer tick are never mixed. Feeds are subscribed in the broker's fullest
+mode. Some ticks carry less (an index, a broker's shorter packet). Their missing fields show null and an empty depth, never a figure
+of another moment (architecture 9).
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,39 +12,39 @@ import msgspec
 from onebroker.brokers.records import Tick
 
 SAME_MOMENT_SECONDS = 2.0
-"""A broker's newest tick counts as current when it is at most this much older than the newest of any broker. And an exchange time further
-ahead of its receipt is not believed: it orders nothing, or all right ticks would be dropped until then."""
+"""A broker's newest tick counts as current when it is at most this much older than the newest tick of any broker. An exchange time further
+ahead of its receipt than this is ignored; otherwise all correct ticks would be dropped until that time."""
 LARGEST_PRICE = 1e12
-"""Rupees; no instrument costs as much, so what is above is damage."""
+"""Rupees. No instrument costs as much, so a higher figure is corrupt."""
 CLOCK_STEP_SECONDS = 5.0
-"""A receipt held that lies further in the future comes from another clock (the machine's was set back): it orders nothing."""
+"""If the held quote's receipt is further ahead than this, the machine's clock was set back. The held receipt is then ignored."""
 
 
 class Quote(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A tick with where and when it came from. This is what Redis holds, as JSON."""
+    """A tick with its broker and its time of receipt. Redis holds this struct as JSON."""
 
     broker: str
     tick: Tick
     received_at: float
     """Epoch seconds."""
     stale_since: float | None = None
-    """Epoch seconds since when, in a session, no live feed stands behind it; None = not stale."""
+    """Epoch seconds since when no live feed renews the quote in a session; None = not stale."""
     ordered_at: float | None = None
-    """Latest exchange time seen from this broker, epoch seconds: a tick of before is dropped."""
+    """Latest exchange time seen from this broker, in epoch seconds. A tick with an earlier exchange time is dropped."""
     restored: bool = False
-    """Received before a restart: it may be served, but nobody may act on it."""
+    """Received before a restart: the quote may be served, but not acted on."""
     stray: bool = False
-    """Its last price lies outside its own book and no second tick has said so: nobody acts on that price (`doubt.py`)."""
+    """The last price lies outside the depth of its own tick, and no second tick confirmed it. Nothing acts on that price (`doubt.py`)."""
 
 
 def is_price(value: float) -> bool:
-    """Tell whether a last price is one that may be served: above zero and finite."""
+    """Tell whether a last price may be served: above zero and below LARGEST_PRICE."""
     return 0 < value < LARGEST_PRICE
 
 
 def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quote | None:
-    """Return what is held after `tick`, or None when it is dropped: no price, or older than what is held, by the exchange's
-    time or by ours."""
+    """Return the quote to hold after `tick`, or None when the tick is dropped. A tick is dropped if it has no price, or if it is older
+    than the held quote by exchange time or by our time of receipt."""
     if not is_price(tick.last_price):
         return None
     before = None
@@ -59,20 +59,20 @@ def fold(held: Quote | None, broker: str, tick: Tick, received_at: float) -> Quo
 
 
 def believed(exchange_time: float | None, received_at: float) -> float | None:
-    """Return an exchange time, or None for one that lies ahead of its receipt by more than clocks may differ (epoch seconds all)."""
+    """Return the exchange time, or None if it is ahead of its receipt by more than SAME_MOMENT_SECONDS. All in epoch seconds."""
     return None if exchange_time is None or exchange_time > received_at + SAME_MOMENT_SECONDS else exchange_time
 
 
 def moment(quote: Quote) -> float:
-    """Return the moment a quote is of (epoch seconds): the exchange's time, when the feed tells one, else its receipt. A feed that
-    repeats an old packet grows no younger."""
+    """Return the moment of a quote (epoch seconds): the exchange time if the feed reports it, else the time of receipt. An old packet
+    that a feed repeats does not become newer."""
     at = believed(quote.tick.exchange_time, quote.received_at)
     return quote.received_at if at is None else min(at, quote.received_at)
 
 
 def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | None:
-    """Return the quote of the first broker in `order` that is current; quotes with a live feed go before stale ones. The exchange's time
-    decides between those that have one, the receipt between all that are left; among equals one that tells the book."""
+    """Return the quote of the first broker in `order` whose quote is current. Quotes with a live feed go before stale quotes.
+    Exchange times remove outdated quotes first, then times of receipt. Among the current quotes, the first with both depth sides wins."""
     if len(by_broker) == 1:
         return next(iter(by_broker.values()))
     live = {code: quote for code, quote in by_broker.items() if quote.stale_since is None} or by_broker
@@ -91,8 +91,8 @@ def unified(by_broker: Mapping[str, Quote], order: Iterable[str]) -> Quote | Non
 
 
 def _not_outdated(by_broker: Mapping[str, Quote]) -> Mapping[str, Quote]:
-    """Return the quotes without those that another quote shows to be old, however lately they were received: by the exchange's time, or,
-    of a feed that tells none (Dhan's), by the time of the last trade."""
+    """Return the quotes that no other quote shows to be old. The time of receipt does not count here. The exchange time decides; for a
+    feed that reports none (Dhan's), the time of the last trade decides."""
     told = {code: believed(quote.tick.exchange_time, quote.received_at) for code, quote in by_broker.items()}
     traded = {code: believed(quote.tick.last_trade_time, quote.received_at) for code, quote in by_broker.items()}
     latest, last_trade = _latest(told.values()), _latest(traded.values())
@@ -108,5 +108,5 @@ def _latest(times: Iterable[float | None]) -> float:
 
 
 def _is_current(at: float | None, latest: float) -> bool:
-    """Tell whether a time (epoch seconds) is of the moment of the latest one; one that is not told is."""
+    """Tell whether a time (epoch seconds) is at most SAME_MOMENT_SECONDS before the latest. True for None (not reported)."""
     return at is None or at >= latest - SAME_MOMENT_SECONDS

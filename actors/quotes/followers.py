@@ -1,9 +1,8 @@
-"""Who wants to hear of changes: parents, streams, anything that must act on a quote instead of asking for it now and then.
+"""Followers of quote changes: parents, streams, and everything else that must act on a quote instead of polling for it.
 
-What is followed is watched by the feeds. A follower is told which instruments changed, each once however often it changed, so
-that a slow one never has a queue behind it: it reads the newest quote when it comes to it. What stood for a moment and was replaced
-before that is not lost: the quotes that it has not read yet are kept for it, up to a bound. Followers outlive restarts of the quote
-book's actor.
+The feeds watch every followed instrument. A follower gets the changed instruments, each once, however often it changed. So a slow
+follower never builds up a queue: it reads the newest quote when it is ready. Quotes that were replaced before the follower read them are
+not lost: they are kept for it, up to a bound. Followers outlive restarts of the quote book's actor.
 
     with quotes.follow([instrument_id]) as follower:
         async for changed in follower:
@@ -21,14 +20,14 @@ from onebroker.actors.sessions.backlog import MOST_UNREAD, outline
 
 
 class Followers:
-    """All followers by instrument. Read by the quote book at every tick."""
+    """All followers by instrument. The quote book reads this at every tick."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[Follower]] = {}
         self._newest: dict[str, Quote] = {}
-        """What was told of last."""
+        """Instrument_id -> the last unified quote given to its followers."""
         self.version = 0
-        """Changes whenever the followed instruments do."""
+        """Grows whenever a follower starts or stops following an instrument."""
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the followed instruments."""
@@ -38,7 +37,7 @@ class Followers:
         return len(self._of)
 
     def open(self, instrument_ids: Iterable[str]) -> "Follower":
-        """Return a follower, which must be closed."""
+        """Return a follower. The caller must close it."""
         follower = Follower(self)
         follower.follow(instrument_ids)
         return follower
@@ -47,13 +46,13 @@ class Followers:
         return instrument_id in self._of
 
     def changed(self, instrument_id: str, quote: Quote | None = None) -> None:
-        """Tell its followers (quote book only). `quote` is the unified one now; None: that has not changed."""
+        """Tell the instrument's followers (quote book only). `quote` is the unified quote now; None: it has not changed."""
         following = self._of.get(instrument_id)
         if following is None:
             return
         if quote is not None:
             if quote is self._newest.get(instrument_id):
-                quote = None  # another broker's tick leaves it where it was
+                quote = None  # another broker's tick did not change the unified quote
             else:
                 self._newest[instrument_id] = quote
         for follower in following:
@@ -73,7 +72,7 @@ class Followers:
 
 
 class Follower:
-    """One who follows a set of instruments; iterate to hear of changes. One task iterates."""
+    """Follows a set of instruments. Iterate over it to get changes; only one task may iterate."""
 
     def __init__(self, followers: Followers) -> None:
         self._followers = followers
@@ -87,7 +86,7 @@ class Follower:
         return self._ids
 
     def follow(self, instrument_ids: Iterable[str]) -> None:
-        """Follow exactly these from now on."""
+        """Follow exactly these instruments from now on."""
         wanted = frozenset(instrument_ids)
         for one in wanted - self._ids:
             self._followers.add(one, self)
@@ -107,19 +106,19 @@ class Follower:
         self._arrived.set()
 
     def unread(self, instrument_id: str) -> Sequence[Quote]:
-        """Return the unified quotes since `forget`, or since it is followed, oldest first and the newest last. Of more than
-        MOST_UNREAD the first, lowest, highest and newest are left."""
+        """Return the unified quotes since the last `forget`, or since the follow began, oldest first. Of more than MOST_UNREAD
+        quotes, only the first, lowest, highest and newest are kept."""
         return self._unread.get(instrument_id, ())
 
     def forget(self, instrument_id: str) -> None:
-        """Note that they were read."""
+        """Note that the follower has read the instrument's quotes."""
         self._unread.pop(instrument_id, None)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Collection[str]:
-        """Wait for changes and return the instruments that have changed since the last time, the longest waiting first."""
+        """Wait for changes. Return the instruments that changed since the last call, the longest waiting first."""
         await trio.lowlevel.checkpoint()
         while not self._changed:
             self._arrived = trio.Event()

@@ -10,7 +10,7 @@ from onebroker.brokers.records import Tick
 
 class QuoteReader(Protocol):
     def usable_price(self, instrument_id: str) -> float | None:
-        """Return the last price of the unified quote when usable by the rule of rules 1.4.7 (rounded as quotes are)."""
+        """Return the last price, rounded as in quotes, when the stored quote is usable by rules 1.4.7, else None."""
 
     def usable_tick(self, instrument_id: str) -> Tick | None:
         """Return the unified quote's tick when it may be acted on (order-engine 0, usable quote), else None."""
@@ -18,13 +18,13 @@ class QuoteReader(Protocol):
 
 class LiveQuotes(QuoteReader, Protocol):
     def usable_quote(self, instrument_id: str) -> Quote | None:
-        """Return the unified quote that `usable_tick` is of, with when it was received."""
+        """Return the unified quote behind `usable_tick`, with its time of receipt, or None."""
 
     def is_usable(self, instrument_id: str, quote: Quote) -> bool:
-        """Tell whether a unified quote of a moment ago may be acted on, by the rule of `usable_tick`."""
+        """Tell whether a given unified quote, read earlier, may be acted on now, by the rule of `usable_tick`."""
 
     def is_stale(self, instrument_id: str) -> bool:
-        """Tell whether a live quote is there that may not be acted on any more."""
+        """Tell whether there is a live quote that may not be acted on."""
 
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
-        """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""
+        """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""

@@ -1,15 +1,15 @@
-"""The instruments of the latest mapping at hand: what is watched is asked for at every tick, and a look into the file costs
-some twenty microseconds."""
+"""A cache of the latest mapping's instruments. Every tick asks for its instrument, and a look into the file costs some twenty
+microseconds."""
 
 from onebroker.actors.catalogue.interface import CatalogueState, Instrument, Snapshot
 from onebroker.actors.kernel.published import Published
 
 MOST_REMEMBERED = 100_000
-"""Names and instruments; beyond it everything is asked for anew."""
+"""Most tokens per broker, and most instruments. A cache that is full is emptied."""
 
 
 class KnownInstruments:
-    """Follows the catalogue: what was remembered of an older snapshot is forgotten."""
+    """Remembers answers of the catalogue's latest snapshot. A new snapshot empties the cache."""
 
     def __init__(self, catalogue: Published[CatalogueState]) -> None:
         self._catalogue = catalogue
@@ -20,7 +20,7 @@ class KnownInstruments:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The latest mapping; what was remembered is of it."""
+        """The latest mapping. Reading it empties the cache when the mapping is new."""
         latest = self._catalogue.value.latest
         if latest is not self._snapshot:
             self._snapshot = latest
@@ -28,7 +28,7 @@ class KnownInstruments:
         return latest
 
     def id_of(self, broker: str, broker_token: str) -> str | None:
-        """Return the instrument a broker's token names, if it names one."""
+        """Return the instrument_id of a broker's token, or None if the mapping does not know the token."""
         snapshot = self.snapshot
         ids = self._ids.get(broker)
         if ids is None:
@@ -54,6 +54,6 @@ class KnownInstruments:
             return found
 
     def lists(self, instrument_id: str, broker: str) -> bool:
-        """Tell whether a broker lists it."""
+        """Tell whether a broker lists the instrument."""
         found = self.instrument(instrument_id)
         return found is not None and broker in found.listings

@@ -1,4 +1,4 @@
-"""What the quote book may be told and asked. Ticks come from sessions (`sessions.messages.TickReceived`)."""
+"""The messages that the quote book accepts. Ticks come from sessions (`sessions.messages.TickReceived`)."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from onebroker.actors.sessions.messages import TickReceived
 
 @attrs.frozen
 class Touched:
-    """Somebody reads this instrument: watch it for a while. Told by `replace`."""
+    """A caller reads this instrument: watch it for `ASKED_SECONDS`. Sent with `replace`."""
 
     instrument_id: str
 
@@ -31,7 +31,7 @@ class Found:
 
 @attrs.frozen(kw_only=True)
 class FetchQuote:
-    """Ask brokers for a quote, because no usable one is stored (rules 1.4.7-3). Refused with Refusal 503."""
+    """Ask brokers for a quote, because no usable quote is stored (rules 1.4.7-3). Refused with Refusal 503."""
 
     instrument: Instrument
     reply: Reply[Found]
@@ -42,17 +42,17 @@ class FetchQuote:
 
 @attrs.frozen(kw_only=True)
 class FetchDone:
-    """A fetch ended: with a quote, or with every broker's reason."""
+    """A fetch ended with a quote, or with the reason of every broker asked."""
 
     instrument_id: str
     found: Found | None
     failed: tuple[tuple[str, str], ...] = ()
-    """Broker code and reason, in the order in which they were asked."""
+    """Broker code and reason, in the order in which the brokers were asked."""
 
 
 @attrs.frozen
 class Repaired:
-    """Quotes fetched because no feed brought them."""
+    """Quotes fetched over REST by a child task, because no feed brought them."""
 
     quotes: Mapping[str, Quote]
     """By instrument_id."""
@@ -60,17 +60,17 @@ class Repaired:
 
 @attrs.frozen
 class Beat:
-    """A second has passed: write, watch, mark what no feed renews."""
+    """A second has passed: write, watch, and mark the quotes that no feed renews."""
 
 
 @attrs.frozen
 class Silent:
-    """No feed says anything of these markets while there is trade, as an answer over REST knew."""
+    """No feed sends ticks of these markets, although an answer over REST showed trade there."""
 
     markets: frozenset[tuple[str, str]]
     """(exchange, calendar)."""
     since: float
-    """Epoch seconds: what was received before is old."""
+    """Epoch seconds. Quotes received before this are old."""
 
 
 QuoteMessage: TypeAlias = TickReceived | Touched | FetchQuote | FetchDone | Repaired | Silent | Beat

@@ -1,18 +1,18 @@
 """Which broker's feed carries which of the wanted instruments. Pure.
 
 What was chosen, and why
-- Every wanted instrument is carried by one live broker, and by a second where there is room. One feed would leave it without
-  a price whenever that feed drops or stalls; each further one only costs: a tick takes some microseconds to decode and fold, and of ten
-  feeds of one instrument nine are decoded to be thrown away.
-- Brokers are filled in the order of their priority. It is the order in which *the* quote is chosen (architecture 9), and the
-  first of them have the most room and the cheapest frames. The small ones (Shoonya has room for a hundred) are asked last.
-- What is carried stays where it is, also when a broker of higher priority has room again: a move costs two messages and a gap,
-  and gains nothing. Only what a broker carried moves when it is lost; when it returns it takes what has no second broker.
-- Where room is short the more needed instrument has it: what has no feed takes the place of another's second feed, or of
-  the only feed of one that is needed less. Equals never displace each other, so lists that take turns do not thrash.
+- One live broker carries every wanted instrument, and a second one if there is room. With a single feed, the instrument has no price
+  whenever that feed drops or stalls. Further feeds only cost: a tick takes some microseconds to decode and fold, and of ten feeds of one
+  instrument, nine are decoded to be thrown away.
+- Brokers are filled in the order of their priority. *The* quote is chosen in the same order (architecture 9), and the first brokers
+  have the most room and the cheapest frames. Brokers with little room come last (Shoonya has room for a hundred).
+- A carried instrument stays where it is, even when a broker of higher priority has room again: a move costs two messages and a gap,
+  and gains nothing. When a broker is lost, only its instruments move. When it returns, it takes instruments without a second broker.
+- If room is short, the more needed instrument gets it. An instrument without a feed takes the place of another's second feed, or of the
+  only feed of a less needed instrument. Equally needed instruments never displace each other, so alternating lists do not thrash.
 
-A broker that has just dropped *waits*: it keeps its list, since it will likely be back in a second, but what it alone
-carried goes to another at once. One that stays away is *lost*, and tried with a single instrument until it lives.
+A broker that has just dropped *waits*. It keeps its list, since it will likely be back in a second. Instruments that it alone carried
+go to another broker at once. A broker that stays away is *lost*; it is tried with a single instrument until it lives.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -24,20 +24,20 @@ import attrs
 from onebroker.actors.quotes.watching import Need, Wanted
 
 STEP = 500
-"""Instruments between two pauses of a plan in the making."""
+"""Number of instruments between two pauses while a plan is made."""
 MOST_ROUNDS = 4
 COPIES = 2
-"""On how many brokers' feeds an instrument should be."""
+"""The number of brokers' feeds that should carry an instrument."""
 
 
 class Standing(Enum):
-    """How far a broker's feed can be relied on."""
+    """How reliable a broker's feed is."""
 
     LIVE = "live"
     WAITING = "waiting"
     """Dropped a moment ago."""
     LOST = "lost"
-    """Away for longer, or mute: it carries one instrument, to see when it comes back."""
+    """Away for longer, or mute. The feed carries one instrument, which shows when it comes back."""
     OUT = "out"
     """Without a login."""
 
@@ -48,23 +48,23 @@ class Feeder:
 
     standing: Standing
     room: int
-    """Most instruments on all its sockets together."""
+    """The most instruments that all its sockets can carry together."""
     connected: bool = True
-    """A live one may not be yet: nothing, or only now something, has been asked of it."""
+    """A live feed may not be connected yet: it has been asked for nothing so far, or only just now."""
 
 
 Plan: TypeAlias = Mapping[str, frozenset[str]]
-"""Broker code -> the instruments its feed is asked to carry; every code of the feeders is there."""
+"""Broker code -> the instruments its feed is asked to carry. Every code of the feeders is a key."""
 Steps: TypeAlias = Generator[None, None, None]
 Lists: TypeAlias = Callable[[str, str], bool]
 """(instrument_id, code): whether the broker lists it."""
 
 
 def plan(wanted: Wanted, feeders: Mapping[str, Feeder], lists: Lists, before: Plan) -> Plan:
-    """Return what each broker carries from now on. `feeders` are in priority order; `before` is the plan so far.
+    """Return the instruments that each broker carries from now on. `feeders` are in priority order; `before` is the plan so far.
 
-    No broker gets more than its room. What is listed by a live broker and still has no live one in the plan found every one of
-    them full of instruments that are needed as much.
+    No broker gets more than its room. If a live broker lists an instrument and the plan still gives it none, every such broker is full
+    of instruments that are needed at least as much.
     """
     steps = plan_steps(wanted, feeders, lists, before)
     while True:
@@ -78,20 +78,20 @@ def plan(wanted: Wanted, feeders: Mapping[str, Feeder], lists: Lists, before: Pl
 def plan_steps(
     wanted: Wanted, feeders: Mapping[str, Feeder], lists: Lists, before: Plan
 ) -> Generator[None, None, Plan]:
-    """Make the same plan in steps of at most a millisecond, between which others may run."""
+    """Make the same plan in steps of at most a millisecond. Other tasks may run between the steps."""
     table = _Table(wanted, feeders, lists)
     yield from table.keep(before)
     for _ in range(MOST_ROUNDS):
         served = yield from table.serve_all()
         yield from table.double()
-        if not served:  # who was doubled has another place now, and may have left one to somebody without any
+        if not served:  # a doubled instrument may now give one of its places to an instrument without any
             break
     table.probe(before)
     return {code: frozenset(table.carried[code]) for code in feeders}
 
 
 class _Table:
-    """A plan in the making, by the steps of `plan`."""
+    """A plan while it is made, in the steps of `plan`."""
 
     def __init__(self, wanted: Wanted, feeders: Mapping[str, Feeder], lists: Lists) -> None:
         self._wanted = wanted
@@ -103,17 +103,17 @@ class _Table:
         self._live_copies = dict.fromkeys(wanted, 0)
         self._waiting_copies = dict.fromkeys(wanted, 0)
         self._kept: dict[str, list[str]] = {code: [] for code in feeders}
-        """What stayed at a live broker, the least needed last: whose place may be taken. What comes in later is needed as
-        much as whatever could want its place."""
+        """The instruments that stayed at each live broker, the least needed last. Others may take their places. Instruments added later
+        are needed at least as much as any that could want their place."""
         self._doubled: dict[str, list[str]] = {code: [] for code in feeders}
-        """What more than one live broker carries."""
+        """By code: the instruments that more than one live broker carries."""
 
     def _each(self) -> Iterator[tuple[bool, str]]:
-        """Yield what is wanted, and whether it is time to let others run."""
+        """Yield each wanted instrument, and whether it is time to let other tasks run."""
         return ((number % STEP == 0, one) for number, one in enumerate(self._wanted))
 
     def keep(self, before: Plan) -> Steps:
-        """Leave everything where it is, as far as it is wanted, listed and no third feed."""
+        """Leave every instrument where it is, if it is still wanted and listed, and the feed is not its third."""
         stays = [(code, before.get(code, frozenset()), self._live_copies) for code in self._live]
         stays += [(code, before.get(code, frozenset()), self._waiting_copies) for code in self._waiting]
         for pause, one in self._each():
@@ -132,7 +132,7 @@ class _Table:
                         self._doubled[code].append(one)
 
     def serve_all(self) -> Generator[None, None, bool]:
-        """Give every instrument without a live broker one, if need be in the place of another; tell whether any got one."""
+        """Give a live broker to every instrument without one, if need be in another's place. Tell whether any instrument got one."""
         served = False
         for pause, one in self._each():
             if pause:
@@ -145,7 +145,7 @@ class _Table:
         return served
 
     def double(self) -> Steps:
-        """Give the second broker where there is room."""
+        """Give each instrument its second broker where there is room."""
         for pause, one in self._each():
             if pause:
                 yield
@@ -158,14 +158,14 @@ class _Table:
                             self._doubled[other].append(one)
 
     def probe(self, before: Plan) -> None:
-        """Give each lost broker the one instrument by which its return shows."""
+        """Give each lost broker one instrument, whose ticks show the broker's return."""
         for code in _standing(self._feeders, Standing.LOST):
             one = next(self._probes(code, before.get(code, frozenset())), None)
             if one is not None and self._has_room(code):
                 self.carried[code].add(one)
 
     def _probes(self, code: str, carried: frozenset[str]) -> Iterator[str]:
-        """Yield what a lost broker could be tried with; first what it is being tried with."""
+        """Yield the instruments that a lost broker could be tried with, the present trial instrument first."""
         if len(carried) == 1:
             yield from (one for one in carried if one in self._wanted and self._lists(one, code))
         yield from (one for one in self._wanted if self._lists(one, code))
@@ -181,14 +181,14 @@ class _Table:
         return len(self.carried[code]) < self._feeders[code].room
 
     def _with_room(self, one: str) -> str | None:
-        """Return the first live broker that has room, does not carry it and lists it."""
+        """Return the first live broker that has room, lists the instrument and does not carry it."""
         for code in self._live:
             if self._has_room(code) and one not in self.carried[code] and self._lists(one, code):
                 return code
         return None
 
     def _make_room(self, one: str) -> str | None:
-        """Take the place of a second feed, else that of the only feed of what is needed less; return whose it was."""
+        """Free the place of another's second feed, else of a less needed instrument's only feed. Return the broker with the freed place."""
         listing = [code for code in self._live if self._lists(one, code)]
         for give_up in (self._give_up_doubled, self._give_up_less_needed):
             for code in listing:
@@ -197,7 +197,7 @@ class _Table:
         return None
 
     def _give_up_doubled(self, code: str, _: Need) -> bool:
-        """Give up the least needed of what another live broker carries too; tell whether there was one."""
+        """Give up the least needed instrument that another live broker carries too. Tell whether there was one."""
         kept = self._doubled[code]
         while kept:
             last = kept.pop()
@@ -207,7 +207,7 @@ class _Table:
         return False
 
     def _give_up_less_needed(self, code: str, than: Need) -> bool:
-        """Give up the least needed of all, when it is needed less; tell whether it was."""
+        """Give up the broker's least needed instrument if it is needed less than `than`. Tell whether it was."""
         kept = self._kept[code]
         while kept and kept[-1] not in self.carried[code]:
             kept.pop()

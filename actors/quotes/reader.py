@@ -1,4 +1,4 @@
-"""Reading quotes without awaiting. Whoever reads an instrument makes the quote book watch it."""
+"""Reading quotes without awaiting. A read makes the quote book watch the instrument."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from onebroker.config.instruments import price_places
 from onebroker.config.money import round_half_up
 
 TOUCH_SECONDS = 30.0
-"""An instrument read again within this time is not told again."""
+"""If an instrument is read again within this time, the quote book is not told again."""
 MOST_REMEMBERED = 50_000
 
 
@@ -45,7 +45,7 @@ class Quotes:
 
     @property
     def book(self) -> Published[QuoteBook]:
-        """The book itself, for whoever follows its changes."""
+        """The book itself, for callers that follow its changes."""
         return self._book
 
     def stored(self, instrument: Instrument) -> Quote | None:
@@ -85,7 +85,7 @@ class Quotes:
         return self._book.value.live(instrument_id) is not None and self.usable_tick(instrument_id) is None
 
     def follow(self, instrument_ids: Iterable[str]) -> Follower:
-        """Return a follower of these instruments, to be closed: the feeds carry them as long, and it hears of each change."""
+        """Return a follower of these instruments. Until the caller closes it, the feeds carry them and it gets each change."""
         return self._book.value.followers.open(instrument_ids)
 
     def _touch(self, instrument_id: str) -> None:

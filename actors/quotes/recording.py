@@ -1,6 +1,7 @@
-"""Whose ticks are recorded, by `[history] record` of the settings. Pure; who keeps them implements `TickRecorder`.
+"""Which instruments' ticks are recorded, by `[history] record` of the settings. Pure; a `TickRecorder` stores the ticks.
 
-`held` is what is open, held or followed; `all` is whatever the feeds carry; a list is followed by the feeds for this alone.
+`held` means every instrument that is open, held or followed. `all` means every wanted instrument. The feeds carry a list's instruments
+even if nothing else needs them.
 """
 
 from typing import Protocol
@@ -12,16 +13,16 @@ from onebroker.config.sections import RecordedInstruments
 
 class TickRecorder(Protocol):
     def record(self, instrument_id: str, quote: Quote) -> None:
-        """Take one tick of one broker, as it was folded in: called for every tick, so it neither waits nor does I/O."""
+        """Take one tick of one broker after it was folded in. It runs for every tick, so it neither waits nor does I/O."""
 
 
 def followed_for_recording(scope: RecordedInstruments) -> tuple[str, ...]:
-    """Return what the feeds must carry because it is recorded."""
+    """Return the instruments that the feeds must carry because they are recorded."""
     return scope.instrument_ids if scope.scope == "listed" else ()
 
 
 def recorded(scope: RecordedInstruments, wanted: Wanted) -> frozenset[str]:
-    """Return the instruments of which every tick is recorded."""
+    """Return the instruments whose every tick is recorded."""
     if scope.scope == "all":
         return frozenset(wanted)
     if scope.scope == "listed":

@@ -1,8 +1,8 @@
-"""Gaps of the feeds, repaired over REST: what is needed and has had no usable quote for two looks is fetched, many at a call.
+"""Repairs gaps of the feeds over REST: a needed instrument without a usable quote at two looks is fetched, many instruments per call.
 
-A gap is a reconnected socket that said nothing yet, a mute feed, an instrument that no feed has room for, or one that has not
-traded for five minutes. Only in a session, and only for what is open, held or followed: whoever reads anything else has it fetched
-then. One call a broker and look, as a READ inside its budget, so never in the way of an order.
+A gap is a reconnected socket without a tick so far, a mute feed, an instrument that no feed has room for, or an instrument without a
+trade for five minutes. Gaps are repaired only in a session, and only for instruments that are open, held or followed. Any other
+instrument is fetched when a caller reads it. Each look makes one call per broker, as a READ inside its budget, so it never delays an order.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,15 +18,15 @@ from onebroker.brokers.records import Listing
 from onebroker.config.clock import Clock
 
 LOOK_SECONDS = 5.0
-"""Between two looks: a feed has this long to bring a quote by itself."""
+"""Time between two looks. A feed has this long to bring a quote by itself."""
 FAILED_SECONDS = 30.0
-"""A broker whose call failed is left alone this long."""
+"""After a failed call, the broker is not asked for this long."""
 SILENT_SECONDS = 60.0
-"""A broker that gave no quote of an instrument is not asked for it again this long."""
+"""A broker that gave no quote of an instrument is not asked for that instrument again for this long."""
 SLICE = 250
 
 Lacks = Callable[[str], bool]
-"""instrument_id -> whether its market is open and no stored quote of it may be served."""
+"""instrument_id -> whether its market is open and it has no stored quote that may be served, or has a doubted tick."""
 Deliver = Callable[[Mapping[str, Quote]], Awaitable[None]]
 """Takes quotes by instrument_id."""
 
@@ -35,7 +35,7 @@ Deliver = Callable[[Mapping[str, Quote]], Awaitable[None]]
 class _Call:
     code: str
     listings: Mapping[str, Listing]
-    """By instrument_id; no more than the broker answers at once."""
+    """By instrument_id; at most as many as the broker answers in one call."""
 
 
 class Repairs:
@@ -58,9 +58,9 @@ class Repairs:
         self._lacks = lacks
         self._deliver = deliver
         self._suspects: set[str] = set()
-        """What lacked a quote at the last look."""
+        """The instruments that lacked a quote at the last look."""
         self._not_before: dict[tuple[str, str], float] = {}
-        """(code, instrument_id), or (code, "") for all of a broker -> monotonic seconds."""
+        """(code, instrument_id), or (code, "") for the whole broker -> monotonic seconds before which it is not asked."""
 
     async def run(self) -> None:
         while True:
@@ -82,7 +82,7 @@ class Repairs:
         return lacking
 
     def _calls(self, instrument_ids: Iterable[str]) -> list[_Call]:
-        """Return at most one call a broker; each instrument is asked of the first broker in priority order that may be."""
+        """Return at most one call per broker. Each instrument goes to the first broker in priority order that may be asked."""
         now = self._clock.monotonic()
         self._not_before = {key: at for key, at in self._not_before.items() if at > now}
         may_ask = {code for code, session in self._sessions.items() if self._may_ask(code, session)}

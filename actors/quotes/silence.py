@@ -1,10 +1,10 @@
-"""All feeds of an open market silent at once: noticed by asking over REST.
+"""Detects over REST that all feeds of an open market are silent at once.
 
-A feed that is mute while others tell is found by them (`standing.py`). Where none tells anything nobody can say whether nothing trades or
-nothing arrives. So when no feed has told of a market for some seconds, one broker is asked for what is carried there, in one call, as a READ
-inside its budget, the next time another one. What it answers is kept as any fetched quote, and so served from then on. If it knows
-of trades that no feed has told, and none does within two seconds more, the feeds are silent: what they told is stale, and they are
-opened anew.
+If one feed is mute while others send ticks, the others show it (`standing.py`). If no feed sends ticks, the feeds cannot show whether
+nothing trades or nothing arrives. So when no feed has sent a tick of a market for some seconds, one broker is asked for the carried
+instruments there. This is one call, as a READ inside its budget; the next call goes to another broker. The answer is kept and served
+like any fetched quote. If the answer shows trades that no feed reported, and no feed sends a tick within two more seconds, the feeds
+are silent. Their quotes become stale, and the feeds reconnect.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
@@ -22,13 +22,13 @@ from onebroker.config.clock import Clock
 
 LOOK_SECONDS = 1.0
 QUIET_SECONDS = 5.0
-"""A market of which some feed told less long ago is not silent."""
+"""A market with a tick from any feed within this time is not silent."""
 AGAIN_SECONDS = 10.0
-"""Between two questions about a market that stays quiet."""
+"""Time between two questions about a market that stays quiet."""
 CONFIRM_SECONDS = 2.0
-"""How long the feeds have to tell of what an answer knew first."""
+"""How long the feeds have to send a tick after an answer showed trades that they had not reported."""
 FAILED_SECONDS = 30.0
-"""A broker whose call failed is left alone this long."""
+"""After a failed call, other brokers are preferred to this one for this long."""
 
 Market = tuple[str, str]
 """Exchange and calendar."""
@@ -37,8 +37,8 @@ Deliver = Callable[[Mapping[str, Quote]], Awaitable[None]]
 
 
 class MarketSilence:
-    """Asks until cancelled; a child task of the quote book, which says what it hears. `carried`: what the feeds carry, the most needed
-    first; `opened`: the markets that are open; `live`: an instrument's unified quote."""
+    """Asks until cancelled; a child task of the quote book, which reports the ticks to it (`hear`). `carried`: the instruments that the
+    feeds carry, the most needed first; `opened`: the open markets; `live`: an instrument's unified quote."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class MarketSilence:
         self._deliver = deliver
         self._silent = silent
         self._heard_at: dict[Market, float] = {}
-        """Monotonic seconds at which some feed told of it last, or it was seen open and carried first."""
+        """Monotonic seconds of the market's last tick, or of the moment when it was first seen open and carried."""
         self._asked_at: dict[Market, float] = {}
         self._not_before: dict[str, float] = {}
-        """Broker -> monotonic seconds before which it is not asked: it was, or it failed."""
+        """Broker -> monotonic seconds until which other brokers are preferred, because this one was just asked or failed."""
 
     def hear(self, instrument_ids: Iterable[str]) -> None:
-        """Note that feeds told of these."""
+        """Note that feeds sent ticks of these instruments."""
         now = self._clock.monotonic()
         for one in instrument_ids:
             instrument = self._known.instrument(one)
@@ -83,7 +83,7 @@ class MarketSilence:
         by_market = self._by_market()
         now = self._clock.monotonic()
         for market in list(self._heard_at):
-            if market not in by_market:  # closed, or nothing of it is carried any more
+            if market not in by_market:  # closed, or no feed carries anything of it any more
                 del self._heard_at[market]
         due = {market for market in by_market if self._is_due(market, now)}
         if not due:
@@ -97,7 +97,8 @@ class MarketSilence:
             await self._judge(due, told)
 
     def _by_market(self) -> dict[Market, list[str]]:
-        """Return what is carried in open markets and has been told of: what never was is no evidence, and is `repairing.py`'s."""
+        """Return, by open market, the carried instruments with a live quote of a feed that is neither stale nor restored. Other
+        instruments are no evidence; `repairing.py` handles them."""
         opened = self._opened()
         found: dict[Market, list[str]] = {}
         for one in self._carried():
@@ -114,7 +115,8 @@ class MarketSilence:
         return quiet and now - self._asked_at.get(market, float("-inf")) >= AGAIN_SECONDS
 
     def _question(self, instrument_ids: Iterable[str]) -> tuple[str | None, dict[str, Listing]]:
-        """Return the broker that may be asked about most of them, and what it is asked for: no more than it answers at once."""
+        """Return the broker that can answer for the most instruments, and their listings, at most as many as it answers in one call.
+        Brokers not asked recently go first. Return (None, {}) when no broker may be asked."""
         now = self._clock.monotonic()
         shares: dict[str, dict[str, Listing]] = {}
         for one in instrument_ids:
@@ -141,7 +143,7 @@ class MarketSilence:
         if isinstance(answer, str):
             self._not_before[code] = now + FAILED_SECONDS
             return {}
-        self._not_before[code] = now + AGAIN_SECONDS + LOOK_SECONDS  # the next question goes to another one
+        self._not_before[code] = now + AGAIN_SECONDS + LOOK_SECONDS  # the next question goes to another broker
         received_at = self._clock.epoch()
         found = {
             one: Quote(broker=code, tick=tick, received_at=received_at)
@@ -154,7 +156,7 @@ class MarketSilence:
         return found
 
     async def _judge(self, markets: Set[Market], told: Mapping[str, Quote]) -> None:
-        """Compare what was answered with what the feeds told; they have a moment to tell it themselves."""
+        """Compare the answer with the feeds' ticks. The feeds have `CONFIRM_SECONDS` to report the trades themselves."""
         contradicted = set[Market]()
         for one, quote in told.items():
             instrument, live = self._known.instrument(one), self._live(one)
@@ -171,7 +173,7 @@ class MarketSilence:
 
 
 def knows_more(answer: Tick, told: Tick) -> bool:
-    """Tell whether an answer over REST knows of trade that a feed's tick does not."""
+    """Tell whether an answer over REST shows trades that a feed's tick does not."""
     if answer.volume is not None and told.volume is not None:
         return answer.volume > told.volume
     return answer.last_price != told.last_price

@@ -1,8 +1,8 @@
-"""How far each broker's market feed can be relied on now: from what its session shows, and from what the other feeds tell.
+"""How reliable each broker's market feed is now, judged by its session's view and by the ticks of the other feeds.
 
-An open socket proves nothing (lesson 2): a feed that says nothing of instruments of which others go on telling is *mute*,
-however alive its line is. That is the only sign there is at brokers which promise no heartbeat, and it is a sign in trading
-only: where nobody ticks, nobody is mute (lesson 3). Pure; seconds are monotonic.
+An open socket proves nothing (lesson 2). A feed is *mute* if it sends nothing while other feeds send ticks of its instruments, even if
+its socket is open. For brokers that promise no heartbeat this is the only sign. It works only while there is trade: where no feed ticks,
+no feed is mute (lesson 3). Pure; seconds are monotonic.
 """
 
 from collections.abc import Mapping, Set
@@ -13,13 +13,13 @@ from onebroker.actors.quotes.planning import Standing
 from onebroker.actors.sessions.view import SessionView
 
 WAIT_SECONDS = 15.0
-"""How long a feed that dropped, or was never up, may take to connect; most are back in one or two."""
+"""How long a feed that dropped, or was never up, may take to connect. Most feeds are back in one or two seconds."""
 QUIET_SECONDS = 5.0
-"""A feed that said something less long ago is not even suspected."""
+"""A feed that sent a tick within this time is not suspected."""
 FIRST_EVIDENCE = 30
-"""So many times must others have told of its instruments, a second apart, before a feed counts as mute."""
+"""In this many seconds, other feeds must have sent ticks of its instruments before a feed counts as mute."""
 MOST_EVIDENCE = 480
-"""A feed whose renewal did not help is renewed ever more rarely: the evidence wanted doubles up to this."""
+"""If a reconnect does not help, the feed reconnects ever more rarely: the evidence needed doubles up to this."""
 
 
 @attrs.define
@@ -29,14 +29,14 @@ class _Line:
 
 
 class Standings:
-    """The standing of every broker, by what its session shows from second to second."""
+    """The standing of every broker, judged every second by its session's view."""
 
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
     def look(self, code: str, view: SessionView, now: float, *, carries: bool, mute: bool) -> Standing:
-        """Return the standing of one broker; `carries` tells whether its feed has anything to carry (without, it may stay
-        closed)."""
+        """Return the standing of one broker. `carries` tells whether its feed has any instrument to carry; if it has none, the feed may
+        stay closed."""
         line = self._lines.setdefault(code, _Line())
         if not view.live and not line.was_connected:
             line.down_since = None
@@ -46,7 +46,7 @@ class Standings:
             return Standing.LOST if mute else Standing.LIVE
         if not line.was_connected and not carries:
             line.down_since = None
-            return Standing.LIVE  # nothing has been asked of it
+            return Standing.LIVE  # the feed has been asked for nothing
         return self._down(line, view, now)
 
     @staticmethod
@@ -81,8 +81,8 @@ class Silences:
     def look(
         self, carried: Mapping[str, Set[str]], heard_at: Mapping[str, float], ticked: Set[str], now: float
     ) -> list[str]:
-        """Take up one second: what each feed carries, when each told its last tick, and which instruments any feed told of.
-        Return the feeds whose connections should be renewed now."""
+        """Take in one second: the instruments each feed carries, the time of each feed's last tick, and the instruments that ticked on
+        any feed. Return the feeds that should reconnect now."""
         return [code for code, ids in carried.items() if self._renew(code, ids, heard_at.get(code, 0.0), ticked, now)]
 
     def _renew(self, code: str, carried: Set[str], heard_at: float, ticked: Set[str], now: float) -> bool:

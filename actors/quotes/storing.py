@@ -1,6 +1,7 @@
-"""The quote book in the store: the newest live quote of every instrument, and what was fetched, for two days.
+"""The quote book in the store: the newest live quote of every instrument, and the quotes fetched in the last two days.
 
-A restart begins with both, received when they truly were. Work on many quotes is cut into slices, between which others run.
+A restart begins with both; they keep their true time of receipt. Work on many quotes is cut into slices, and other tasks run between
+the slices.
 """
 
 import logging
@@ -17,20 +18,20 @@ from onebroker.actors.store.interface import HashSet, Set, SetAdd, SetRemove, St
 from onebroker.config.clock import Clock
 
 SLICE = 250
-"""Quotes encoded or decoded at a stretch: about two milliseconds."""
+"""Quotes encoded or decoded without a pause: about two milliseconds."""
 
 _log = logging.getLogger("onebroker.quotes")
 
 
 class QuoteStore:
-    """Reads a book from the store and writes what changes."""
+    """Reads a book from the store and writes its changes."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     async def restore(self, book: QuoteBook) -> bool:
-        """Put back what is stored; tell whether the store could be read."""
+        """Put the stored quotes back into the book; tell whether the store could be read."""
         try:
             await self._restore_live(book)
             await self._restore_fetched(book)
@@ -66,7 +67,7 @@ class QuoteStore:
         self.remove_fetched(gone)
 
     async def _read_fetched(self, ids: Collection[str]) -> list[tuple[str, bytes | None]]:
-        """Read them together: what is asked of the store at once goes out as one batch."""
+        """Read the quotes concurrently: requests made at once go to the store as one batch."""
         found: list[tuple[str, bytes | None]] = []
         failed: list[StoreError] = []
 
@@ -84,7 +85,7 @@ class QuoteStore:
         return found
 
     async def write_live(self, book: QuoteBook, instrument_ids: Iterable[str]) -> None:
-        """Write the unified quotes of these."""
+        """Write the unified quotes of these instruments."""
         waiting = iter(instrument_ids)
         while ids := list(islice(waiting, SLICE)):
             quotes = ((one, book.live(one)) for one in ids)
@@ -103,7 +104,7 @@ class QuoteStore:
         )
 
     def remove_fetched(self, instrument_ids: Iterable[str]) -> None:
-        """Forget that they were fetched; the quotes themselves expire."""
+        """Remove the instruments from the set of fetched quotes; the quotes themselves expire."""
         for instrument_id in instrument_ids:
             self._store.post(SetRemove(keys.QUOTES_FETCHED, instrument_id))
 

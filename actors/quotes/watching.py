@@ -14,7 +14,7 @@ from onebroker.config.vocabulary import is_finished
 ASKED_SECONDS = 900.0
 """How long an instrument is watched after it was last read."""
 MOST_ASKED = 20_000
-"""Of instruments merely read lately no more are watched: a list may name the whole catalogue."""
+"""The most instruments watched only because of a recent read: one request may name the whole catalogue."""
 
 
 class Session(Protocol):
@@ -31,7 +31,7 @@ class Session(Protocol):
 
 
 class Need(IntEnum):
-    """Why an instrument is watched; the smaller, the more it is needed."""
+    """Why an instrument is watched; the smaller the number, the more it is needed."""
 
     OPEN = 0
     """An order of it is open."""
@@ -40,7 +40,7 @@ class Need(IntEnum):
     FOLLOWED = 2
     """A parent, a stream or a recorder follows it."""
     ASKED = 3
-    """Somebody read it lately."""
+    """A caller read it lately."""
 
 
 Wanted = Mapping[str, Need]
@@ -50,8 +50,8 @@ IdOf = Callable[[str, str], str | None]
 
 
 class OwnInstruments:
-    """What is open and held at all brokers. A broker's rows are looked through again only when they, or the catalogue, have
-    changed: order books have thousands of rows, and this is asked for every second."""
+    """The instruments that are open or held at any broker. A broker's rows are scanned again only when they or the catalogue changed:
+    order books have thousands of rows, and the caller asks every second."""
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[tuple[object, ...], frozenset[str], frozenset[str]]] = {}
@@ -82,7 +82,7 @@ def _ids(code: str, tokens: Iterable[str], id_of: IdOf) -> frozenset[str]:
 
 
 def wanted(own: Mapping[str, Need], followed: Iterable[str], asked: Iterable[str]) -> dict[str, Need]:
-    """Return all that is wanted, the most needed first. Among equals the order says nothing."""
+    """Return all wanted instruments, the most needed first. Among equally needed instruments the order has no meaning."""
     needs = dict(own)
     for one in followed:
         needs.setdefault(one, Need.FOLLOWED)
