@@ -1,13 +1,14 @@
-"""What a broker has acknowledged and its book does not show yet: laid over the rows in the order document. Pure.
+"""Changes that a broker has acknowledged and its book does not show yet: laid over the rows in the order document. Pure.
 
-An accepted place, modify or cancel is known to us at once; the book of a broker with few calls left, or one that runs behind, shows
-it seconds later. Until then the document shows the order as we know it. The broker has the last word:
+We know of an accepted place, modify or cancel at once. The broker's book shows it seconds later, if few calls are left or the book runs
+behind. Until then the document shows the order as we know it. The broker has the last word:
 
-- a finished order stands as the broker shows it, at once;
-- what its book shows as acknowledged needs nothing laid over it any more;
-- what a book begun some seconds later, or an event as late, still shows as it was before is the truth. Such a contradiction is counted.
+- a finished order is shown at once as the broker shows it;
+- when the broker's book shows the acknowledged value, nothing is laid over that value any more;
+- if a book read begun some seconds later, or an event as late, still shows the old value, that value is the truth. This contradiction
+  is counted.
 
-The engine itself never reads these rows as something a broker has said.
+The engine itself never treats these rows as something a broker has said.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +22,7 @@ from onebroker.brokers.records import OrderRow
 from onebroker.config.vocabulary import OrderStatus, is_finished
 
 RUNS_BEHIND_SECONDS = 10.0
-"""What a book begun this long after an acknowledgment shows is true, whatever that is; for a new order `fold.MISSING_SECONDS`."""
+"""Whatever a book read begun this long after an acknowledgment shows is true. For a new order, `fold.MISSING_SECONDS` counts instead."""
 _CHANGEABLE = ("quantity", "price", "trigger_price", "order_type", "validity", "disclosed_quantity")
 _AS_CANCELLED = frozenset({OrderStatus.CANCELLED, OrderStatus.EXPIRED})
 
@@ -30,14 +31,14 @@ Value: TypeAlias = int | float | str
 
 @attrs.frozen(kw_only=True)
 class WhenAccepted:
-    """How an order stands once its broker has accepted the message about it."""
+    """The state of an order once its broker has accepted the message about it."""
 
     before: OrderRow | None
-    """As it stood when the message was made; None = the message places it."""
+    """The order when the message was made; None = the message places it."""
     after: OrderRow
-    """Of a new order without order id and time, which the answer brings."""
+    """The order after acceptance. For a new order it lacks order id and time, which the answer brings."""
     complete: bool = True
-    """Whether the broker's own words in `after` suffice to change or cancel the order (not those of an after-market order)."""
+    """Whether the broker's fields in `after` suffice to change or cancel the order (not for an after-market order)."""
 
 
 def placing(row: OrderRow, *, complete: bool) -> WhenAccepted:
@@ -53,23 +54,23 @@ def cancelling(row: OrderRow) -> WhenAccepted:
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that was acknowledged."""
+    """A changed value that the broker has acknowledged."""
 
     older: tuple[Value, ...]
-    """What a row that runs behind may still show."""
+    """The earlier values, which a row that runs behind may still show."""
     new: Value
     since: float
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one order beyond its row. Times in monotonic seconds (in the store: epoch seconds)."""
+    """What we know of one order beyond its row. Times are in monotonic seconds (in the store: epoch seconds)."""
 
     since: float
-    """When something of it was acknowledged first."""
+    """The time of the order's first acknowledgment."""
     placed: OrderRow | None = None
-    """The order as it was accepted, while its broker has not shown it."""
+    """The order as it was accepted, as long as its broker has not shown it."""
     complete: bool = True
-    """See `WhenAccepted`; of `placed`."""
+    """`WhenAccepted.complete` of `placed`."""
     changed: dict[str, Changed] = {}
     cancelled_since: float | None = None
 
@@ -78,14 +79,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         return self.placed is None and not self.changed and self.cancelled_since is None
 
     def shifted(self, seconds: float) -> "Known":
-        """Return the same with all times so much later: between the clock of this process and the one of the store."""
+        """Return the same with all times moved by `seconds`, to convert between this process's clock and the store's clock."""
         moved = {name: msgspec.structs.replace(one, since=one.since + seconds) for name, one in self.changed.items()}
         ended = None if self.cancelled_since is None else self.cancelled_since + seconds
         return msgspec.structs.replace(self, since=self.since + seconds, changed=moved, cancelled_since=ended)
 
 
 def noted(known: Known | None, when: WhenAccepted, order_id: str, row: OrderRow | None, now: float) -> Known | None:
-    """Return what is known after an acknowledgment; `row` is the order as its broker shows it. None = nothing beyond the row."""
+    """Return what we know after an acknowledgment. `row` is the order as its broker shows it. None = nothing beyond the row."""
     if row is not None and is_finished(row.status):
         return None
     known = known or Known(since=now)
@@ -112,7 +113,7 @@ def _changed(known: Mapping[str, Changed], before: OrderRow, after: OrderRow, no
 
 
 def laid_over(known: Known, row: OrderRow | None) -> OrderRow | None:
-    """Return the order as it is shown: what was acknowledged over the broker's row, or in its place; None = not shown."""
+    """Return the order to show: the acknowledged values laid over the broker's row, or shown in its place. None = not shown."""
     base = known.placed if row is None else row
     if base is None or is_finished(base.status):
         return base
@@ -133,19 +134,19 @@ def _cancelled(row: OrderRow) -> OrderRow:
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """What a broker has said of its orders."""
+    """One report of a broker about its orders."""
 
     rows: Mapping[str, OrderRow]
-    """As it said it."""
+    """order_id -> row, exactly as the broker reported it."""
     moment: float
-    """Monotonic seconds: when the read began, or when the event was heard."""
+    """Monotonic seconds at which the read began, or the event arrived."""
     whole_book: bool
 
 
 def after_report(known: Known, report: Report, order_id: str, row: OrderRow | None) -> tuple[Known | None, str | None]:
-    """Return what is still known of an order beyond its row after a report, and what in it contradicts the acknowledgments.
+    """Return what we still know of an order beyond its row after a report, and a text if the report contradicts the acknowledgments.
 
-    `row` is the order as it stands after the report (as folded); None = it is not shown.
+    `row` is the order after the report (as folded); None = the order is not shown.
     """
     if row is None:
         if not report.whole_book or report.moment - known.since < MISSING_SECONDS:
@@ -173,8 +174,8 @@ def after_report(known: Known, report: Report, order_id: str, row: OrderRow | No
 
 
 def _decided(one: Changed, shown: Value, report: Report) -> tuple[bool, bool]:
-    """Return whether a report ends what is known of a value, and whether it contradicts it. An event of the stream that shows the new
-    value ends nothing: a book behind it may still come with the old one."""
+    """Return whether a report ends the laid-over value, and whether the report contradicts it. A stream event that shows the new value
+    ends nothing: a book that runs behind may still show the old value."""
     if shown == one.new:
         return report.whole_book, False
     if shown in one.older:
@@ -189,23 +190,23 @@ def _too_late(since: float | None, report: Report) -> bool:
 
 @attrs.define
 class Acknowledged:
-    """All that is known of one broker's orders beyond its rows."""
+    """Everything we know of one broker's orders beyond its rows."""
 
     orders: dict[str, Known] = attrs.field(factory=dict)
     contradictions: int = 0
     _shown: dict[str, tuple[Known, OrderRow | None, OrderRow | None]] = attrs.field(factory=dict, repr=False)
 
     def note(self, when: WhenAccepted, order_id: str, row: OrderRow | None, now: float) -> None:
-        """Take in an acknowledgment of an order, which its broker shows as `row` now."""
+        """Take in an acknowledgment of an order. `row` is the order as its broker shows it now; None = not shown."""
         self._set(order_id, noted(self.orders.get(order_id), when, order_id, row, now))
 
     def forget_before(self, moment: float) -> None:
-        """Forget what was acknowledged before `moment` (monotonic seconds): the day's begin, after which ids are used again."""
+        """Forget acknowledgments from before `moment` (monotonic seconds): the start of the day, after which brokers reuse order ids."""
         for order_id in [order_id for order_id, known in self.orders.items() if known.since < moment]:
             self._set(order_id, None)
 
     def heard(self, report: Report, rows: Mapping[str, OrderRow]) -> list[str]:
-        """Take in what the broker said; `rows` are its orders as folded. Returns what contradicts, a sentence each."""
+        """Take in a broker's report; `rows` are its orders as folded. Return the contradictions, one sentence each."""
         against = self._renamed(report)
         for order_id in list(self.orders) if report.whole_book else [one for one in report.rows if one in self.orders]:
             left, contradiction = after_report(self.orders[order_id], report, order_id, rows.get(order_id))
@@ -216,7 +217,8 @@ class Acknowledged:
         return against
 
     def _renamed(self, report: Report) -> list[str]:
-        """Drop what was placed and is shown, by its tag, under another id than the answer said: that one may be somebody else's."""
+        """Drop a placed order if the broker shows its tag under another order id than the answer gave: the answer's id may belong to
+        another order. Return one sentence for each."""
         shown_as = {row.tag.lower(): order_id for order_id, row in report.rows.items() if row.tag is not None}
         against: list[str] = []
         for order_id, known in list(self.orders.items()):
@@ -228,14 +230,14 @@ class Acknowledged:
         return against
 
     def over(self, rows: Mapping[str, OrderRow]) -> tuple[OrderRow, ...]:
-        """Return the orders as they are shown, those that the broker does not show last; rows that did not change are the very same."""
+        """Return the orders to show. Orders that the broker does not show come last. Unchanged rows are the same objects as before."""
         known = self.orders
         seen = [self.row(order_id, row) if order_id in known else row for order_id, row in rows.items()]
         unseen = [self.row(order_id, None) for order_id in known if order_id not in rows]
         return tuple(row for row in (*seen, *unseen) if row is not None)
 
     def unseen(self, rows: Mapping[str, OrderRow]) -> dict[str, OrderRow]:
-        """Return the accepted orders that the broker does not show, of which enough is known to change or cancel them."""
+        """Return the accepted orders that the broker does not show, if we know enough to change or cancel them."""
         found = {
             order_id: self.row(order_id, None)
             for order_id, known in self.orders.items()
@@ -244,7 +246,7 @@ class Acknowledged:
         return {order_id: row for order_id, row in found.items() if row is not None}
 
     def row(self, order_id: str, row: OrderRow | None) -> OrderRow | None:
-        """Return one order as it is shown."""
+        """Return one order as the document shows it."""
         known = self.orders.get(order_id)
         if known is None:
             return row
@@ -265,12 +267,12 @@ _DECODER = msgspec.json.Decoder(Known)
 
 
 def encode_known(known: Known, *, epoch_ahead: float) -> bytes:
-    """Return what is known as the store keeps it; `epoch_ahead` is epoch less monotonic seconds."""
+    """Return `known` in the form of the store. `epoch_ahead` is epoch seconds minus monotonic seconds."""
     return msgspec.json.encode(known.shifted(epoch_ahead))
 
 
 def decode_known(fields: Iterable[tuple[str, bytes]], *, epoch_ahead: float, now: float) -> dict[str, Known]:
-    """Read what the store kept: nothing from times to come, and nothing that cannot be read."""
+    """Decode the stored fields. Entries with a time after `now`, and unreadable entries, are left out."""
     known = {}
     for order_id, written in fields:
         try:

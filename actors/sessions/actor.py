@@ -1,7 +1,7 @@
-"""The session actor: the only one that talks to its broker. Holds the login, the books (`books.py`) and the order budget.
+"""The session actor: the only actor that talks to its broker. Holds the login, the books (`books.py`) and the order budget.
 
-Its child tasks do the waiting (pollers, sockets, order messages) and report back in synchronous steps; what others need is
-published as a `SessionView`, told to the document actors as slices, and to the quote book as ticks.
+Its child tasks (pollers, sockets, order messages) do the waiting and report back in synchronous steps. The session publishes a
+`SessionView`, sends slices to the document actors, and sends ticks to the quote book.
 """
 
 import logging
@@ -68,25 +68,25 @@ from onebroker.config.vocabulary import Outcome
 _log = logging.getLogger("onebroker.sessions")
 
 COUNTS_SECONDS = 60.0
-"""How often the call counts are written (architecture 5)."""
+"""The call counts are written at this interval (architecture 5)."""
 CLOCK_CHANGE_SECONDS = 1.0
-"""Smaller changes of a broker's clock are its answers' travelling times."""
+"""Smaller changes of a broker's clock come only from the travel times of its answers."""
 RESTORE_SECONDS = 1.0
-"""How often a session that began while the store was away looks whether it is back."""
+"""If the store was away at the start, the session tries it again at this interval."""
 MOST_WAITING = 1000
 """Messages that may wait for room at one broker: a list of 500 orders, its cancels, and the reads."""
 
 
 @attrs.frozen(kw_only=True)
 class SessionDoors:
-    """What a session is given besides its broker."""
+    """The dependencies of a session, except its broker."""
 
     transport: Transport
     store: Store
     clock: Clock
     calendar: Calendar
     budget: Callable[[], Budget]
-    """Makes the broker's empty budget; a restarted session loads the stored counts into a fresh one."""
+    """Makes an empty budget of the broker. A restarted session loads the stored counts into it."""
     view: Published[SessionView]
     catalogue: Published[CatalogueState]
     documents: Mapping[Resource, Address[DocumentMessage]]
@@ -96,7 +96,7 @@ class SessionDoors:
 
 
 class SessionActor:
-    """One broker's session. Asked with the messages of `messages.py`."""
+    """One broker's session. Accepts the messages of `messages.py`."""
 
     def __init__(
         self, *, broker: Broker, access: Access, mailbox: Mailbox[SessionMessage], doors: SessionDoors
@@ -115,7 +115,7 @@ class SessionActor:
         self._restored = False
         self._login_trouble: str | None = None
         self._address_trouble: str | None = None
-        """Why the broker refuses every order, since it last took one."""
+        """Why the broker refuses orders from this machine's address; None once it accepts one again."""
         spread = random.Random(doors.seed)
         self._login = LoginKeeper(
             broker=broker,
@@ -195,7 +195,7 @@ class SessionActor:
     # --- messages -------------------------------------------------------------------------------------------------
 
     def _handle(self, message: SessionMessage, nursery: trio.Nursery) -> None:
-        """Act on one message without awaiting; what takes time becomes a child task that answers the reply itself."""
+        """Act on one message without awaiting. Work that takes time becomes a child task, which answers the reply itself."""
         match message:
             case AskRoom():
                 if self._login.live is None:
@@ -205,7 +205,7 @@ class SessionActor:
             case ReturnRoom():
                 self._order_desk.return_room(message.permit)
             case SendOrder():
-                if self._login.live is None:  # the request was made with a login that is dead by now
+                if self._login.live is None:  # the login of the request is dead by now
                     self._order_desk.return_room(message.permit)
                     message.reply.refuse(LoginNeeded(self._broker.code))
                 else:
@@ -244,7 +244,8 @@ class SessionActor:
         self._publish()
 
     def _note_address(self, answer: OrderAnswer) -> None:
-        """Say once, beside the login, that the broker takes no orders from this machine's address, until it takes one again."""
+        """Report once, in the login's trouble, that the broker refuses orders from this machine's address. The next accepted order clears
+        the report."""
         if answer.address_refused and self._address_trouble is None:
             self._address_trouble = (
                 f"orders are refused: {WHY_REFUSED[RefusalKind.ADDRESS_NOT_REGISTERED]} ({answer.status_message})"
@@ -258,8 +259,8 @@ class SessionActor:
         self._publish(trouble=trouble or self._login_trouble, address_refused=trouble is not None)
 
     def _read_soon(self, resources: tuple[Resource, ...]) -> None:
-        """Read at once, instead of at the cadence: what an order message of ours, an event of the stream, or a fill can have
-        changed (architecture 13)."""
+        """Read these resources at once instead of at the cadence. An order message of ours, a stream event, or a fill may have changed
+        them (architecture 13)."""
         for resource in resources:
             self._pollers[resource].soon()
 
@@ -304,7 +305,7 @@ class SessionActor:
         )
 
     def _market_open(self) -> bool:
-        """Whether a session of any of the broker's markets is open now."""
+        """Tell whether a session of any of the broker's markets is open now."""
         return self._doors.calendar.any_open(self._markets, self._clock.now())
 
     def _read_done(self, read: ReadDone) -> None:
@@ -326,7 +327,7 @@ class SessionActor:
                     )
 
     def _heard_clock(self, ahead: float) -> None:
-        """Keep what an answer says of the broker's clock, where it says something new."""
+        """Publish how far the broker's clock is ahead, by its latest answer, when that differs from the known figure."""
         known = self._doors.view.value.clock_ahead
         if known is None or bool(known) != bool(ahead) or abs(known - ahead) > CLOCK_CHANGE_SECONDS:
             self._publish(clock_ahead=ahead)
@@ -342,7 +343,7 @@ class SessionActor:
         view.set(attrs.evolve(view.value, room=room, margins=self._margins.figures, **self._books.shown(), **changed))
 
     async def _restore(self) -> None:
-        """Begin from the stored rows and counts, so that what was finished before a restart stays finished."""
+        """Begin from the stored rows and counts, so that orders finished before a restart stay finished."""
         store, code = self._doors.store, self._broker.code
         try:
             counts = decode_counts(await store.get(keys.rate(code)))
@@ -362,7 +363,7 @@ class SessionActor:
             await self._login.refresh_profile(access)
 
     async def _keep_counts(self) -> None:
-        """Write the counts once a minute; what was counted before a restart comes first, however long the store is away."""
+        """Write the counts once a minute, but only after the counts from before the restart were loaded, however long the store is away."""
         while not self._restored:
             await trio.sleep(RESTORE_SECONDS)
             await self._restore()

@@ -1,8 +1,8 @@
 """What one session knows of its broker's books and portfolio: the orders folded from reads and the order stream, the last rows of
-everything else, and since when no event can have been missed.
+every other resource, and the time since which no event can have been missed.
 
-Every step is synchronous. What is known goes to the document actors as slices and to the store row by row; which book should
-be read at once goes to the pollers (`read_soon`).
+Every step is synchronous. The rows go to the document actors as slices, and to the store row by row. The pollers learn which books to
+read at once (`read_soon`).
 """
 
 import logging
@@ -39,7 +39,7 @@ from onebroker.config.clock import Clock, latest_boundary
 _log = logging.getLogger("onebroker.sessions")
 
 LIFE_SECONDS = 1.0
-"""How often a living order stream renews the books' `received_at`."""
+"""A living order stream renews the books' `received_at` at this interval."""
 
 MOVED_BY_ORDERS: tuple[Resource, ...] = ("orders", "funds")
 MOVED_BY_FILLS: tuple[Resource, ...] = ("orders", "trades", "positions", "funds")
@@ -47,7 +47,7 @@ _BY_STREAM: tuple[Resource, ...] = ("orders", "trades")
 
 
 class Books:
-    """The books and portfolio of one broker. Begins empty, or with what `restore` finds."""
+    """The books and portfolio of one broker. Begins empty, or with the rows that `restore` finds."""
 
     def __init__(
         self,
@@ -66,28 +66,29 @@ class Books:
         self._fold = OrderFold()
         self._acknowledged = Acknowledged()
         self._slices: dict[Resource, Slice] = {}
-        """What brokers have said: what lies in the store, and what the documents were last told but for what lies over the orders."""
+        """Resource -> the broker's last slice. The store holds it, and the documents got it last; to the order document, acknowledged
+        changes are added."""
         self._told: tuple[OrderRow, ...] = ()
-        """The orders as their document was last told of them."""
+        """The orders last sent to the order document with acknowledged changes laid over them."""
         self._read_began: dict[Resource, float] = {}
-        """Monotonic seconds at which the last good read of each began."""
+        """Monotonic seconds at which the last good read of each resource began."""
         self._errors: dict[Resource, str] = {}
-        """Why the last read failed; of those that did."""
+        """Resource -> why its last read failed; only resources whose last read failed."""
         self._partly: PartlyRead | None = None
-        """The last answer about orders, while rows of it cannot be read."""
+        """The last answer about orders, as long as some of its rows cannot be read."""
         self._odd_since: dict[str, float] = {}
-        """Order id -> monotonic seconds by which a row of it was shown that cannot be read, of the broking day `_odd_day`."""
+        """Order id -> monotonic seconds at which an unreadable row of the order was first seen on the broking day `_odd_day`."""
         self._odd_day = -math.inf
         self._positions: tuple[PositionRow, ...] = ()
         self._readable_positions: ReadablePositions | None = None
         self._holdings: tuple[HoldingRow, ...] = ()
         self._fills_moved_at: float | None = None
         self._stream_since = math.inf
-        """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not."""
+        """Monotonic seconds since which the order stream has been alive without a gap; infinity while it is not alive."""
         self._life_shown = 0.0
 
     def shown(self) -> dict[str, Any]:
-        """Return what the session's view shows of them, by field of `SessionView`."""
+        """Return the fields of `SessionView` that show the books and the portfolio."""
         return {
             "orders": self._fold.rows,
             "unseen": self._acknowledged.unseen(self._fold.rows),
@@ -123,11 +124,11 @@ class Books:
         self._read_began[read.resource] = read.began_monotonic
         self._keep(read.resource, rows, read.finished_epoch)
         if self._errors.pop(read.resource, None) is not None:
-            # The broker answers again: what else failed need not wait for its turn.
+            # The broker answers again, so the other failed resources need not wait for their turn.
             self._read_soon(tuple(self._errors))
 
     def _heed_readable(self, read: ReadDone) -> None:
-        """Fold the orders that an otherwise unreadable book shows: a fill beside a row that cannot be read is a fill all the same."""
+        """Fold the readable orders of a partly unreadable book: a fill counts even when another row cannot be read."""
         orders = [row for row in read.readable or () if isinstance(row, OrderRow)]
         before, day_start = self._fold, self._day_start()
         for row in orders:
@@ -141,7 +142,7 @@ class Books:
             self._read_soon(MOVED_BY_FILLS)
 
     def _odd_order(self, name: OddName) -> OddOrder:
-        """Note by when an order was there whose row cannot be read; ids are used again on another day."""
+        """Note when an order with an unreadable row was first seen. Each day starts empty, because brokers reuse order ids on another day."""
         if self._odd_day != self._day_start():
             self._odd_day, self._odd_since = self._day_start(), {}
         now = self._clock.monotonic()
@@ -149,7 +150,7 @@ class Books:
         return OddOrder(order_id=name.order_id, tag=name.tag, since=since)
 
     def _filled_further(self, before: OrderFold, reported: list[OrderRow]) -> bool:
-        """Tell whether one of the orders just reported has filled further than it had `before`, and note when."""
+        """Tell whether any of the orders just reported has filled further than in `before`, and note the time."""
         moved = self._fold.fills_beyond(before, reported, day_start=self._day_start())
         if moved:
             self._fills_moved_at = self._clock.monotonic()
@@ -166,7 +167,7 @@ class Books:
         return self._order_rows()
 
     def _note_portfolio(self, resource: Resource, rows: Rows | None) -> None:
-        """Keep the last readable rows that brokers are chosen by: an unreadable answer is not an empty portfolio."""
+        """Keep the last readable positions and holdings, by which brokers are chosen: an unreadable answer is not an empty portfolio."""
         if not isinstance(rows, tuple) or rows is self._rows_of(resource):
             return
         if resource == "positions":
@@ -177,13 +178,13 @@ class Books:
     # --- the order stream -------------------------------------------------------------------------------------------
 
     def stream_changed(self, *, connected: bool) -> None:
-        """Note that the order stream opened or broke: either way the books must be read again."""
+        """Note that the order stream opened or broke. In both cases the books must be read again."""
         self._stream_since = self._clock.monotonic() if connected else math.inf
         self._read_soon(MOVED_BY_FILLS)
 
     def heard(self, events: list[BrokerEvent]) -> bool:
-        """Fold what the order stream said, and tell whether orders were in it; any frame of it shows that the books are as we
-        know them."""
+        """Fold the events of the order stream, and tell whether they contained orders. Any readable frame shows that we have missed
+        nothing of the books."""
         changed = False
         for event in events:
             if isinstance(event, OrderUpdate):
@@ -204,13 +205,13 @@ class Books:
         return changed
 
     def _missed(self) -> None:
-        """Note a frame that could not be read: whatever it was about, the books are as we know them only after the next read."""
+        """Note an unreadable frame. Its content is not known, so the books count as complete only after the next read."""
         self._stream_since = self._clock.monotonic()
         self._read_soon(MOVED_BY_FILLS)
 
     def _show_orders(self) -> None:
-        """Tell what the stream changed. A book that was never read, or was unreadable, does not become one by an event; and
-        one read before a gap does not become newer."""
+        """Publish the orders after a stream event. A book that was never read, or was unreadable, stays so. A book read before a gap does
+        not become newer."""
         held = self._slices.get("orders")
         if held is not None and held.error is None:
             self._keep("orders", self._order_rows(), self._clock.epoch() if self._seen("orders") else held.received_at)
@@ -226,15 +227,15 @@ class Books:
                 self._keep(resource, held.rows, self._clock.epoch())
 
     def _seen(self, resource: Resource) -> bool:
-        """Tell whether the order stream has shown all since the last read of a book: that read was good, and no gap was
-        since it began."""
+        """Tell whether the order stream has shown every change since the last read of a book: the read was good, and the stream had no gap
+        since the read began."""
         began = self._read_began.get(resource)
         return began is not None and began >= self._stream_since and resource not in self._errors
 
     # --- what was acknowledged --------------------------------------------------------------------------------------
 
     def acknowledged(self, when: WhenAccepted, answer: OrderAnswer) -> None:
-        """Show at once what the broker has accepted; its own row ends that, or contradicts it."""
+        """Show an accepted change at once, until the broker's own row confirms or contradicts it."""
         order_id = answer.order_id if when.before is None else when.before.order_id
         if not order_id:
             return
@@ -269,7 +270,7 @@ class Books:
         return self._clock.epoch() - self._clock.monotonic()
 
     def _tell_orders(self) -> None:
-        """Tell the order document how the orders stand: as the broker shows them, with what it has acknowledged over that."""
+        """Send the orders to the order document: the broker's rows, with the acknowledged changes laid over them."""
         held = self._slices.get("orders")
         if held is None:
             return
@@ -284,7 +285,7 @@ class Books:
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def _keep(self, resource: Resource, rows: Rows | None, received_at: float, error: str | None = None) -> None:
-        """Tell the document what is now known, and write what changed."""
+        """Send the new slice to the document, and write its changes to the store."""
         now = Slice(broker=self._code, resource=resource, rows=rows, received_at=received_at, error=error)
         self._store.post(*changes(self._slices.get(resource), now))
         self._slices[resource] = now
@@ -310,7 +311,7 @@ class Books:
     # --- after a restart --------------------------------------------------------------------------------------------
 
     def restore(self, fields: Mapping[Resource, Mapping[str, bytes]], acknowledged: Mapping[str, bytes]) -> None:
-        """Begin from the stored rows of each resource, where no read was quicker, and from what was acknowledged today."""
+        """Begin from the stored rows of each resource without an earlier read, and from today's stored acknowledgments."""
         for resource, stored_fields in fields.items():
             stored = stored_slice(self._code, resource, stored_fields)
             if stored is None or resource in self._slices:
@@ -322,7 +323,7 @@ class Books:
         self._restore_acknowledged(acknowledged)
 
     def _begin_fold(self, rows: Rows, received_at: float) -> None:
-        """Put the stored orders under what the stream may have said already."""
+        """Start the fold with the stored orders, then fold the orders that the stream may already have reported."""
         assert isinstance(rows, tuple)
         heard, now = self._fold.rows.values(), self._clock.epoch()
         self._fold = OrderFold.of([row for row in rows if isinstance(row, OrderRow)], at=received_at)
@@ -341,7 +342,7 @@ class Books:
 
 
 def _readable_positions(read: ReadDone) -> ReadablePositions | None:
-    """Return what an answer shows of which some rows could not be read; None where all or none could."""
+    """Return the readable positions of a partly unreadable answer; None when all or none of its rows could be read."""
     if read.readable is None:
         return None
     rows = tuple(row for row in read.readable if isinstance(row, PositionRow))

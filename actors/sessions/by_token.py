@@ -1,5 +1,5 @@
-"""Asking a broker for one order by our token, over a session's login: a lost connection is tried once more, and a dead login is
-repaired once."""
+"""Asking a broker for one order by our token, over a session's login. After a lost connection the call is repeated once, and a dead
+login is repaired once."""
 
 import trio
 
@@ -24,7 +24,7 @@ class TokenReader:
         self._clock = clock
 
     async def find(self, question: TokenQuestion, priority: Priority) -> FoundByToken | None:
-        """Return the order; None on a clear no. Raises LoginNeeded, NotOffered, BrokerError."""
+        """Return the order, or None if the broker clearly has no such order. Raises LoginNeeded, NotOffered, BrokerError."""
         access = await live_access(self._login, self._broker.code)
         try:
             return await self._find_once(access, question, priority)

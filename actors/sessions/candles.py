@@ -1,7 +1,7 @@
-"""Candles of the past over a session's login, call by call in the spans the broker takes, behind everything else in its budget.
+"""Past candles over a session's login, call by call in spans that the broker accepts, behind everything else in its budget.
 
-A lost connection is tried once more, and a dead login is repaired once in a read: what was read before it is kept, and the
-call that found it is made again. An answer that names another instrument is refused by the codec (lesson 10).
+After a lost connection the call is repeated once. A dead login is repaired once per read: candles read before are kept, and the call
+that found the dead login is repeated. The codec refuses an answer that names another instrument (lesson 10).
 """
 
 from collections.abc import Iterable
@@ -28,14 +28,14 @@ from onebroker.brokers.requests import (
 from onebroker.brokers.transport.priorities import Priority
 
 CANDLE_SECONDS = 30.0
-"""For the answer to one call: a long span takes brokers a while."""
+"""Limit for the answer to one call: a long span takes brokers some time."""
 ROOM_SECONDS = 300.0
-"""How long a call waits for room: it stands behind everything else."""
+"""How long a call waits for room, because every other call goes first."""
 BETWEEN_SECONDS = 0.2
-"""From one call to the next: not every broker says how many it takes."""
+"""Time from one call to the next: not every broker documents its limit."""
 
 REPAIR_SECONDS = BETWEEN_LOGINS_SECONDS + CALL_SECONDS
-"""For the repair of a dead login: an unattended one may have to wait for its turn."""
+"""Limit for the repair of a dead login: an unattended login may have to wait for its turn."""
 
 
 class CandleReader:
@@ -48,8 +48,8 @@ class CandleReader:
         self._next_at = 0.0
 
     async def read(self, listing: Listing, interval: str, first: date, last: date) -> tuple[Candle, ...]:
-        """Return the candles of both days inclusive, oldest first. Raises LoginNeeded, NotOffered, BrokerError: of all calls together
-        `OddRows` when some rows cannot be read.
+        """Return the candles from `first` to `last`, both inclusive, oldest first. Raises LoginNeeded, NotOffered, BrokerError. If some
+        rows cannot be read, one `OddRows` for all calls together is raised at the end.
         """
         access = await live_access(self._login, self._broker.code)
         candles: list[Candle] = []
@@ -106,7 +106,7 @@ class CandleReader:
             raise BadAnswer(f"candles that cannot be read: {error}") from error
 
     async def _call(self, request: WireRequest) -> WireResponse:
-        """Ask once, and once more when the connection was lost."""
+        """Call once, and once more after a lost connection."""
         try:
             return await self._paced(request)
         except (NotSent, OutcomeUnknown):
@@ -120,6 +120,6 @@ class CandleReader:
 
 
 def _distinct(candles: Iterable[Candle]) -> tuple[Candle, ...]:
-    """Return one candle of each moment, the last that was given, oldest first: spans may meet in one."""
+    """Return one candle per moment, oldest first. Two spans may share a candle; the later answer counts."""
     by_start = {candle.start: candle for candle in candles}
     return tuple(by_start[start] for start in sorted(by_start))

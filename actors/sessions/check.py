@@ -1,9 +1,9 @@
-"""Trying out one broker for `onebroker check`: the address its orders leave by, its profile, every read, its instrument file, the
-first tick of its stream.
+"""Trying out one broker for `onebroker check`: the address from which its orders leave, its profile, every read, its instrument file, and
+the first tick of its stream.
 
-`check_session` tries out the broker of a running service with the login and the sockets that live; without a service, the command
-puts the steps together (`http/commands/check.py`). Everything goes through the broker's own budget; no order is sent, nothing
-is stored. A step that fails says why, and the steps after it are tried all the same.
+In a running service, `check_session` uses the live login and the live sockets. Without a service, the command puts the steps together
+(`http/commands/check.py`). Every call goes through the broker's own budget; no order is sent, and nothing is stored. A failed step says
+why, and the later steps are still tried.
 """
 
 import itertools
@@ -34,33 +34,33 @@ from onebroker.config.clock import Clock
 from onebroker.config.instruments import Exchange, security
 
 ADDRESS = "address"
-"""Name of the step that reaches no broker."""
+"""Name of the step that contacts no broker."""
 CALL_SECONDS = 10.0
 FILE_SECONDS = 180.0
 TICK_SECONDS = 15.0
-"""How long the first tick is waited for."""
+"""How long the check waits for the first tick."""
 LIQUID = ("RELIANCE", "HDFCBANK", "SBIN", "INFY")
-"""Shares that trade every second of a session: one of them is subscribed to, where the broker lists it."""
+"""Shares that trade every second of a session. The check subscribes to one of them that the broker lists."""
 
 
 @attrs.frozen(kw_only=True)
 class Step:
-    """One thing tried at one broker."""
+    """One step of a check at one broker."""
 
     name: str
     ok: bool
     detail: str
-    """What came, or why nothing did; without secrets."""
+    """The result, or why there is none; without secrets."""
     seconds: float
 
 
 class NothingCame(BrokerError):
-    """The broker did nothing wrong that we saw, but did not do what was asked either."""
+    """The broker did not do what was asked, but we saw no error of the broker."""
 
 
 @attrs.frozen(kw_only=True)
 class Doors:
-    """What a check is done with."""
+    """The dependencies of a check."""
 
     broker: Broker
     caller: Caller
@@ -69,7 +69,7 @@ class Doors:
 
 
 async def timed(name: str, clock: Clock, doing: Callable[[], Awaitable[str]]) -> Step:
-    """Do one step and say how it went. What a codec fails at is a failed step too."""
+    """Do one step and return its result. An error in a codec is a failed step too."""
     began = clock.monotonic()
     try:
         with contained(ValueError):
@@ -87,8 +87,8 @@ async def check_session(
     configured: Access,
     market_open: Callable[[], bool],
 ) -> tuple[Step, ...]:
-    """Try out the broker with the login that lives; a market stream that is open already is shown as it is, because some brokers
-    close the first socket when a second one opens. `configured` is the access without a login."""
+    """Try out the broker with its live login. An open market stream is only described, because some brokers close the first socket when a
+    second one opens. `configured` is the access without a login."""
     address = await check_address(doors, configured)
     access = view.value.access
     if access is None:
@@ -111,7 +111,7 @@ async def check_session(
 
 
 def _mapped(code: str, catalogue: CatalogueState, count: int) -> Step:
-    """Say what the mapping has of a broker, and what its files lacked."""
+    """Say how many instruments the mapping has for a broker, and what its files lacked."""
     detail = f"{count} listed"
     if catalogue.latest is not None and not catalogue.published_today:
         detail += f", of an earlier mapping: {catalogue.reason}"
@@ -121,7 +121,7 @@ def _mapped(code: str, catalogue: CatalogueState, count: int) -> Step:
 
 
 def _listed_share(code: str, catalogue: CatalogueState) -> dict[str, Listing]:
-    """Return one of the broker's listings that trades all the time, or any; by broker_token."""
+    """Return one listing of the broker by broker_token: a LIQUID share if it is listed, else any. Empty without a catalogue."""
     latest = catalogue.latest
     if latest is None:
         return {}
@@ -139,7 +139,7 @@ def _stream_life(feed: FeedView, clock: Clock) -> str:
 
 
 async def check_address(doors: Doors, access: Access) -> list[Step]:
-    """Say by which address the broker's orders leave; nothing where no network is used."""
+    """Say from which address the broker's orders leave. Return no step when the transport uses no network."""
     transport = doors.transport
     if not isinstance(transport, RoutedTransport):
         return []
@@ -169,8 +169,8 @@ async def check_reads(doors: Doors, access: Access, listings: Mapping[str, Listi
 
 
 async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[str, Listing]]:
-    """Fetch and read the broker's instrument files; return also its liquid shares, by broker_token. What did not come, or cannot be
-    read, is said; the step fails when nothing is left."""
+    """Fetch and read the broker's instrument files. Also return one liquid share by broker_token. The step names the missing and the
+    unreadable files; it fails when no instrument is left."""
     found: dict[str, Listing] = {}
 
     async def fetch() -> str:
@@ -183,7 +183,7 @@ async def check_instruments(doors: Doors, access: Access) -> tuple[Step, dict[st
                 read_broker, doors.broker, list(bodies.values()), list(bodies), abandon_on_cancel=True
             )
         except (BrokerError, ValueError):
-            raise  # which say what is wrong
+            raise  # these errors already say what is wrong
         except UNREADABLE as error:
             raise NothingCame(f"its file cannot be read ({type(error).__name__})") from error
         missing = unread | lost
@@ -252,7 +252,7 @@ async def _subscribe(codec: FeedCodec, access: Access, stream: FrameStream, list
 
 
 async def _files(doors: Doors, flow: ReadFlow) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the bodies of all calls by the names of their files, `MISSING` for those that did not come, and why these did not."""
+    """Return the body of each file by its name (`MISSING` when the file did not come), and the reason for each missing file."""
     bodies: dict[str, bytes] = {}
     lost: dict[str, str] = {}
     try:
@@ -288,7 +288,7 @@ async def _answers(doors: Doors, flow: ReadFlow, timeout_seconds: float) -> list
 
 
 def _liquid(frame: pl.DataFrame) -> dict[str, Listing]:
-    """Return the best known liquid share that is listed, or the first share there is."""
+    """Return one listed share of LIQUID, or else the first listed share, by broker_token."""
     shares = frame.filter((pl.col("segment") == "equities") & pl.col("broker_token").is_not_null())
     known = shares.filter(pl.col("symbol").is_in(LIQUID))
     rows = (known if known.height else shares).head(1).rows(named=True)

@@ -1,6 +1,6 @@
-"""The first step of `onebroker check`: by which address the orders of a broker leave this machine, and what it says about addresses.
+"""The first step of `onebroker check`: the address from which a broker's orders leave this machine, and the broker's rule on addresses.
 
-Nothing is sent for it. The public address behind a router is known to the broker only.
+This step sends nothing. Only the broker knows the public address behind a router.
 """
 
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ _ORDER_HOST = "order_url"
 
 
 async def address_detail(broker: Broker, access: Access, transport: RoutedTransport) -> str:
-    """Return what a person has to know about it. Raises `NotSent` when no connection can leave."""
+    """Return what a person must know about the address. Raises `NotSent` when no connection can leave."""
     endpoints = access.endpoints
     url = endpoints.others.get(_ORDER_HOST, endpoints.rest_url)
     try:

@@ -1,7 +1,7 @@
-"""How far a broker's clock and this machine's are apart, as the `Date` of its HTTP answers tells.
+"""The difference between a broker's clock and this machine's clock, from the `Date` of its HTTP answers.
 
-A `Date` has whole seconds and was written some time between the request and its answer, so it tells bounds: what lies within them is
-no difference. Answers out of a cache (`Age`) and files are of another moment.
+A `Date` has whole seconds, and the broker wrote it between the request and the answer. So it gives only bounds, and a difference within
+the bounds counts as none. Answers from a cache (`Age`) and files belong to another moment and do not count.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from onebroker.brokers.transport.interface import FrameStream, Transport
 from onebroker.config.clock import Clock
 
 DATE_SECONDS = 1.0
-"""The fineness of a `Date`."""
+"""The resolution of a `Date`."""
 QUICK_SECONDS = 1.0
-"""An answer that took longer tells of a difference, but does not tell that there is none."""
+"""An answer that took longer can prove a difference, but cannot prove that there is none."""
 
 
 def ahead_seconds(date: float, received: float, travel_seconds: float) -> float | None:
-    """Return by how many seconds the broker's clock is at least ahead of ours (below zero: behind), 0 where no difference can be
-    told; None where the answer took too long to tell either.
+    """Return by how many seconds the broker's clock is at least ahead of ours (below zero: behind). Return 0 when there is no provable
+    difference, and None when the answer took too long for either.
 
-    `date` and `received` in epoch seconds, `received` and `travel_seconds` by our clocks.
+    `date` and `received` are in epoch seconds. `received` and `travel_seconds` come from our clocks.
     """
     least = date - received
     most = date + DATE_SECONDS - (received - travel_seconds)
@@ -33,7 +33,7 @@ def ahead_seconds(date: float, received: float, travel_seconds: float) -> float 
 
 
 class DatedTransport:
-    """A broker's transport that tells `heard` what each answer says of its clock (`ahead_seconds`)."""
+    """A broker's transport that passes the `ahead_seconds` of each answer to `heard`."""
 
     def __init__(self, transport: Transport, clock: Clock, heard: Callable[[float], None]) -> None:
         self._transport = transport
@@ -60,7 +60,7 @@ class DatedTransport:
 
 
 def _date_of(response: WireResponse) -> float | None:
-    """Return the moment an answer was written (RFC 9110 section 6.6.1), epoch seconds; None where it does not tell."""
+    """Return the moment at which the broker wrote the answer (RFC 9110 section 6.6.1), in epoch seconds; None = not known."""
     date = response.headers.get("date")
     if date is None or "age" in response.headers:
         return None

@@ -1,4 +1,4 @@
-"""A budget's counts as they lie in the store (`rate:<code>`)."""
+"""A budget's counts in their stored form (`rate:<code>`)."""
 
 import msgspec
 

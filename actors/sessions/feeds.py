@@ -1,6 +1,6 @@
-"""One socket of a broker: connecting with the login of the moment, heartbeat, resubscription, reconnecting with back-off.
+"""One socket of a broker: connecting with the live login, heartbeat, resubscription, reconnecting with back-off.
 
-A child task of the session actor. What it hears goes out through `FeedEvents`; it keeps no state of the session's.
+A child task of the session actor. It reports through `FeedEvents` and keeps no state of the session.
 """
 
 import random
@@ -30,7 +30,7 @@ from onebroker.config.clock import Clock
 FIRST_RETRY_SECONDS = 1.0
 MOST_RETRY_SECONDS = 60.0
 STEADY_SECONDS = 30.0
-"""A connection that lived this long starts the back-off anew."""
+"""After a connection that lived this long, the back-off starts again from `FIRST_RETRY_SECONDS`."""
 SUBSCRIBE_PAUSE_SECONDS = 0.05
 """Changes of the watch list within this time are sent together."""
 _REFUSED_LOGIN = (401, 403)
@@ -38,7 +38,7 @@ MUTE = "the stream said nothing while those of others did"
 
 
 class FeedEvents(Protocol):
-    """Where a feed reports to: its session actor. Never blocks: what may not be lost is kept by the receiver."""
+    """The receiver of a feed's reports: its session actor. It never blocks; the receiver keeps everything that must not be lost."""
 
     def connected(self) -> None: ...
 
@@ -47,14 +47,14 @@ class FeedEvents(Protocol):
     def subscribed(self, count: int) -> None: ...
 
     def heard(self, events: list[BrokerEvent]) -> None:
-        """One frame arrived; `events` is what it held, possibly nothing."""
+        """One frame arrived; `events` holds its events, possibly none."""
 
     def silence_matters(self) -> bool:
-        """Whether a session is open, so that silence means a dead connection (lesson 3)."""
+        """Tell whether a trading session is open, so that silence means a dead connection (lesson 3)."""
 
 
 class Feed:
-    """Connection number `number` of one of a broker's sockets."""
+    """One socket of a broker, with its number `number`."""
 
     def __init__(
         self,
@@ -72,7 +72,8 @@ class Feed:
         spread: random.Random,
         account: AccountField | None,
     ) -> None:
-        """`account`: how its messages about orders name the account; None = they do not, or it carries none."""
+        """`account`: the field by which the socket's order messages name the account. None = they do not name it, or the socket carries
+        no order messages."""
         self._codec = codec
         self._number = number
         self._always = always
@@ -86,15 +87,15 @@ class Feed:
         self._spread = spread
         self._account = account
         self._end: Callable[[str], None] | None = None
-        """Ends the connection there is, with the reason."""
+        """Ends the present connection, with the reason; None = no connection."""
 
     def renew(self) -> None:
-        """Open the connection anew, if there is one."""
+        """Reconnect, if there is a connection."""
         if self._end is not None:
             self._end(MUTE)
 
     async def run(self) -> None:
-        """Keep the connection for ever; without anything to watch it stays closed unless `always`."""
+        """Keep the connection for ever. Without an instrument to watch, it stays closed unless `always`."""
         delay = FIRST_RETRY_SECONDS
         while True:
             await self._until_wanted()
@@ -116,7 +117,7 @@ class Feed:
             version = await self._watch.wait_newer(version)
 
     async def _connection(self, access: Access) -> tuple[str, bool]:
-        """Connect, and live on what a codec fails at (an address, a subscription): it ends the connection, not the session."""
+        """Connect and stay connected. An error in a codec (an address, a subscription) ends the connection, not the session."""
         try:
             with contained():
                 return await self._connect_once(access)
@@ -124,7 +125,7 @@ class Feed:
             return f"the stream could not be used: {error}", False
 
     async def _connect_once(self, access: Access) -> tuple[str, bool]:
-        """Open the socket and live on it to its end; return why it ended and whether the login was refused."""
+        """Open the socket and use it until it ends. Return why it ended, and whether the login was refused."""
         try:
             address = await self._caller.drive(
                 self._codec.address(access, self._clock.now()), CALL_SECONDS, priority=Priority.BOOK
@@ -174,8 +175,8 @@ class Feed:
         return ended[0]
 
     def _own_only(self, decoder: FeedDecoder, access: Access) -> Callable[[bytes | str], list[BrokerEvent]]:
-        """Return what decodes frames: one about another account is a corrupt one, whatever else it says, and so is one that
-        its decoder fails at."""
+        """Return the function that decodes frames. A frame about another account counts as corrupt, whatever else it says. A frame that
+        its decoder fails on is corrupt too."""
         account = self._account
 
         def decode(frame: bytes | str) -> list[BrokerEvent]:
@@ -230,10 +231,10 @@ class Feed:
                 else:
                     await stream.send(message)
             except StreamClosed:
-                return  # whoever receives learns it too
+                return  # the receiving task gets the same error
 
     async def _keep_subscribed(self, stream: FrameStream, decoder: FeedDecoder, access: Access) -> None:
-        """Bring the broker's subscriptions to the watch list, now and at each change of it."""
+        """Make the broker's subscriptions match the watch list, now and at each change of the list."""
         subscribed: dict[str, Listing] = {}
         while True:
             version = self._watch.version
@@ -256,7 +257,7 @@ class Feed:
 
 
 async def _within(ready: trio.Event, seconds: float) -> None:
-    """Wait until the broker takes subscriptions; raise `StreamClosed` when it does not in time."""
+    """Wait until the broker is ready for subscriptions. Raise `StreamClosed` if it is not ready within `seconds`."""
     with trio.move_on_after(seconds):
         await ready.wait()
         return

@@ -1,5 +1,5 @@
-"""Calls to a broker other than orders: each counted in the budget before it is sent; and driving a codec's sans-IO flow (a
-login, a stream address) with them."""
+"""Calls to a broker other than orders: each call is counted in the budget before it is sent. Also drives a codec's sans-IO flow (a login, a
+stream address) with these calls."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -17,10 +17,10 @@ T = TypeVar("T")
 ROOM_SECONDS = 120.0
 """A call waits this long for room in the call budget."""
 LOGIN_PRIORITY = Priority.EXIT
-"""Of the calls that make, renew or prove a login: until it is proved nothing leaves, not even a cancel, so they may use the
-share of the call budget that reads leave to exits."""
+"""The priority of the calls that make, renew or prove a login. Until the login is proved, nothing leaves, not even a cancel. So these calls
+may use the share of the call budget that reads leave to exits."""
 RATE_LIMIT_PAUSE_SECONDS = 1.0
-"""A broker's own "too many requests" closes its window for this long (order-engine 4.5)."""
+"""After a broker's own "too many requests", its window is closed for this long (order-engine 4.5)."""
 
 
 class NoRoom(BrokerError):
@@ -28,7 +28,7 @@ class NoRoom(BrokerError):
 
 
 class Caller:
-    """Sends what is not an order, inside one broker's budget. Repeats nothing."""
+    """Sends calls other than orders, inside one broker's budget. Repeats nothing."""
 
     def __init__(self, transport: Transport, gate: BudgetGate, clock: Clock) -> None:
         self._transport = transport
@@ -48,20 +48,20 @@ class Caller:
         return await self.send(request, place, timeout_seconds)
 
     async def room(self, kind: CallKind, priority: Priority, *, room_seconds: float = ROOM_SECONDS) -> Place:
-        """Wait for room for a call that is sent at once then. Raises NoRoom."""
+        """Wait for room for a call that the caller then sends at once. Raises NoRoom."""
         try:
             return await self._gate.acquire(kind, priority, self._clock.monotonic() + room_seconds)
         except BudgetFull as full:
             raise NoRoom("the broker's call budget is full") from full
 
     async def send(self, request: WireRequest, place: Place, timeout_seconds: float) -> WireResponse:
-        """Send a call that has its room, return the answer. Raises what the transport raises."""
+        """Send a call that already has its room, and return the answer. Raises what the transport raises."""
         response = await self._transport.send(request.leaving(self._clock.now()), timeout_seconds)
         self._gate.landed(place)
         return response
 
     def scarce(self) -> bool:
-        """Whether calls are running short, so that reads should be spaced out."""
+        """Tell whether calls are running short, so that reads should be spaced out."""
         return self._gate.budget.scarce(Moment.of(self._clock))
 
     def heed(self, error: BrokerError) -> None:
@@ -76,9 +76,9 @@ class Caller:
         *,
         priority: Priority = Priority.READ,
     ) -> T:
-        """Send each request of `flow`, hand it the answer, return its result; `timeout_seconds` is per request.
+        """Send each request of `flow`, pass the answer back to the flow, and return its result. `timeout_seconds` is per request.
 
-        Raises what the calls and the flow raise (BrokerError, ValueError); anything else of a flow becomes a BrokerError.
+        Raises what the calls and the flow raise (BrokerError, ValueError). Any other error of a flow becomes a BrokerError.
         """
         try:
             with contained(ValueError):

@@ -1,14 +1,14 @@
 """Folding book reads and stream events of one broker's orders into one cumulative record per order. Pure.
 
-An order id is known for its day only: what another day's order with the same id was, or whose, says nothing.
+An order id is valid for its day only: another day's order with the same id is another order.
 
-Rules (order-engine 2.3, rules 2.3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest
-report counts. A book may run behind (an order just taken is not in it yet), so an order that a read does not show is kept
-for a while before it is no longer shown, and what is known of it is remembered to the day's end. What was last reported
-before the day began is dropped with the first read that does not show it.
+Rules (order-engine 2.3, rules 2.3.1): the filled quantity only grows; a finished order stays finished; otherwise the newest report counts.
+A book may run behind, and an order just taken may be missing from it. So an order that a read does not show is still shown for a while.
+After that it is hidden, but remembered to the end of the day. An order last reported before the day began is dropped by the first read
+that does not show it.
 
-Book and order stream overtake each other: where one lags behind the other it tells old news. Only a broker that takes back on
-one of the two what it said on the same one contradicts itself, which is counted.
+Book and order stream overtake each other: the slower channel reports old news. A contradiction is counted only when one channel reverts its
+own earlier report.
 """
 
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ from onebroker.config.clock import latest_boundary
 from onebroker.config.vocabulary import is_finished
 
 MISSING_SECONDS = 30.0
-"""An order that reads begun this long after its last report do not show is not shown any more."""
+"""If a read begun this long after an order's last report does not show the order, it is not shown any more."""
 
 
 class Channel(StrEnum):
-    """Where a broker reports orders."""
+    """The channel on which a broker reports orders."""
 
     BOOK = "book"
     STREAM = "stream"
@@ -39,23 +39,23 @@ class OrderFold:
 
     rows: dict[str, OrderRow] = attrs.field(factory=dict)
     contradictions: int = 0
-    """Times a finished order was reported with another status, or a filled quantity lower than before, on one channel."""
+    """How often one channel reported a finished order with another status, or a filled quantity lower than before."""
     _gone: dict[str, OrderRow] = attrs.field(factory=dict, repr=False)
     """Orders of the day that the book stopped showing."""
     _reported: dict[str, float] = attrs.field(factory=dict, repr=False)
-    """order_id -> when it was last reported; of `rows` and `_gone`."""
+    """order_id -> when the order was last reported, for `rows` and `_gone`."""
     _told: dict[tuple[Channel, str], OrderRow] = attrs.field(factory=dict, repr=False)
-    """(channel, order_id) -> the furthest that the order was reported there."""
+    """(channel, order_id) -> the furthest state of the order that the channel reported."""
 
     @classmethod
     def of(cls, rows: Iterable[OrderRow], *, at: float) -> "OrderFold":
-        """Return the fold of rows as they stood at `at` (a stored book)."""
+        """Return the fold of a stored book, whose rows were reported at `at`."""
         held = {row.order_id: row for row in rows}
         told = {(Channel.BOOK, order_id): row for order_id, row in held.items()}
         return cls(held, 0, {}, dict.fromkeys(held, at), told)
 
     def read(self, rows: list[OrderRow], *, began: float, at: float, day_start: float) -> "OrderFold":
-        """Fold a whole book read that began at `began` and ended at `at`; `day_start` is the 07:00 the day began at."""
+        """Fold a whole book read that began at `began` and ended at `at`. `day_start` is the 07:00 at which the day began."""
         shown = {row.order_id for row in rows}
         today = {order_id for order_id, when in self._reported.items() if when >= day_start}
         kept, gone = {}, {order_id: row for order_id, row in self._gone.items() if order_id in today}
@@ -69,12 +69,12 @@ class OrderFold:
         return self._merged(kept, gone, reported, told, Channel.BOOK, rows, at, day_start)
 
     def event(self, row: OrderRow, *, at: float, day_start: float, channel: Channel = Channel.STREAM) -> "OrderFold":
-        """Fold one order as the order stream told it, or as a book of which the rest is not known."""
+        """Fold one order from the order stream, or from a book that could be read only in part."""
         held, gone, reported, told = dict(self.rows), dict(self._gone), dict(self._reported), dict(self._told)
         return self._merged(held, gone, reported, told, channel, [row], at, day_start)
 
     def fills_beyond(self, before: "OrderFold", reported: Iterable[OrderRow], *, day_start: float) -> bool:
-        """Tell whether any of the orders just reported has filled further than it had `before`."""
+        """Tell whether any of the orders just reported has filled further than in `before`."""
         return any(self.rows[row.order_id].filled_quantity > before._filled(row, day_start) for row in reported)
 
     def _filled(self, row: OrderRow, day_start: float) -> int:
@@ -111,8 +111,8 @@ class OrderFold:
 
 
 def _is_another(before: OrderRow, row: OrderRow, reported: float, day_start: float) -> bool:
-    """Whether a row is of another order than the one that had its id `before`, which was last reported at `reported`: brokers use
-    ids again on another day. Where the rows do not both say when they were placed, the day of the report decides."""
+    """Tell whether `row` and `before` are different orders with the same id: brokers reuse ids on another day. `before` was last reported
+    at `reported`. If a row lacks its order time, the day of that report decides."""
     if before.order_timestamp is None or row.order_timestamp is None:
         return reported < day_start and row != before
     return _day_of(row.order_timestamp) > _day_of(before.order_timestamp)
@@ -125,18 +125,20 @@ def _day_of(timestamp: str) -> datetime:
 def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:
     """Return the order after `new` was reported on top of `before`, and whether the two contradict each other.
 
-    The very object `before` is returned when nothing changes.
+    If nothing changes, the object `before` itself is returned.
     """
     if new == before:
         return before, False
-    taken_back = is_finished(before.status) and new.status != before.status  # no change ever, to no other end either
+    taken_back = (
+        is_finished(before.status) and new.status != before.status
+    )  # a finished order never changes, not even to another finished status
     lowered = new.filled_quantity < before.filled_quantity
     if taken_back:
-        # A feed's CANCELLED can run ahead of its last fill: the fill is news, the status is not (order-engine 2.3).
+        # A feed's CANCELLED can arrive before the last fill: then the fill counts, the status does not (order-engine 2.3).
         before = _tagged(before, new)
         return (before if new.filled_quantity <= before.filled_quantity else _filled_as(before, new)), True
     if lowered:
-        # The end of the order is news even when a late figure comes with it.
+        # The end of the order counts even when an outdated filled quantity comes with it.
         ended = is_finished(new.status) and not is_finished(before.status)
         return (_filled_as(_tagged(new, before), before) if ended else _tagged(before, new)), True
     new = _tagged(new, before)
@@ -144,14 +146,14 @@ def merge_order(before: OrderRow, new: OrderRow) -> tuple[OrderRow, bool]:
 
 
 def _tagged(row: OrderRow, other: OrderRow) -> OrderRow:
-    """Return `row` with the other's tag where it has none."""
+    """Return `row`, with the tag of `other` if `row` has none."""
     if row.tag is None and other.tag is not None:
         return msgspec.structs.replace(row, tag=other.tag)
     return row
 
 
 def _filled_as(finished: OrderRow, fuller: OrderRow) -> OrderRow:
-    """Return a finished order with the fill of a report that knows of more."""
+    """Return a finished order with the fill of a report that shows a larger fill."""
     left = max(0, finished.quantity - fuller.filled_quantity)
     return msgspec.structs.replace(
         finished,

@@ -1,4 +1,4 @@
-"""From settings to the brokers in service: their access, limits and cadence with the operator's overrides. Pure."""
+"""Builds the brokers in service from the settings: their access, limits and cadence, with the operator's overrides. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from onebroker.config.sections import BrokerSettings, RateRow
 from onebroker.config.settings import SettingsError
 
 FLIGHT_SECONDS = 1.0
-"""A message without an answer may still reach its broker this long after it left."""
+"""For this long after it left, a message without an answer may still reach its broker."""
 
 
 @attrs.frozen(kw_only=True)
@@ -46,8 +46,8 @@ class InService:
 def brokers_in_service(
     registry: Registry, settings: Mapping[str, BrokerSettings], *, exit_share: float, day_limits: bool
 ) -> dict[str, InService]:
-    """Return the enabled brokers by code, in the registry's order; without `day_limits` nothing is capped per day (the
-    demo, whose brokers have no such limits either)."""
+    """Return the enabled brokers by code, in the registry's order. Without `day_limits` nothing is capped per day (the demo, whose brokers
+    have no daily limits)."""
     return {
         code: _in_service(registry[code], settings[code], exit_share, day_limits)
         for code in registry
@@ -56,7 +56,7 @@ def brokers_in_service(
 
 
 def require_credentials(registry: Registry, settings: Mapping[str, BrokerSettings]) -> None:
-    """Raise SettingsError naming the credentials that enabled brokers lack, and the algo ids that they cannot be told."""
+    """Raise SettingsError that names the missing credentials of enabled brokers, and the algo ids that a broker cannot take."""
     enabled = {code: registry[code] for code in registry if code in settings and settings[code].enabled}
     missing = {code: broker.missing_credentials(settings[code].credentials) for code, broker in enabled.items()}
     lines = [f"brokers.{code} needs {', '.join(sorted(keys))}" for code, keys in missing.items() if keys]
@@ -66,7 +66,7 @@ def require_credentials(registry: Registry, settings: Mapping[str, BrokerSetting
 
 
 def _wrong_algo_id(broker: Broker, given: str | None) -> list[str]:
-    """Return what is wrong with the algo id of the settings, without quoting it."""
+    """Return the errors of the algo id in the settings, without quoting it."""
     path = f"brokers.{broker.code}.algo_id"
     if given is None:
         return []
@@ -112,7 +112,7 @@ def _cadence(own: Cadence, settings: BrokerSettings) -> Cadence:
 
 
 def _endpoints(broker: Broker, settings: BrokerSettings) -> Endpoints:
-    """Return the settings' addresses, which are given together or not at all (checked when they are read)."""
+    """Return the addresses of the settings, or the broker's own. The settings give all or none of them (checked when they are read)."""
     if settings.rest_url is None:
         return broker.endpoints
     return Endpoints(

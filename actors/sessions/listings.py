@@ -1,4 +1,4 @@
-"""A broker's listings as a mapping that follows the catalogue: always those of the latest snapshot."""
+"""A broker's listings as a mapping that always shows the catalogue's latest snapshot."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +18,7 @@ class LiveListings(Mapping[str, Listing]):
 
     @property
     def current(self) -> Mapping[str, Listing]:
-        """The mapping of the latest snapshot itself: the same object as long as the snapshot is."""
+        """The mapping of the latest snapshot itself: the same object as long as the snapshot is the same."""
         latest = self._catalogue.value.latest
         return _NONE if latest is None else latest.listings(self._broker)
 

@@ -1,8 +1,8 @@
 """Keeping one broker's login alive: loading, proving, the one repair of a dead session, waiting for a person.
 
-Rules (architecture 5): an unattended broker logs in by itself, each morning anew before the pre-open session; an assisted one
-uses the stored login, proved by the profile call, and otherwise needs a person, whom it waits for. A refusal that trying
-again cannot mend is not tried again before the next morning.
+Rules (architecture 5): an unattended broker logs in by itself, and again each morning before the pre-open session. An assisted broker uses
+the stored login, proved by the profile call. Without a live stored login, it waits for a person. If a refusal cannot be mended by a retry,
+there is no new try before the next morning.
 """
 
 import random
@@ -27,15 +27,15 @@ from onebroker.config.clock import Clock, from_epoch, latest_boundary
 
 CALL_SECONDS = 10.0
 STORE_LOOK_SECONDS = 15.0
-"""How often a broker that needs a login looks into the store for one written by the command line."""
+"""A broker that needs a login looks at this interval for a login that the command line wrote to the store."""
 BETWEEN_LOGINS_SECONDS = 60.0
-"""Least time between two logins or renewals without a person, the second tries after a failure apart."""
+"""Least time between two logins or renewals without a person, except for retries after a failure."""
 FIRST_RETRY_SECONDS = 1.0
 MOST_RETRY_SECONDS = 60.0
 MORNING_AFTER_BOUNDARY = timedelta(hours=1, minutes=10)
-"""An unattended broker is logged in to anew at 08:10 IST, well before the first pre-open session of the day (09:00)."""
+"""An unattended broker gets a new login at 08:10 IST, well before the first pre-open session of the day (09:00)."""
 MORNING_SPREAD = timedelta(minutes=20)
-"""Each morning's login comes up to this much later, so that ten accounts do not log in at one second."""
+"""Each morning's login comes up to this much later, so that ten accounts do not log in within the same second."""
 
 WHY_REFUSED: Mapping[RefusalKind, str] = {
     RefusalKind.BAD_CREDENTIALS: "a key, secret, password or PIN of the settings is wrong",
@@ -43,7 +43,7 @@ WHY_REFUSED: Mapping[RefusalKind, str] = {
     RefusalKind.BLOCKED: "the broker has blocked the account or the key",
     RefusalKind.ADDRESS_NOT_REGISTERED: "this machine's public address is not registered with the broker",
 }
-"""What a refused login means for whoever runs the service, put before the broker's own words."""
+"""The meaning of a refused login for the operator. It is put before the broker's own words."""
 _LATER = (RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE)
 
 OnChange = Callable[[LoginState, Access | None, str | None], None]
@@ -53,7 +53,7 @@ class Proof(StrEnum):
     ALIVE = "alive"
     DEAD = "dead"
     UNCLEAR = "unclear"
-    """The broker could not be asked: says nothing about the login."""
+    """The broker gave no clear answer, so nothing is known about the login."""
 
 
 def encode_login(login: Login) -> bytes:
@@ -76,8 +76,8 @@ def decode_login(body: bytes) -> Login | None:
 
 
 def refuse_other_account(code: str, known: Login | None, login: Login) -> None:
-    """Raise ValueError when `login` is of another account than the last one, also when that one has ended: any page that reaches the
-    port of `login --listen` first can hand in a code of an account of its own, and orders would go there."""
+    """Raise ValueError when `login` belongs to another account than the last login, even if the last login has ended. Any page that
+    reaches the port of `login --listen` first can hand in a code of its own account, and orders would go to that account."""
     if known is not None and known.user_id and login.user_id.strip().upper() != known.user_id.strip().upper():
         raise ValueError(
             f"this login is of account {login.user_id}, and {code} was logged in to as {known.user_id}: nothing was changed; "
@@ -116,14 +116,14 @@ class LoginKeeper:
         self._changed = trio.Event()
         self._refused = False
         self.repairing_since: float | None = None
-        """Monotonic seconds since when a login that was refused or has ended is being repaired; None while none is."""
+        """Monotonic seconds since which a refused or ended login is being repaired; None while no repair runs."""
         self._offered: Login | None = None
         self._logged_in_at: float | None = None
         self._spread = spread or random.Random()
         self._morning_tried: float | None = None
-        """Epoch seconds of the last login that a morning was due for, kept when the broker refused it."""
+        """Epoch seconds of the last morning login that was tried, even if it failed."""
         self._morning_trouble: str | None = None
-        """Why this morning brought no new login, while an older one still lives."""
+        """Why this morning brought no new login, while an older login still lives."""
 
     @property
     def live(self) -> Access | None:
@@ -137,25 +137,25 @@ class LoginKeeper:
         return self._live
 
     async def wait_other(self, access: Access) -> Access:
-        """Wait until a live login other than that of `access` is there (the same one, proved again, counts too)."""
+        """Wait until there is a live access other than `access`. The same login, proved again, counts too."""
         while self._live is access or self._live is None:
             await self._changed.wait()
         return self._live
 
     def dead(self, access: Access) -> None:
-        """Report that the broker refused `access` as dead; a login replaced meanwhile is not touched."""
+        """Report that the broker refused `access` as dead. If the login was replaced meanwhile, nothing happens."""
         if self._live is access:
             self._refused = True
             self._wake()
 
     def look(self) -> None:
-        """A login may have been written to the store: look at once."""
+        """Look into the store at once, because a login may have been written to it."""
         self._wake()
 
     async def exchange(self, redirect: str, *, other_account: bool = False) -> Login:
-        """Finish an assisted login, or make an unattended one now because somebody asks for it (`redirect` is ignored then);
-        the login is stored before it is used. An assisted one may be of another account than the last only with
-        `other_account`. Raises BrokerError, ValueError."""
+        """Finish an assisted login, or make an unattended login now on request (`redirect` is ignored then). The login is stored before it
+        is used. An assisted login may belong to another account than the last login only with `other_account`. Raises BrokerError,
+        ValueError."""
         flow = self._broker.login.log_in(self._bare, redirect, self._clock.now())
         login = await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
         if self._broker.login_kind is LoginKind.ASSISTED and not other_account:
@@ -196,7 +196,7 @@ class LoginKeeper:
         self._wake()
 
     async def _until_not_live(self, login: Login) -> None:
-        """Wait until the login is refused, expires, another is offered, or its morning has come."""
+        """Wait until the login is refused or expires, another login is offered, or the time of the morning login has come."""
         ends_at = min(login.expires_at, self._morning_after(login))
         while not self._refused and self._offered is None:
             left = ends_at - self._clock.epoch()
@@ -214,9 +214,9 @@ class LoginKeeper:
         return morning.timestamp() + self._spread.uniform(0.0, MORNING_SPREAD.total_seconds())
 
     async def _morning_login(self, old: Login) -> Login:
-        """Log in anew for the day, while the login of yesterday still lives; return that when there is no new one.
+        """Make a new login for the day while yesterday's login still lives. Return yesterday's login when the new one fails.
 
-        What the broker says to a refusal is shown beside the living login.
+        The reason of the failure is shown with the living login.
         """
         self._morning_tried = self._clock.epoch()
         self._logged_in_at = self._clock.monotonic()
@@ -233,7 +233,7 @@ class LoginKeeper:
         return await self._caller.drive(flow, CALL_SECONDS, priority=LOGIN_PRIORITY)
 
     async def _renewed(self, old: Login) -> Login | None:
-        """Try the broker's own renewal once; the stored login where it has none or it was refused."""
+        """Try the broker's own renewal once. Return the stored login if the broker has no renewal, if it failed, or if it is too soon."""
         flow = self._broker.login.renew(attrs.evolve(self._bare, login=old), self._clock.now())
         if flow is None or self._until_next_login() > 0:
             return await self._load()
@@ -248,7 +248,7 @@ class LoginKeeper:
     async def _proved(self, candidate: Login | None) -> Login:
         """Return a login that the broker has just acknowledged, however long it takes to get one.
 
-        The first try comes at once, each further one later than the one before.
+        The first try comes at once. The delay before each further try grows.
         """
         delays = _growing_delays()
         while True:
@@ -263,13 +263,13 @@ class LoginKeeper:
             candidate = await self._another(candidate, delays)
 
     async def _another(self, refused: Login | None, delays: Iterator[float]) -> Login:
-        """Return a login other than the `refused` one: by ourselves when unattended, from a person otherwise."""
+        """Return a login other than the `refused` one. An unattended broker logs in by itself; otherwise a person must log in."""
         if self._broker.login_kind is LoginKind.UNATTENDED:
             return await self._log_in(refused, delays)
         return await self._from_outside(refused, "a person must log in (onebroker login)")
 
     async def _log_in(self, refused: Login | None, delays: Iterator[float]) -> Login:
-        """Log in without a person; a refusal that trying again cannot mend waits for a login, a word, or the morning."""
+        """Log in without a person. After a refusal that a retry cannot mend, wait for an offered or stored login, or for the morning."""
         offered = await self._offered_within(self._until_next_login())
         if offered is not None:
             return offered
@@ -288,7 +288,7 @@ class LoginKeeper:
                 self._show(LoginState.STARTING, None, refusal.message)
             except BrokerError as error:
                 self._show(LoginState.STARTING, None, str(error))
-            except ValueError as error:  # a credential that is none
+            except ValueError as error:  # a malformed credential
                 return await self._from_outside(refused, str(error))
             else:
                 if refused is not None and login.tokens == refused.tokens:
@@ -300,20 +300,21 @@ class LoginKeeper:
                 return offered
 
     def _until_next_login(self) -> float:
-        """A broker that takes our login and then refuses what it gave must not be logged in to again and again."""
+        """Return the seconds until the next login may be made. A broker may accept our login and then refuse its tokens; it must not get
+        logins again and again."""
         if self._logged_in_at is None:
             return 0.0
         return max(0.0, self._logged_in_at + BETWEEN_LOGINS_SECONDS - self._clock.monotonic())
 
     async def _from_outside(self, refused: Login | None, why: str) -> Login:
-        """Wait for a login other than the `refused` one: offered to us, or written to the store by the command line.
+        """Wait for a login other than the `refused` one: a login offered to us, or written to the store by the command line.
 
-        An unattended broker is also tried once more each morning.
+        For an unattended broker, a new login is also tried each morning.
         """
         self._show(LoginState.NEEDED, None, why)
         morning = self._morning_after(Login(tokens={}, user_id="", logged_in_at=self._clock.epoch(), expires_at=0.0))
         while True:
-            changed = self._changed  # before looking: what changes while we look wakes us too
+            changed = self._changed  # taken before looking, so that a change while we look wakes us too
             if self._offered is not None:
                 login, self._offered = self._offered, None
                 return login
@@ -326,7 +327,7 @@ class LoginKeeper:
                 await changed.wait()
 
     async def _offered_within(self, seconds: float) -> Login | None:
-        """Wait `seconds`, or less when a login is offered; return it."""
+        """Wait up to `seconds` for an offered login, and return it; None = no login was offered."""
         with trio.move_on_after(seconds):
             while self._offered is None:
                 await self._changed.wait()
@@ -334,7 +335,7 @@ class LoginKeeper:
         return login
 
     async def refresh_profile(self, access: Access) -> None:
-        """Read the profile again (architecture 13), which also finds out a dead login early."""
+        """Read the profile again (architecture 13). This also detects a dead login early."""
         if access.login is None:
             return
         proof, _ = await self._prove(access.login, Priority.READ)
@@ -367,7 +368,7 @@ class LoginKeeper:
         return decode_login(body) if body is not None else None
 
     async def _keep(self, login: Login) -> None:
-        """Store a login before it is used, so that a kill right after cannot lose it; without a store it waits there."""
+        """Store a login before it is used, so that a kill right after cannot lose it. If the store is away, the write is queued."""
         self._morning_trouble = None
         op = Set(keys.broker_login(self._broker.code), encode_login(login))
         try:
@@ -377,6 +378,6 @@ class LoginKeeper:
 
 
 def why_refused(error: Exception) -> str:
-    """Say why a login was refused: what it means, where that is known, then the broker's words."""
+    """Say why a login was refused: the meaning, if known, then the broker's words."""
     meaning = WHY_REFUSED.get(error.kind) if isinstance(error, BrokerRefusal) else None
     return f"{meaning} ({error})" if meaning is not None else str(error)

@@ -1,4 +1,4 @@
-"""Asking a broker what an order needs, over a session's login, and keeping what it said. Once: who needs the figure asks again."""
+"""Asking a broker for the margin of an order, over a session's login, and keeping the figure. There is no retry: the caller asks again."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ from onebroker.config.clock import Clock
 _log = logging.getLogger("onebroker.sessions")
 
 ASK_SECONDS = 3.0
-"""After these nobody waits for the answer any more."""
+"""After this time, no caller waits for the answer any more."""
 ROOM_SECONDS = 0.5
 MOST_KEPT = 500
-"""Figures of one broker; the one that was asked longest ago makes room."""
+"""The most figures kept for one broker. The figure asked for longest ago makes room."""
 
 
 class MarginReader:
@@ -36,10 +36,10 @@ class MarginReader:
         self._clock = clock
         self._changed = changed
         self.figures: Mapping[MarginKey, MarginFigure] = {}
-        """What was asked, the oldest first; a new mapping with each answer."""
+        """The figures asked for, the oldest first. Each answer makes a new mapping."""
 
     async def ask(self, ticket: OrderTicket, price: Decimal) -> None:
-        """Ask for one order and keep the figure for a unit; that the broker gave none is kept too."""
+        """Ask for one order and keep the figure per unit. If the broker gave no figure, that is kept too."""
         asked_at = self._clock.monotonic()
         needed = None
         try:

@@ -1,4 +1,4 @@
-"""What a broker session may be asked, and what it answers. From routes and commands, from engine and desk, from itself."""
+"""The messages that a broker session accepts, and its answers. They come from routes and commands, and from engine and desk."""
 
 from datetime import date
 from decimal import Decimal
@@ -31,7 +31,7 @@ class RoomFull(Exception):
 
 
 class NotOffered(BrokerError):
-    """The broker has no candles of this instrument or interval, or cannot be asked by token; nothing was asked."""
+    """The broker has no candles of this instrument or interval, or cannot be asked by token. Nothing was sent."""
 
 
 class CapReached(Exception):
@@ -46,37 +46,37 @@ class CapReached(Exception):
 
 @attrs.frozen(kw_only=True)
 class Permit:
-    """A place in the order budget, taken; give it back when nothing was sent."""
+    """A place taken in the order budget. The caller gives it back when nothing was sent."""
 
     place: Place
     counts: bytes
-    """The budget's counts with this message in, to be written with the leg's write-ahead (`rate:<code>`)."""
+    """The budget's counts including this message. They are written with the leg's write-ahead (`rate:<code>`)."""
 
 
 @attrs.frozen(kw_only=True)
 class Sent:
-    """What became of one order message."""
+    """The outcome of one order message."""
 
     answer: OrderAnswer
     broker_seconds: float
-    """From handing the request to the transport to its answer."""
+    """Seconds from handing the request to the transport until its answer."""
     reached: bool
-    """False when no connection could be opened: the broker has not seen it."""
+    """False when the message certainly did not reach the broker, for example when no connection could be opened."""
 
     @property
     def goes_again(self) -> bool:
-        """Whether it certainly changed nothing, for a reason that is no order's and passes: the broker has not seen it, or turned it away
-        at the door. A running plan sends it again then; a caller is told, and decides."""
+        """Whether the message certainly changed nothing, for a passing reason that does not lie in the order: it did not reach the broker,
+        or the broker turned it away at the door. A running plan then sends it again. A caller is told, and decides."""
         return not self.reached or self.answer.turned_away
 
     @property
     def is_slow(self) -> bool:
-        """Whether it goes again at a slow pace only: a person must register the address first."""
+        """Whether the message goes again only at a slow pace, because a person must register the address first."""
         return self.answer.turned_away and self.answer.address_refused
 
 
 def result(outcome: Outcome, why: str, *, broker_seconds: float = 0.0, reached: bool) -> Sent:
-    """Return what became of a message when the broker itself gave no answer."""
+    """Return the outcome of a message to which the broker itself gave no answer."""
     answer = OrderAnswer(outcome=outcome, order_id=None, status_message=why, broker_response=None)
     return Sent(answer=answer, broker_seconds=broker_seconds, reached=reached)
 
@@ -90,7 +90,7 @@ class AskRoom:
 
     priority: Priority
     deadline: float
-    """Monotonic seconds until which to wait for room."""
+    """Monotonic seconds. The session waits for room until then."""
     reply: Reply[Permit]
 
 
@@ -103,15 +103,15 @@ class ReturnRoom:
 
 @attrs.frozen(kw_only=True)
 class SendOrder:
-    """Send one order message once. Refused with LoginNeeded (nothing sent) only."""
+    """Send one order message once. Refused only with LoginNeeded (nothing sent)."""
 
     request: WireRequest
     permit: Permit
     leave_before: float
-    """Monotonic seconds after which it must not leave any more: the engine's lock may be lost (order-engine 2.4)."""
+    """Monotonic seconds from which the message must not leave any more: the engine's lock may be lost (order-engine 2.4)."""
     timeout_seconds: float
     when_accepted: WhenAccepted | None = None
-    """What the order document shows once the broker has accepted it; None = only what the broker itself shows."""
+    """What the order document shows once the broker has accepted the message. None = it shows only what the broker shows."""
     reply: Reply[Sent]
 
 
@@ -124,8 +124,8 @@ class ReadSoon:
 
 @attrs.frozen(kw_only=True)
 class AskByToken:
-    """Ask a broker that can be asked so for the order with our token: answered with the order, None on a clear no. Refused with
-    LoginNeeded, NotOffered or BrokerError: nothing is known then. A dead login is repaired once."""
+    """Ask the broker for the order with our token. Answered with the order, or with None if the broker clearly has no such order. Refused
+    with LoginNeeded, NotOffered or BrokerError; then nothing is known of the order. A dead login is repaired once."""
 
     question: TokenQuestion
     priority: Priority = Priority.AWAITED
@@ -134,11 +134,12 @@ class AskByToken:
 
 @attrs.frozen(kw_only=True)
 class AskMargin:
-    """Ask a broker what an order needs: answered when `SessionView.margins` says so, or that the broker gave no figure. Never refused."""
+    """Ask the broker for the margin of an order. Answered when `SessionView.margins` holds the figure, or holds that the broker gave none.
+    Never refused."""
 
     ticket: OrderTicket
     price: Decimal
-    """What the order is expected to trade at, rupees."""
+    """The price at which the order is expected to trade, in rupees."""
     reply: Reply[None]
 
 
@@ -147,22 +148,22 @@ class AskMargin:
 
 @attrs.frozen(kw_only=True)
 class ExchangeRedirect:
-    """Finish an assisted login with the address the person was sent back to. Refused with BrokerError or ValueError."""
+    """Finish an assisted login with the address to which the person was sent back. Refused with BrokerError or ValueError."""
 
     redirect: str
     other_account: bool = False
-    """Whether it may be of another account than the last login."""
+    """Whether the login may belong to another account than the last login."""
     reply: Reply[Login]
 
 
 @attrs.frozen
 class LoginStored:
-    """A login was written to the store by somebody else (the command line): look again."""
+    """Another process (the command line) wrote a login to the store: look again."""
 
 
 @attrs.frozen(kw_only=True)
 class FetchQuotes:
-    """REST quotes by broker_token. Refused with LoginNeeded or BrokerError; a dead login is repaired once."""
+    """Fetch REST quotes; the answer is by broker_token. Refused with LoginNeeded or BrokerError. A dead login is repaired once."""
 
     listings: tuple[Listing, ...]
     reply: Reply[dict[str, Tick]]
@@ -170,35 +171,35 @@ class FetchQuotes:
 
 @attrs.frozen(kw_only=True)
 class ReadCandles:
-    """Read candles of the past, behind everything else in the budget. Refused with LoginNeeded, NotOffered or BrokerError; a
-    dead login is repaired once."""
+    """Read past candles, behind everything else in the budget. Refused with LoginNeeded, NotOffered or BrokerError. A dead login is
+    repaired once."""
 
     listing: Listing
     interval: str
-    """Of config.intervals."""
+    """An interval of config.intervals."""
     first: date
-    """India calendar day."""
+    """Calendar day in India."""
     last: date
-    """Inclusive."""
+    """Calendar day in India, inclusive."""
     reply: Reply[tuple[Candle, ...]]
-    """Oldest first, one of each moment; quantities in units, prices as the broker gives them."""
+    """Oldest first, one candle per moment; quantities in units, prices as the broker gives them."""
 
 
 @attrs.frozen(kw_only=True)
 class Check:
-    """Try out the broker (`onebroker check`): answered with every step, the failed ones too. Never refused."""
+    """Try out the broker (`onebroker check`). Answered with every step, including failed steps. Never refused."""
 
     reply: Reply[tuple[Step, ...]]
 
 
 @attrs.frozen
 class RenewStream:
-    """Open the market stream's connections anew: they are open and say nothing of what other brokers tell (lesson 2)."""
+    """Reconnect the market stream: its connections are open, but bring no ticks although there is trade (lesson 2)."""
 
 
 @attrs.frozen
 class Watch:
-    """The instruments wanted on the market stream from now on (replaces the list before)."""
+    """The instruments wanted on the market stream from now on. It replaces the earlier list."""
 
     listings: tuple[Listing, ...]
 
@@ -224,14 +225,14 @@ SessionMessage: TypeAlias = (
 
 
 class TickReceived(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Newest tick of one instrument at one broker; told by `replace((broker, broker_token), ...)`."""
+    """Newest tick of one instrument at one broker. Sent with `replace((broker, broker_token), ...)`."""
 
     broker: str
     tick: Tick
     received_at: float
     """Epoch seconds."""
     earlier: "tuple[TickReceived, ...]" = ()
-    """Those that it came after before the reader had taken them, oldest first: a price that stood for a moment fires what waits for it."""
+    """Earlier ticks that the reader had not yet taken when this one came, oldest first. So even a brief price triggers what waits for it."""
 
     def after(self, waiting: "TickReceived") -> "TickReceived":
         """See `kernel.mailbox.Following`."""

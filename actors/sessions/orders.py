@@ -1,4 +1,4 @@
-"""Order messages of one session: a place in the budget, then one send, exactly once. Child-task code of the session actor."""
+"""Order messages of one session: each takes a place in the budget, then is sent exactly once. Child-task code of the session actor."""
 
 from collections.abc import Container
 
@@ -16,7 +16,7 @@ from onebroker.config.vocabulary import Outcome
 
 
 class OrderDesk:
-    """Takes room and sends. Holds no orders."""
+    """Takes room in the budget and sends order messages. Holds no orders."""
 
     def __init__(self, *, transport: Transport, gate: BudgetGate, clock: Clock, codec: OrderCodec) -> None:
         self._transport = transport
@@ -40,7 +40,7 @@ class OrderDesk:
         except BudgetFull:
             message.reply.refuse(RoomFull())
         else:
-            if message.reply.done:  # nobody is there to use it
+            if message.reply.done:  # the caller has gone and cannot use the permit
                 self._gate.give_back(place)
             message.reply.answer(Permit(place=place, counts=encode_counts(budget.dump(Moment.of(self._clock)))))
 
@@ -48,9 +48,9 @@ class OrderDesk:
         self._gate.give_back(permit.place)
 
     async def send(self, message: SendOrder, known: Container[str]) -> Sent:
-        """Send once and say what is known of the outcome; never raises for what a broker or a network does.
+        """Send once and return what we know of the outcome. Never raises an error that a broker or a network causes.
 
-        `known`: the ids of the orders that the broker shows now, none of which a new order can have.
+        `known`: the ids of the orders that the broker shows now. A new order cannot have one of these ids.
         """
         began = self._clock.monotonic()
         if began >= message.leave_before:

@@ -1,4 +1,4 @@
-"""REST quotes over a session's login: a lost connection is tried once more, and a dead login is repaired once."""
+"""REST quotes over a session's login. After a lost connection the call is repeated once, and a dead login is repaired once."""
 
 import logging
 
@@ -24,11 +24,11 @@ from onebroker.brokers.requests import (
 _log = logging.getLogger("onebroker.sessions")
 
 ROOM_SECONDS = 1.0
-"""A quote does not wait longer for room in the broker's budget: somebody waits for it, and the next broker may have room."""
+"""Longest wait of a quote for room in the broker's budget: a caller waits for the quote, and the next broker may have room."""
 
 
 async def live_access(login: LoginKeeper, code: str) -> Access:
-    """Return the live login; one that is just being repaired, because another call found it dead, is waited for.
+    """Return the access with the live login. If the login is just being repaired, because another call found it dead, wait for it.
 
     Raises LoginNeeded.
     """
@@ -50,7 +50,7 @@ class QuoteReader:
         self._caller = caller
 
     async def fetch(self, listings: tuple[Listing, ...]) -> dict[str, Tick]:
-        """Return ticks by broker_token, without those that could not be read, which are logged. Raises LoginNeeded, BrokerError."""
+        """Return ticks by broker_token. Unreadable quotes are left out and logged. Raises LoginNeeded, BrokerError."""
         access = await live_access(self._login, self._broker.code)
         try:
             return await self._fetch_once(access, listings)
@@ -80,7 +80,7 @@ class QuoteReader:
             raise
 
     async def _call(self, request: WireRequest) -> WireResponse:
-        """Ask once, and once more when the connection was lost."""
+        """Call once, and once more after a lost connection."""
         try:
             return await self._caller.call(request, READ_SECONDS, room_seconds=ROOM_SECONDS)
         except (NotSent, OutcomeUnknown):

@@ -1,6 +1,6 @@
 """Reading a broker's books and portfolio at its cadence: one poller per resource, each a child task of its session actor.
 
-A read is repeated once after a lost connection and once after the repair of a dead session, never more (architecture 5).
+A call is repeated once after a lost connection, and a read once after the repair of a dead session, never more (architecture 5).
 """
 
 import logging
@@ -40,19 +40,20 @@ _log = logging.getLogger("onebroker.sessions")
 
 READ_SECONDS = 10.0
 SOONEST_SECONDS = 1.0
-"""Least time between two reads of one resource asked for at once (architecture 13)."""
+"""Least time between two reads of one resource, even when the next read is asked for at once (architecture 13)."""
 SPARING_SECONDS = 15.0
-"""While calls are scarce, what an event asks for waits as long as its cadence, at most this long: every order message of ours moves
-books, and a broker that counts all calls has no room for a read after each."""
+"""While calls are scarce, a read that an event asks for waits for its cadence, but at most this long. Every order message of ours changes
+books, and a broker that counts all calls has no room for a read after each message."""
 WAITED_FOR_SECONDS = 1.5
-"""The same for what somebody waits for (a change to be decided, positions to be closed): less than the two to five seconds they wait."""
+"""The same limit for a read that a caller waits for (a change to be decided, positions to be closed). Such callers wait two to five
+seconds."""
 AGAIN_SECONDS = (2.0, 5.0, 15.0)
-"""After these a read that was asked for and failed is tried again."""
+"""Waits before the first, second and third retry of a failed read that was asked for."""
 FOLLOW_UP_SECONDS = 60.0
-"""A book whose cadence is longer (a broker's trades may be read on a fill only) is looked at again this long after a read that
-failed, and once after one that was asked for."""
+"""A book with a longer cadence (a broker's trades may be read on a fill only) is read again this long after a failed read, and once after
+a read that was asked for."""
 _SAYS_NOTHING = frozenset({RefusalKind.SESSION_DEAD, RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE})
-"""Refusals that are about the moment, not about the book: what was read before still counts, and grows old."""
+"""Refusals that concern the moment, not the book. The rows read before still count, and grow old."""
 
 
 Requests: TypeAlias = Callable[[Access, datetime], ReadFlow]
@@ -60,7 +61,7 @@ Parse: TypeAlias = Callable[[Sequence[WireResponse], Mapping[str, Listing]], Row
 
 
 Versions: TypeAlias = dict[str, tuple[str, WireResponse]]
-"""URL -> (version, answer) of the calls of one read that name a version (`WireRequest.version`)."""
+"""URL -> (version, answer), for the calls of one read that name a version (`WireRequest.version`)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -72,21 +73,23 @@ class ReadDone:
     """None with `error`."""
     error: str | None
     unreadable: bool
-    """True when the broker did answer, but with a refusal or nothing readable; False when it could not be asked."""
+    """True when the broker answered, but with a refusal about the book or with nothing readable. False otherwise, for example when the
+    broker could not be asked."""
     readable: tuple[object, ...] | None = None
-    """Of a book of which some rows could not be read (`error` names them): the others. What they say is news; that something is not
-    among them says nothing. None where no row could be told from another."""
+    """The readable rows of a book in which other rows could not be read (`error` names them). The readable rows count. A row's absence
+    proves nothing. None when no rows could be told apart, or when the whole book could be read."""
     odd: tuple[OddName, ...] = ()
-    """What these say of whose they are; of orders only."""
+    """The identities of the unreadable rows, as far as readable; only for orders."""
     began_monotonic: float
-    """When the first call of the read that gave `rows` left: after it waited for room, after the repair of a dead session."""
+    """Monotonic seconds at which the first call of the read that gave `rows` left: after the wait for room, and after the repair of a dead
+    session."""
     began_epoch: float
     finished_epoch: float
 
 
 def codec_calls(broker: Broker) -> dict[Resource, tuple[Requests, Parse]]:
-    """Return, per resource, the broker's request builder and its parser. An answer about another account than the login's raises
-    `BadAnswer` as soon as it is sent into the flow."""
+    """Return, per resource, the broker's request builder and its parser. If an answer is about another account than the login's, the flow
+    raises `BadAnswer` as soon as it gets the answer."""
     books, portfolio = broker.books, broker.portfolio
 
     def of_account(requests: Requests) -> Requests:
@@ -119,7 +122,7 @@ def period_seconds(cadence: Cadence, resource: Resource, *, market_open: bool) -
 
 
 class Poller:
-    """Reads one resource again and again; `soon` asks for the next read at once."""
+    """Reads one resource repeatedly. `soon` asks for the next read at once."""
 
     def __init__(
         self,
@@ -151,16 +154,16 @@ class Poller:
         self._asked = trio.Event()
         self._waited_for = trio.Event()
         self._queueing: trio.CancelScope | None = None
-        """While the read waits for room behind those that somebody waits for."""
+        """Set while the read waits for room behind reads that a caller waits for."""
         self._bodies: tuple[bytes, ...] | None = None
         self._rows: Rows | None = None
         self._versions: Versions = {}
         self._parsed_with: Mapping[str, Listing] | None = None
         self._logged: str | None = None
-        """The trouble of the last read, where its answer could not be read."""
+        """The last logged trouble of an unreadable answer; None after a good read."""
 
     def soon(self, *, waited_for: bool = False) -> None:
-        """Ask for the next read at once; `waited_for` when somebody does nothing until it is in."""
+        """Ask for the next read at once. `waited_for`: a caller does nothing until the read is done."""
         self._asked.set()
         if waited_for:
             self._waited_for.set()
@@ -168,7 +171,7 @@ class Poller:
                 self._queueing.cancel()
 
     async def run(self) -> None:
-        failed = 0  # reads in a row that somebody waits for
+        failed = 0  # failed reads in a row since a read that was asked for
         while True:
             access = await self._login.wait_live()
             done = await self._read(access)
@@ -179,20 +182,19 @@ class Poller:
 
     @staticmethod
     def _most_seconds(done: ReadDone, failed: int, *, asked: bool) -> float:
-        """Return how long the next read may wait at the longest, whatever the cadence.
+        """Return the longest wait for the next read in seconds, whatever the cadence.
 
-        A failed read is no news, and a book asked for because of a fill may run behind it: neither waits for ever. What
-        somebody asked for and did not get is read again soon, a few times.
+        A failed read brings no news, and a book read because of a fill may run behind the fill. In neither case does the next read wait for
+        ever. A failed read that was asked for is repeated soon, a few times.
         """
         if 0 < failed <= len(AGAIN_SECONDS):
             return AGAIN_SECONDS[failed - 1]
         return FOLLOW_UP_SECONDS if asked or done.rows is None else math.inf
 
     async def _until_due(self, began: float, most: float) -> None:
-        """Wait for the next turn of the cadence (`most` seconds at the longest), or for somebody asking, but never less than a
-        second.
+        """Wait for the next turn of the cadence (at most `most` seconds), or until a read is asked for, but never less than a second.
 
-        The cadence is looked up again each second, because the market opens meanwhile.
+        The cadence is looked up again each second, because the market may open meanwhile.
         """
         await trio.sleep_until(began + SOONEST_SECONDS)
         while (left := began + self._interval(most) - self._clock.monotonic()) > 0:
@@ -200,7 +202,7 @@ class Poller:
                 await self._more_urgent()
 
     async def _more_urgent(self) -> None:
-        """Wait until the next read is asked for by somebody to whom it matters more than to those who asked so far."""
+        """Wait until the next read is asked for more urgently than so far."""
         if not self._asked.is_set():
             await self._asked.wait()
         elif not self._waited_for.is_set():
@@ -209,7 +211,7 @@ class Poller:
             await trio.sleep_forever()
 
     def _interval(self, most: float) -> float:
-        """Return the seconds between the last read and the next, by who asks for it and what calls are left."""
+        """Return the seconds between the last read and the next, by the urgency of the requests and the calls left."""
         period = min(self._period(), most)
         if not self._asked.is_set():
             return period
@@ -225,7 +227,7 @@ class Poller:
         self._has_left = False
 
     def _leave(self) -> None:
-        """Note that the first call leaves: who asked until now is answered by it, however long it waited for room."""
+        """Note that the first call leaves. This read answers all requests made until now, however long the call waited for room."""
         if not self._has_left:
             self._begin()
             self._has_left = True
@@ -248,7 +250,7 @@ class Poller:
         return self._result(rows, None)
 
     def _log_trouble(self, error: BrokerError) -> None:
-        """Log an answer that cannot be read, once as long as the trouble stays the same."""
+        """Log an unreadable answer once, as long as the trouble stays the same."""
         if isinstance(error, BadAnswer) and str(error) != self._logged:
             self._logged = str(error)
             _log.error("%s: %s could not be read: %s", self._code, self._resource, error)
@@ -284,7 +286,7 @@ class Poller:
         return await self._fetch_once(await self._login.wait_other(access))
 
     async def _fetch_once(self, access: Access) -> tuple[tuple[bytes, ...], Rows]:
-        """Call, compare with the bytes before (cheaper than parsing), and parse what changed."""
+        """Call, compare the bytes with the last read (cheaper than parsing), and parse the answers only if they changed."""
         self._begin()
         with contained():
             answers, versions = await self._ask(self._requests(access, self._clock.now()))
@@ -306,7 +308,7 @@ class Poller:
         return bodies, rows
 
     async def _ask(self, flow: ReadFlow) -> tuple[list[WireResponse], Versions]:
-        """Make the calls of one read; an answer whose version has not changed since the last good read is used again."""
+        """Make the calls of one read. If a call's version has not changed since the last good read, its answer is used again."""
         answers: list[WireResponse] = []
         versions: Versions = {}
         try:
@@ -342,7 +344,7 @@ class Poller:
 
     async def _room(self, kind: CallKind) -> Place:
         if self._resource == "orders" and self._rows is None:
-            # The engine takes no orders before every book that may hold one of ours was read once: that read does not queue.
+            # The engine takes no orders before every book that may hold an order of ours was read once: this read does not queue.
             return await self._caller.room(kind, LOGIN_PRIORITY)
         if not self._waited_for.is_set():
             with trio.CancelScope() as self._queueing:
@@ -362,7 +364,7 @@ def _readable(error: BrokerError) -> tuple[object, ...] | None:
 
 
 def _is_about_the_book(error: BrokerError) -> bool:
-    """Tell whether the broker answered the question itself, unreadably or with a refusal."""
+    """Tell whether the error is about the book itself: an unreadable answer, or a refusal that does not concern only the moment."""
     if isinstance(error, BrokerRefusal):
         return error.kind not in _SAYS_NOTHING
     return not isinstance(error, NotSent | OutcomeUnknown | NoRoom)

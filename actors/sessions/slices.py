@@ -1,4 +1,4 @@
-"""What document actors hear from broker sessions."""
+"""The messages that document actors get from broker sessions."""
 
 from typing import TypeAlias
 
@@ -14,20 +14,20 @@ Rows: TypeAlias = (
 
 @attrs.frozen(kw_only=True)
 class Slice:
-    """All rows of one resource of one broker as last read; newest wins per (broker, resource).
+    """All rows of one resource of one broker as last read. The newest slice per (broker, resource) counts.
 
-    The same `rows` object means that nothing changed since the slice before (only `received_at` moved on).
+    If `rows` is the same object as in the slice before, only `received_at` has changed.
     """
 
     broker: str
     resource: Resource
     rows: Rows | None
-    """None with `error`: a refusal or an unreadable answer; the rows before it no longer count."""
+    """None with `error`: a refusal or an unreadable answer. The earlier rows then no longer count."""
     received_at: float
-    """Epoch seconds at which the broker was last seen to say this."""
+    """Epoch seconds at which the broker last confirmed these rows."""
     acknowledged: frozenset[str] = frozenset()
-    """Of orders: the ids of rows over which lies what the broker has acknowledged and does not show yet (`sessions/acknowledged.py`).
-    Even an end among it is not final: the broker has the last word."""
+    """For orders: the ids of rows that include acknowledged changes which the broker does not show yet (`sessions/acknowledged.py`). Even a
+    finished status among these is not final: the broker has the last word."""
     error: str | None = None
     """Set when the last read was refused or unreadable (status `unreadable`)."""
 
@@ -41,7 +41,7 @@ class BrokerRemoved:
 
 @attrs.frozen
 class Refresh:
-    """From itself: what the document is built with (the catalogue) has changed."""
+    """Sent by the document actor to itself: the catalogue, with which the document is built, has changed."""
 
 
 DocumentMessage: TypeAlias = Slice | BrokerRemoved | Refresh

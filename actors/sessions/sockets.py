@@ -1,4 +1,4 @@
-"""The sockets of one session: one `Feed` for each connection to its broker, and what each of them last showed, joined by kind."""
+"""The sockets of one session: one `Feed` per connection to its broker, and the last state of each, joined by kind."""
 
 import logging
 import math
@@ -22,9 +22,9 @@ from onebroker.config.clock import Clock
 _log = logging.getLogger("onebroker.sessions")
 
 LOG_SECONDS = 60.0
-"""How often a socket's corrupt frames are logged."""
+"""A socket's corrupt frames are logged at most once in this time."""
 LIFE_SECONDS = 1.0
-"""How often the frames of a socket show that it is alive."""
+"""A socket's sign of life is published at most once in this time."""
 
 Kind: TypeAlias = Literal["market_feed", "order_feed"]
 """A field of `SessionView`."""
@@ -32,22 +32,22 @@ Kind: TypeAlias = Literal["market_feed", "order_feed"]
 
 @attrs.frozen(kw_only=True)
 class Reports:
-    """Where sockets report to: the session actor. Every call is synchronous."""
+    """The receiver of the sockets' reports: the session actor. Every call is synchronous."""
 
     shown: Callable[[Kind, FeedView], None]
-    """All sockets of a kind, as they are now."""
+    """Takes the present state of all sockets of a kind."""
     ticks: Callable[[list[BrokerEvent]], None]
-    """A frame of a market stream."""
+    """Takes the events of one frame of a market stream."""
     orders: Callable[[list[BrokerEvent]], None]
-    """A frame of the socket that carries orders."""
+    """Takes the events of one frame of the socket that carries orders."""
     order_stream: Callable[[bool], None]
-    """That socket opened (True) or broke (False)."""
+    """Called when the socket that carries orders opened (True) or broke (False)."""
     market_open: Callable[[], bool]
 
 
 @attrs.frozen(kw_only=True)
 class FeedDoors:
-    """What every feed of a session is given."""
+    """The dependencies of every feed of a session."""
 
     login: LoginKeeper
     caller: Caller
@@ -58,7 +58,7 @@ class FeedDoors:
 
 
 class Sockets:
-    """All connections of one broker; `feeds` are to be run by the session."""
+    """All connections of one broker. The session runs the `feeds`."""
 
     def __init__(self, broker: Broker, watch: WatchList, doors: FeedDoors, reports: Reports) -> None:
         self._code = broker.code
@@ -72,7 +72,7 @@ class Sockets:
             self.feeds.append(self._feed(broker, broker.order_feed, line, always=True, watch=WatchList(1, 0)))
 
     def renew(self) -> None:
-        """Open the market stream's connections anew."""
+        """Reconnect the market stream's connections."""
         for feed in self._market_feeds:
             feed.renew()
 
@@ -104,7 +104,7 @@ class Sockets:
         return self._reports.market_open()
 
     def changed(self, line: "_Line", change: Callable[[FeedView], FeedView]) -> None:
-        """Show a socket's change."""
+        """Apply and publish a change of a socket's state."""
         before = self._views.get(line.key, FeedView())
         after = change(before)
         if line.carries_orders and before.connected != after.connected:
@@ -112,7 +112,7 @@ class Sockets:
         self._show(line, after)
 
     def heard(self, line: "_Line", events: list[BrokerEvent]) -> None:
-        """Pass a frame on, after its sign of life."""
+        """Note a frame as a sign of life, then pass its events on."""
         bad = corrupt(events)
         self._alive(line, bad)
         if bad:
@@ -123,7 +123,7 @@ class Sockets:
             self._reports.orders(events)
 
     def _alive(self, line: "_Line", corrupt_frames: int) -> None:
-        """Note a sign of life; shown once a second, and at once when a frame was corrupt."""
+        """Note a sign of life. It is published once a second, and at once when a frame was corrupt."""
         before = self._views.get(line.key, FeedView())
         now = self._doors.clock.epoch()
         if corrupt_frames or before.last_frame_at is None or now - before.last_frame_at >= LIFE_SECONDS:
@@ -131,7 +131,7 @@ class Sockets:
             self._show(line, attrs.evolve(before, last_frame_at=now, corrupt_frames=seen))
 
     def _log_corrupt(self, line: "_Line", events: list[BrokerEvent]) -> None:
-        """Log that frames cannot be read, once a minute; health counts them all."""
+        """Log unreadable frames at most once a minute. Health counts all of them."""
         now = self._doors.clock.monotonic()
         if now < line.log_after:
             return
@@ -146,7 +146,7 @@ class Sockets:
 
 
 class _Line:
-    """One socket's `FeedEvents`."""
+    """The `FeedEvents` of one socket."""
 
     def __init__(self, sockets: Sockets, kind: Kind, number: int, *, carries_orders: bool) -> None:
         self.kind: Kind = kind
@@ -155,7 +155,7 @@ class _Line:
         self._sockets = sockets
         self._was_connected = False
         self.log_after = -math.inf
-        """Monotonic seconds after which a corrupt frame is worth a line in the log again."""
+        """Monotonic seconds from which a corrupt frame is logged again."""
 
     @property
     def key(self) -> tuple[Kind, int]:

@@ -1,7 +1,7 @@
-"""Slices as they lie in the store: the hash `broker:rows:<code>:<resource>` (architecture 4). Pure.
+"""The stored form of slices: the hash `broker:rows:<code>:<resource>` (architecture 4). Pure.
 
-One field per row (its id -> JSON), `:received_at` (epoch seconds as text) and `:status` (`ok`, or `unreadable: <error>`).
-Written by the session actor, changed rows only; read by the document actor at its start.
+The hash has one field per row (its id -> JSON), `:received_at` (epoch seconds as text) and `:status` (`ok`, or `unreadable: <error>`). The
+session actor writes only changed rows. The session actor and the document actor read the hash at their start.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ _ROW_TYPES: dict[Resource, type[OrderRow | TradeRow | PositionRow | HoldingRow |
 def row_fields(
     resource: Resource, rows: Rows | None
 ) -> dict[str, OrderRow | TradeRow | PositionRow | HoldingRow | FundsRow]:
-    """Return the rows by the field they are stored under; a second row of one id gets `#2` behind it, and so on."""
+    """Return the rows by the name of their stored field. The second row with the same id gets the suffix `#2`, and so on."""
     if rows is None:
         return {}
     row_id = _ROW_IDS[resource]
@@ -53,9 +53,9 @@ def row_fields(
 
 
 def changes(before: Slice | None, after: Slice) -> tuple[Op, ...]:
-    """Return the writes that turn the stored slice `before` into `after`: changed rows, and always time and status.
+    """Return the writes that turn the stored slice `before` into `after`: the changed rows, and always time and status.
 
-    `before` is what was stored last; None = not known, then the whole hash is written anew.
+    `before` is the last stored slice. None = not known; then the whole hash is replaced.
     """
     key = broker_rows(after.broker, after.resource)
     values = {RECEIVED_AT: repr(after.received_at).encode(), STATUS: _status(after)}
@@ -70,10 +70,9 @@ def changes(before: Slice | None, after: Slice) -> tuple[Op, ...]:
 
 
 def stored_slice(broker: str, resource: Resource, fields: Mapping[str, bytes]) -> Slice | None:
-    """Return the slice a stored hash holds, or None when there is none or it cannot be read (as after an upgrade).
+    """Return the slice in a stored hash, or None when there is none or it cannot be read (as after an upgrade).
 
-    One row that cannot be read makes the whole slice unread: a book that lacks an order is worse than none until the
-    broker's next read.
+    One unreadable row makes the whole slice unreadable: a book that lacks an order is worse than no book until the broker's next read.
     """
     if RECEIVED_AT not in fields:
         return None

@@ -1,4 +1,4 @@
-"""What a session publishes of itself: its login, its orders as folded, its budget, the life of its feeds."""
+"""What a session publishes about itself: its login, its folded orders, its budget, and the state of its feeds."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -22,7 +22,7 @@ class LoginState(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class FeedView:
-    """One socket of a broker, or all of its sockets of one kind."""
+    """The state of one socket of a broker, or of all its sockets of one kind together."""
 
     connected: bool = False
     last_frame_at: float | None = None
@@ -34,7 +34,7 @@ class FeedView:
 
 
 def joined(sockets: Sequence[FeedView]) -> FeedView:
-    """Return the sockets of one kind as one: connected when any is, in trouble when any is."""
+    """Return the joint state of sockets of one kind: connected when any socket is, in trouble when any socket is."""
     return FeedView(
         connected=any(one.connected for one in sockets),
         last_frame_at=max((one.last_frame_at for one in sockets if one.last_frame_at is not None), default=None),
@@ -47,7 +47,7 @@ def joined(sockets: Sequence[FeedView]) -> FeedView:
 
 @attrs.frozen
 class MarginKey:
-    """Of what a broker was asked the margin."""
+    """What a broker's margin was asked for."""
 
     instrument_token: str
     transaction_type: str
@@ -56,17 +56,17 @@ class MarginKey:
 
 @attrs.frozen(kw_only=True)
 class MarginFigure:
-    """What a broker said that an order needs, or that it did not say."""
+    """The margin that a broker gave for an order, or the fact that it gave none."""
 
     per_unit: Decimal | None
-    """Rupees for one unit; None where it gave no figure."""
+    """Rupees for one unit; None = the broker gave no figure."""
     asked_at: float
     """Monotonic seconds."""
 
 
 @attrs.frozen(kw_only=True)
 class ReadablePositions:
-    """The rows that could be read of an answer about positions of which others could not."""
+    """The readable rows of an answer about positions in which other rows could not be read."""
 
     rows: tuple[PositionRow, ...]
     read_started: float
@@ -75,26 +75,26 @@ class ReadablePositions:
 
 @attrs.frozen(kw_only=True)
 class OddOrder:
-    """A row of the order book that cannot be read, by what it says of whose it is."""
+    """An unreadable row of the order book, with what can be read of its identity."""
 
     order_id: str | None
-    """None where that cannot be read."""
+    """None = the order id cannot be read."""
     tag: str | None
-    """Empty where the row says that there is none; None where it does not say."""
+    """Empty = the row says that there is no tag; None = the row does not say."""
     since: float
-    """Monotonic seconds by which the broker had shown an order of this id today, of which a row could not be read."""
+    """Monotonic seconds at which an unreadable row of this order id was first seen today."""
 
 
 @attrs.frozen(kw_only=True)
 class PartlyRead:
-    """The last answer about orders, of which some rows could not be read."""
+    """The last answer about orders, when some of its rows could not be read."""
 
     read_started: float
     """Monotonic seconds at which the read began."""
     shown: frozenset[str]
-    """The ids of the orders whose rows could be read: of these it is as good as a whole book."""
+    """The ids of the orders whose rows could be read. For these orders the answer is as good as a whole book."""
     odd: tuple[OddOrder, ...]
-    """The others."""
+    """The rows that could not be read."""
 
 
 @attrs.frozen(kw_only=True)
@@ -102,41 +102,41 @@ class SessionView:
     broker: str
     login: LoginState = LoginState.STARTING
     trouble: str | None = None
-    """Why the login is not live, or the broker takes no orders from this address, in a sentence without secrets."""
+    """Why the login is not live, why the morning login failed, or why the broker refuses orders from this address; without secrets."""
     address_refused: bool = False
-    """Whether the broker took no order from this machine's address when it was sent one last."""
+    """Whether the broker refused an order because of this machine's address, and has accepted none since."""
     access: Access | None = attrs.field(default=None, repr=False)
-    """Present exactly when the login is live: what request builders need."""
+    """What request builders need. Present exactly when the login is live."""
     orders: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)
     """order_id -> the order as folded from book reads and the order stream (order-engine 2.3)."""
     unseen: Mapping[str, OrderRow] = attrs.field(factory=dict, repr=False)
-    """order_id -> an order that the broker has accepted and does not show yet, as it was accepted."""
+    """order_id -> an order, as accepted, that the broker does not show yet; only orders that can be changed or cancelled."""
     orders_read_started: float | None = None
     """Monotonic seconds at which the last whole, readable book read *began* (order-engine 0, fresh)."""
     orders_partly: PartlyRead | None = attrs.field(default=None, repr=False)
-    """Set while the last answer about orders has rows that cannot be read."""
+    """Set as long as the last answer about orders has rows that cannot be read."""
     positions_read_started: float | None = None
-    """The same for `positions`, which are kept over an unreadable answer."""
+    """Monotonic seconds at which the last readable read of `positions` *began*. An unreadable answer does not change `positions`."""
     holdings_read_started: float | None = None
-    """The same for `holdings`."""
+    """Monotonic seconds at which the last readable read of `holdings` *began*."""
     fills_moved_at: float | None = None
-    """Monotonic seconds at which an order was last seen filled further than it was known to be; None = not since the service started."""
+    """Monotonic seconds at which an order was last seen to have filled further than known before. None = not since the session started."""
     positions: tuple[PositionRow, ...] = attrs.field(default=(), repr=False)
     readable_positions: ReadablePositions | None = attrs.field(default=None, repr=False)
-    """Set while the last answer about positions has rows that cannot be read: the others, newer than `positions`."""
+    """Set as long as the last answer about positions has unreadable rows: its readable rows, which are newer than `positions`."""
     holdings: tuple[HoldingRow, ...] = attrs.field(default=(), repr=False)
     margins: Mapping[MarginKey, MarginFigure] = attrs.field(factory=dict, repr=False)
-    """What the broker was asked last about the margin of orders (`AskMargin`)."""
+    """The latest margin figures that the broker was asked for (`AskMargin`)."""
     room: BudgetRoom | None = None
     read_errors: Mapping[str, str] = attrs.field(factory=dict)
-    """Resource -> why its last read failed; absent when it succeeded."""
+    """Resource -> why its last read failed; absent when the read succeeded."""
     contradictions: int = 0
-    """How often a finished order was reported open again."""
+    """How often one channel reported a finished order with another status, or a lower filled quantity than before."""
     broken_acknowledgments: int = 0
-    """How often a broker has shown something else than what it had acknowledged."""
+    """How often a broker has contradicted what it had acknowledged."""
     clock_ahead: float | None = None
-    """By how many seconds the broker's clock is at least ahead of this machine's, by the `Date` of its answers (below zero: behind;
-    0: no difference to be told); None = not told."""
+    """By how many seconds the broker's clock is at least ahead of this machine's clock, by the `Date` of its answers. Below zero: behind;
+    0: no provable difference; None = not known."""
     market_feed: FeedView = FeedView()
     order_feed: FeedView = FeedView()
 
@@ -146,7 +146,7 @@ class SessionView:
 
 
 async def logged_in(view: Published[SessionView]) -> Access:
-    """Wait until the broker has a login, and return what it gives access to."""
+    """Wait until the broker has a live login, and return the access with it."""
     while (access := view.value.access) is None:
         await view.wait_newer(view.version)
     return access

@@ -1,6 +1,6 @@
-"""Which instruments go on which market-data connection. Pure apart from the event that says something changed.
+"""Which instruments go on which market-data connection. Pure, except for the event that signals a change.
 
-An instrument stays on the connection it was given, so that a change of the list moves nothing that need not move.
+An instrument stays on its connection, so a change of the list moves no other instrument.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from onebroker.brokers.records import Listing
 
 @attrs.frozen
 class Difference:
-    """What one connection must still ask for and give up."""
+    """The listings that one connection must still subscribe to, and those that it must give up."""
 
     subscribe: tuple[Listing, ...]
     unsubscribe: tuple[Listing, ...]
@@ -28,7 +28,7 @@ class WatchList:
         self._changed = trio.Event()
         self.version = 0
         self.dropped = 0
-        """Wanted instruments for which no connection had room at the last change."""
+        """Number of wanted instruments for which no connection had room at the last change."""
 
     def want(self, listings: tuple[Listing, ...]) -> None:
         """Replace the wanted list."""
@@ -52,7 +52,7 @@ class WatchList:
         return len(self._shares[socket])
 
     def difference(self, socket: int, subscribed: Mapping[str, Listing]) -> Difference:
-        """Return what connection number `socket` must change, given what it has `subscribed`."""
+        """Return what connection number `socket` must change, given its `subscribed` listings."""
         share = self._shares[socket]
         return Difference(
             tuple(listing for token, listing in share.items() if token not in subscribed),
@@ -60,7 +60,7 @@ class WatchList:
         )
 
     async def wait_newer(self, version: int) -> int:
-        """Wait until the list is newer than `version` and return its version."""
+        """Wait until the list is newer than `version`; return its version."""
         while self.version <= version:
             await self._changed.wait()
         return self.version
