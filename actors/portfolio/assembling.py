@@ -1,8 +1,7 @@
-"""What the five documents have in common: assemblers, their steps, and the bytes that are published. Pure but for `run_steps`.
+"""The common part of the five documents: assemblers, their steps, and the bytes that are published. Pure, except `run_steps`.
 
-An assembler keeps what it rendered before and renders again only what changed. It works in steps: a generator that yields
-wherever the loop may be given to others, so that a big book never holds up the process for longer than a couple of
-milliseconds (architecture 12, Rebuild).
+An assembler keeps its rendered rows and renders only changed rows again. It works in steps: a generator yields wherever other tasks may run.
+So a big book never holds up the process for longer than a couple of milliseconds (architecture 12, Rebuild).
 """
 
 from collections.abc import Generator, Mapping
@@ -23,11 +22,11 @@ from onebroker.config.clock import Clock
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.002
-"""Of processor time: by the clock, slices of a process that waits for a core would end before much is done, and each then waits for
-everybody else."""
+"""Processor time of one slice. Wall-clock time would not do: if the process waits for a core, its slices would end before much is done, and
+after each slice all other tasks run."""
 MOST_SLICE_SECONDS = 0.01
-"""A slice may last as long as the others had the loop before it, up to this: on a loaded loop many short slices would each wait for
-all the others' work, and the document's beat with them."""
+"""A slice may last as long as other tasks ran before it, up to this. On a loaded loop, many short slices would each wait for all other tasks,
+and so delay the document's beat."""
 ROWS_PER_STEP = 32
 """Rows handled between two yields: well below SLICE_SECONDS at a few microseconds a row."""
 
@@ -41,23 +40,23 @@ class Content:
     fields: bytes
     """The other fields as JSON members with commas between them, no braces: `"orders":[...],"summary":{...}`."""
     rows: tuple[msgspec.Struct, ...]
-    """What stands in it, as structs: for filters and for readers inside the process."""
+    """The rows as structs, for filters and for readers inside the process."""
     summary: bytes
     """The value of `summary` as JSON."""
 
 
 class Assembler(Protocol):
-    """One document's merging rule with its memory of what is already rendered."""
+    """One document's merging rule, with its memory of the rows already rendered."""
 
     @property
     def resource(self) -> Resource: ...
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
-        """Learn from the store what the rows alone do not say. False: it could not be asked, and a document built without
-        that would be wrong: keep the one there is."""
+        """Read from the store what the rows alone do not say. False: the store could not be read, so a new document would be wrong; keep the
+        present document."""
 
     def assemble(self, slices: Mapping[str, Slice]) -> Steps[Content]:
-        """Merge the usable slices (broker -> slice) into the document; the result is that of a fresh assembler."""
+        """Merge the usable slices (broker -> slice) into the document. The result is the same as from a new assembler."""
 
     def broker_entry(self, read: BrokerRead) -> dict[str, object]:
         """Return the broker's element of `brokers`."""
@@ -65,26 +64,26 @@ class Assembler(Protocol):
 
 @attrs.frozen(kw_only=True)
 class DocumentState:
-    """What a document actor publishes: immutable, read by routes, the fast lane and the engine without awaiting."""
+    """What a document actor publishes. It is immutable; routes, the fast lane and the engine read it without awaiting."""
 
     resource: Resource
     body: bytes
     """The whole answer as JSON."""
     as_of: str
-    """As in the body."""
+    """`as_of` of the body."""
     as_of_epoch: float
-    """Epoch seconds at which it was built."""
+    """`as_of` in epoch seconds: when the build of the document began."""
     published_monotonic: float
     brokers: bytes
     """The value of `brokers` as JSON."""
     reads: tuple[BrokerRead, ...]
     usable_brokers: bool
-    """Whether at least one broker is ok or stale; without one the answer is the API's 502 (rules 2.4.1)."""
+    """Whether at least one broker is ok or stale. If none is, the answer is the API's 502 (rules 2.4.1)."""
     content: Content
     build_seconds: float
     """How long the last build took, checkpoints included."""
     gap_seconds: float | None
-    """Seconds between this document and the one before; None for the first."""
+    """Seconds between this document and the document before; None for the first."""
 
 
 def latest_snapshot(catalogue: Published[CatalogueState]) -> Snapshot | None:
@@ -93,7 +92,7 @@ def latest_snapshot(catalogue: Published[CatalogueState]) -> Snapshot | None:
 
 
 def json_array(encoded_rows: list[bytes]) -> bytes:
-    """Join rows that are JSON already into a JSON array."""
+    """Join rows, which are already JSON, into a JSON array."""
     return b"[" + b",".join(encoded_rows) + b"]"
 
 
@@ -113,7 +112,7 @@ def finish(steps: Steps[T]) -> T:
 
 
 async def run_steps(steps: Steps[T], clock: Clock) -> T:
-    """Run steps to their end, giving the loop away after every slice of work: SLICE_SECONDS, longer on a loaded loop."""
+    """Run steps to their end. After every slice of work (SLICE_SECONDS, longer on a loaded loop) other tasks run."""
     began, slice_seconds = clock.thread_seconds(), SLICE_SECONDS
     while True:
         try:

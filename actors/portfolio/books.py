@@ -1,7 +1,7 @@
-"""What the order book and the trade book share: one broker's rows rendered once, joined in broker order. Pure.
+"""The common part of the order book and the trade book: each broker's rows are rendered once and joined in broker order. Pure.
 
-Both are sorted by broker first, so a broker's rows are one unbroken piece of the document and are kept as bytes. A row is
-rendered again when it, its engine columns or its instrument changed.
+Both books are sorted by broker first. So a broker's rows are one unbroken piece of the document, which is kept as bytes. A row is rendered
+again when the row, its engine columns or its instrument changed.
 """
 
 from collections import Counter
@@ -25,11 +25,11 @@ from onebroker.brokers.records import OrderRow, TradeRow
 Row = TypeVar("Row", OrderRow, TradeRow)
 
 SortKey: TypeAlias = tuple[str, str]
-"""Time and id; rows are sorted within one broker only."""
+"""Time and id. Rows are sorted only within one broker."""
 
 
 class EngineColumns(msgspec.Struct, frozen=True, gc=False):
-    """The columns of rules 2.2.2 that the engine's parents add to a row; all null for orders placed elsewhere."""
+    """The columns of rules 2.2.2 that the engine's parents add to a row. All are null for orders placed elsewhere."""
 
     engine_parent_id: str | None = None
     synthetic_type: str | None = None
@@ -52,7 +52,7 @@ class Tally:
 
     counts: Counter[str]
     amounts: Counter[str]
-    """Whole numbers of the book's own unit of money."""
+    """Amounts as whole numbers in the book's own unit of money."""
 
     @classmethod
     def total(cls, parts: "list[Tally]") -> "Tally":
@@ -65,7 +65,7 @@ class Tally:
 
 
 class Book(Protocol[Row]):
-    """What differs between orders and trades. All pure."""
+    """The rules that differ between orders and trades. All pure."""
 
     resource: Resource
     list_name: str
@@ -75,7 +75,7 @@ class Book(Protocol[Row]):
         """Name the row within its broker."""
 
     def settle(self, before: Row, new: Row) -> Row:
-        """Return what holds after `new` was read over `before`; `before` itself when `new` contradicts it."""
+        """Return the row that counts after `new` was read on top of `before`: `before` itself when `new` contradicts it."""
 
     def owner(self, legs: LegIndex, broker: str, row: Row) -> LegOwner | None: ...
 
@@ -101,7 +101,7 @@ class _Rendered(msgspec.Struct, Generic[Row], frozen=True, gc=False, kw_only=Tru
 
 @attrs.frozen(kw_only=True)
 class _BrokerPart(Generic[Row]):
-    """One broker's rows as they stand in the document, and what they were made from."""
+    """One broker's rows in the document, and the inputs they were made from."""
 
     source: object
     """The slice's `rows` object."""
@@ -110,7 +110,8 @@ class _BrokerPart(Generic[Row]):
     legs_version: int
     rendered: dict[str, _Rendered[Row]]
     acknowledged: frozenset[str]
-    """Keys of rows that the broker itself does not show so (`Slice.acknowledged`): the next one counts, whatever it says."""
+    """Keys of rows with changes that the broker does not show yet (`Slice.acknowledged`). The next row of such a key counts, whatever it
+    says."""
     views: tuple[msgspec.Struct, ...]
     encoded: bytes
     """The rows in their order, with commas between them."""
@@ -124,11 +125,11 @@ class BookAssembler(Generic[Row]):
         self._book: Book[Row] = book
         self._catalogue = catalogue
         self._legs = legs
-        # Kept while a broker is unreadable: what had finished before stays finished after.
+        # Kept while a broker is unreadable, so that orders finished before stay finished after.
         self._parts: dict[str, _BrokerPart[Row]] = {}
         self._content: tuple[list[_BrokerPart[Row]], Content] | None = None
         self._looked: dict[str, tuple[int, tuple[object, ...]]] = {}
-        """Broker -> the legs' version and the rows of which nothing more could be learnt then."""
+        """Broker -> the leg index's version, and the rows about which nothing more could be learnt at that version."""
 
     @property
     def resource(self) -> Resource:
@@ -138,7 +139,7 @@ class BookAssembler(Generic[Row]):
         return read.entry()
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
-        """Find out whose the orders with a token of the engine are (trades follow their orders)."""
+        """Find the owners of the orders that carry a token of the engine (trades follow their orders)."""
         version, found = self._legs.version, True
         for broker, held in slices.items():
             rows = held.rows if isinstance(held.rows, tuple) else ()
@@ -153,7 +154,7 @@ class BookAssembler(Generic[Row]):
         return found
 
     def _not_looked_at(self, broker: str, rows: tuple[object, ...], version: int) -> list[object]:
-        """Return the rows that are not the very objects of the last build, at their places: few of a long book."""
+        """Return the rows that are not the same objects at the same places as in the last look: few rows of a long book."""
         seen_version, seen = self._looked.get(broker, (version, ()))
         if seen_version != version:
             return list(rows)
@@ -173,7 +174,7 @@ class BookAssembler(Generic[Row]):
         before = self._parts.get(broker)
         day = broking_day(held.received_at)
         if before is not None and before.day != day:
-            before = None  # brokers use order ids again on another day
+            before = None  # brokers reuse order ids on another day
         if (
             before is not None
             and before.source is held.rows

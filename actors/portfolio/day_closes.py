@@ -1,5 +1,5 @@
-"""The last stored day close of instruments that nobody else gives a price of (architecture 7): asked of the history store between two
-builds, known without waiting during one.
+"""The last stored day close of instruments without any other price (architecture 7). The history store is asked between two builds; during a
+build the closes are known without waiting.
 """
 
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ from onebroker.config.clock import Clock
 from onebroker.config.intervals import DAY_MINUTES
 
 AGAIN_SECONDS = 3600.0
-"""How long an answer counts, also that there is no candle: day candles come once a day."""
+"""How long an answer counts, even the answer that there is no candle: day candles come once a day."""
 MOST_AT_ONCE = 100
-"""Instruments asked about before one build: about a millisecond and a half each. The next build asks about the others."""
+"""The most instruments read before one build, at about a millisecond and a half each. The next build reads the others."""
 OLDEST_DAYS = 366
-"""A close older than that is no price."""
+"""A close older than this is no price."""
 
 
 class DayCloses(Protocol):
-    """What a document needs of them."""
+    """The day closes as a document uses them."""
 
     async def learn(self, instrument_ids: Iterable[str]) -> None:
-        """Ask about those that are not known, or not known any more. What cannot be read stays as it is."""
+        """Read the closes that are not known, or whose answer no longer counts. If the store cannot be read, known closes stay."""
 
     def close(self, instrument_id: str) -> float | None:
-        """Return the last known close, rupees."""
+        """Return the last known close in rupees, or None."""
 
 
 class StoredDayCloses:

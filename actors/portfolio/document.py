@@ -1,8 +1,7 @@
-"""The document actor: one per document, all with this loop. Slices in, a published document out at every beat.
+"""The document actor: one per document, all with the same loop. It takes slices in and publishes a document at every beat.
 
-The actor holds the newest slice of each broker, assembles at its beat and publishes bytes; it answers nothing. After a
-restart it begins from the slices in the store, so that the first document carries the true times at which brokers were
-last seen.
+The actor holds the newest slice of each broker, assembles at its beat and publishes bytes; it answers no messages. After a restart it begins
+from the slices in the store, so that the first document shows the true times at which brokers were last seen.
 """
 
 from typing import assert_never
@@ -28,23 +27,23 @@ BEAT_SECONDS: dict[Resource, float] = {
     "orders": 0.5,
     "trades": 0.5,
 }
-"""How often a document is rewritten (rules 1.4.10, rules 2.4.1)."""
+"""Seconds between two builds of a document (rules 1.4.10, rules 2.4.1)."""
 
 SOONEST_SECONDS = 0.5
-"""Least time between two documents when a broker's status changed between beats."""
+"""Least time between two documents when a broker's status, or the catalogue, changed between beats."""
 
 MOST_LEAD_SECONDS = 0.25
-"""A build begins as much before its beat as the slowest of late took, up to this: so a document that takes longer to build now and
-then (a broker's prices all moved, a loaded loop) is still published on its beat. Building early costs little: what did not change is
-not built again."""
+"""A build begins before its beat by the time of the slowest recent build, up to this. So a document that sometimes takes longer to build
+(a broker's prices all moved, a loaded loop) is still published on its beat. Building early costs little: unchanged rows are not built
+again."""
 LEAD_KEPT = 0.95
-"""Of the slowest build's time, at each later build."""
+"""The share of the slowest build's time that is kept at each later build."""
 
 LEAST_HEARING_SECONDS = 0.05
-"""Time for the mailbox between two builds even when a build takes longer than a beat."""
+"""Time for the mailbox between two builds, even when a build takes longer than a beat."""
 
 MAILBOX_CAPACITY = 16
-"""Slices replace each other per broker and need no room; only `BrokerRemoved` is told."""
+"""Slices replace each other per broker and need no room. Only `BrokerRemoved` is queued."""
 
 
 class DocumentActor:
@@ -61,7 +60,7 @@ class DocumentActor:
         clock: Clock,
         catalogue: Published[CatalogueState] | None = None,
     ) -> None:
-        """`catalogue`: rebuild soon after each of its changes, for a document whose beat is too slow to wait for."""
+        """`catalogue`: rebuild soon after each change of it, for a document with a beat too slow to wait for."""
         self._catalogue = catalogue
         self._assembler = assembler
         self._resource: Resource = assembler.resource
@@ -95,7 +94,7 @@ class DocumentActor:
                 self._mailbox.address.replace("refresh", Refresh())
 
     async def _load(self) -> None:
-        """Take up the stored slices. Without the store the brokers are missing until their next read."""
+        """Load the stored slices. Without the store, the brokers are missing until their next read."""
         try:
             for code in self._codes:
                 fields = await self._store.hash_all(broker_rows(code, self._resource))
@@ -132,7 +131,7 @@ class DocumentActor:
 
     async def _rebuild(self) -> None:
         began = self._clock.monotonic()
-        # Status and time are those of the moment the slices are taken: a document never claims to be newer than its rows.
+        # Status and time belong to the moment when the slices are taken: a document never claims to be newer than its rows.
         now = self._clock.epoch()
         reads = read_brokers(self._resource, self._codes, self._slices, now)
         usable = {read.broker: read.slice for read in reads if read.usable and read.slice is not None}

@@ -12,12 +12,12 @@ from onebroker.actors.portfolio.trade_book import TradeView
 from onebroker.config.vocabulary import is_finished
 
 OPEN = "OPEN"
-"""The filter `open`, upper-cased like every value a caller sends: everything not finished, PENDING included."""
+"""The filter `open`, upper-cased like every status a caller sends: every order not finished, PENDING included."""
 
 
 @attrs.frozen(kw_only=True)
 class BookFilter:
-    """What a caller asked for; all given filters must match. None = not asked."""
+    """The filters and the page that a caller asked for. A row must match all given filters. None = no such filter."""
 
     order_ids: frozenset[str] | None = None
     parent_id: str | None = None
@@ -33,7 +33,7 @@ class BookFilter:
     def matching(self, rows: Sequence[OrderView | TradeView]) -> Sequence[OrderView | TradeView]:
         """Return the rows that all given filters match, in their order.
 
-        One pass for each given filter: a whole day's book is looked through within a millisecond.
+        Each given filter takes one pass: a whole day's book is filtered within a millisecond.
         """
         if self.order_ids is not None:
             rows = [row for row in rows if row.order_id in self.order_ids]
@@ -62,7 +62,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def select(rows: Sequence[msgspec.Struct], wanted: BookFilter) -> tuple[Sequence[OrderView | TradeView], Page]:
-    """Return the rows of the page asked for, in the document's order, and the page. `rows` are a book's: orders or trades."""
+    """Return the rows of the requested page, in the document's order, and the page itself. `rows` are the orders or trades of a book."""
     matching = wanted.matching(cast("Sequence[OrderView | TradeView]", rows))
     end = len(matching) if wanted.limit is None else wanted.cursor + wanted.limit
     shown = matching[wanted.cursor : end]

@@ -1,6 +1,6 @@
-"""The funds document: every broker's figures added up in paise (rules 1.2.5). Pure.
+"""The funds document: the figures of all brokers added up in paise (rules 1.2.5). Pure.
 
-A figure that a broker does not report, or that is no finite number, counts as zero.
+A figure that a broker does not report, or that is not a finite number, counts as zero.
 """
 
 import math
@@ -64,7 +64,7 @@ class FundsView(msgspec.Struct, frozen=True, kw_only=True):
     margin_breakdown: MarginBreakdown
     cash_movement: CashMovement
     segments: dict[str, SegmentFunds]
-    """Only segments that some broker reports, in the order of SEGMENTS."""
+    """Only segments that at least one broker reports, in the order of SEGMENTS."""
 
 
 def merge_funds(rows: Sequence[FundsRow]) -> FundsView:
@@ -105,7 +105,7 @@ def merge_funds(rows: Sequence[FundsRow]) -> FundsView:
 
 
 def _merge_segment(parts: Sequence[FundsSegment]) -> SegmentFunds:
-    # A broker that reports free cash per product was reduced to its smallest figure by its codec.
+    # If a broker reports free cash per product, its codec has already taken the smallest figure.
     return SegmentFunds(
         available_balance=_sum(part.available_balance for part in parts),
         margin_utilized=_sum(part.margin_utilized for part in parts),
@@ -123,7 +123,7 @@ def _sum(figures: Iterable[float | None]) -> float:
 
 
 class FundsAssembler:
-    """Merges anew at every beat: ten rows cost less than remembering which changed."""
+    """Merges all rows at every beat: merging ten rows costs less than remembering which rows changed."""
 
     resource: Resource = "funds"
 

@@ -1,7 +1,7 @@
-"""The holdings document: what all brokers hold, one row per company (rules 1.2.5, architecture 7). Pure.
+"""The holdings document: the holdings at all brokers, one row per company (rules 1.2.5, architecture 7). Pure.
 
-Rows become one when they share an ISIN or an instrument id, also by way of a third row that shares one with each. The ISIN
-of a row that has none is its instrument's. A holding of no units is no holding and has no row.
+Rows are joined when they share an ISIN or an instrument id, directly or through a third row. If a row has no ISIN, its instrument's ISIN
+counts. A holding of no units has no row.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,11 +25,11 @@ from onebroker.config.money import paise, quotient, round_half_up, rupees, value
 
 _SECURITY_PLACES = 2
 _PERCENT_PLACES = 4
-"""As a quote's change_percent (rules 1.2.3)."""
+"""The same as for a quote's change_percent (rules 1.2.3)."""
 
 
 class HoldingPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Rupees of the whole holding; null where a figure it needs is not known."""
+    """Rupees of the whole holding; null when a figure needed for it is not known."""
 
     unrealized: float | None
     day_change: float | None
@@ -46,9 +46,9 @@ class HoldingView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     exchange: str
     segment: str | None
     quantity: int
-    """Units of every bucket: settled, T1, margin trading."""
+    """Units of all buckets together: settled, T1, margin trading."""
     average_price: float | None
-    """invested_value / quantity; null when a broker does not say what a bucket cost."""
+    """invested_value / quantity; null when a broker does not report the cost of a bucket."""
     invested_value: float | None
     last_price: float | None
     current_value: float | None
@@ -57,7 +57,7 @@ class HoldingView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class HoldingsSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums over the rows that know the figure."""
+    """Sums over the rows for which the figure is known."""
 
     holdings_count: int
     total_investment: float
@@ -67,7 +67,7 @@ class HoldingsSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 @attrs.frozen(kw_only=True)
 class Held:
-    """One broker's row with what the catalogue says of it."""
+    """One broker's row with its instrument and ISIN from the catalogue."""
 
     broker: str
     row: HoldingRow
@@ -76,7 +76,8 @@ class Held:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """By what it is joined to others; a row that nobody can name is joined to rows of its own broker's name only."""
+        """The keys by which the row is joined to others. A row without ISIN and instrument id is joined only to rows of the same broker,
+        exchange and token."""
         named = tuple((kind, value) for kind, value in (("isin", self.isin), ("id", self.instrument_id)) if value)
         return named or (("own", f"{self.broker}:{self.row.exchange}:{self.row.instrument_token}"),)
 
@@ -94,7 +95,7 @@ def resolve(broker: str, row: HoldingRow, snapshot: Snapshot | None) -> Held:
 def join(held: Sequence[Held]) -> list[tuple[Held, ...]]:
     """Group rows that share an ISIN or an instrument id, directly or through others.
 
-    The result does not depend on the order given, but for the order of groups.
+    Only the order of the groups depends on the order given.
     """
     parents = list(range(len(held)))
 
@@ -121,7 +122,7 @@ def _member_order(one: Held) -> tuple[str, ...]:
 
 @attrs.frozen(kw_only=True)
 class Company:
-    """What a joined row is called."""
+    """The identity of a joined row."""
 
     instrument_id: str | None
     isin: str | None
@@ -131,7 +132,7 @@ class Company:
 
 
 def identify(group: Sequence[Held], snapshot: Snapshot | None) -> Company:
-    """Choose the instrument of a joined row: an NSE listing before others, among those that brokers named."""
+    """Choose the instrument of a joined row. Instruments that brokers named go first; among them, NSE listings of its ISINs go first."""
     isins = sorted({one.isin for one in group if one.isin})
     instrument = _instrument(group, isins, snapshot)
     if instrument is not None:
@@ -171,7 +172,7 @@ def _exchange_of(code: str) -> str:
 
 
 def bucket_costs(row: HoldingRow) -> int | None:
-    """Return in paise what a broker's units cost, each bucket at its own average; None when one that holds units has none."""
+    """Return the cost of a broker's units in paise, each bucket at its own average. None when a bucket that holds units has no average."""
     plain = row.settled_quantity + row.t1_quantity
     margin_average = row.average_price if row.margin_average_price is None else row.margin_average_price
     total = 0
@@ -188,14 +189,14 @@ def units(row: HoldingRow) -> int:
 
 @attrs.frozen(kw_only=True)
 class Prices:
-    """Rupees, as found; None = not known."""
+    """Prices in rupees, unrounded; None = not known."""
 
     last: float | None
     previous_close: float | None
 
 
 def merge_holding(group: Sequence[Held], company: Company, prices: Prices) -> HoldingView:
-    """Merge joined rows (in the order of the broker codes) into one."""
+    """Merge joined rows (in the order of the broker codes) into one row."""
     places = _SECURITY_PLACES if company.segment is None else price_places(company.segment)
     quantity = sum(units(one.row) for one in group)
     costs = [bucket_costs(one.row) for one in group]
@@ -241,7 +242,7 @@ def _paise(amount: float | None) -> int:
 
 @attrs.frozen(kw_only=True)
 class _Rendered:
-    """A joined row, what it was made from, and its JSON."""
+    """A joined row, its inputs, and its JSON."""
 
     group: tuple[Held, ...]
     company: Company
@@ -251,7 +252,7 @@ class _Rendered:
 
 
 class HoldingsAssembler:
-    """Joins again when a broker's rows or the catalogue changed; renders again the rows whose figures changed."""
+    """Joins the rows again when a broker's rows or the catalogue changed. Renders again only the rows whose figures changed."""
 
     resource: Resource = "holdings"
 
@@ -272,7 +273,7 @@ class HoldingsAssembler:
         return read.entry()
 
     async def prepare(self, slices: Mapping[str, Slice], store: Store) -> bool:
-        """Learn the last closes of what neither a quote nor its broker gives a price of."""
+        """Learn the last closes of holdings for which neither a quote nor the broker gives a price."""
         if self._closes is not None:
             await self._closes.learn(self._unpriced(slices))
         return True
@@ -338,7 +339,7 @@ class HoldingsAssembler:
         return tuple(resolve(broker, row, snapshot) for row in rows if isinstance(row, HoldingRow))
 
     def _prices(self, group: tuple[Held, ...], company: Company, ranks: Mapping[str, int]) -> Prices:
-        """Find the price (architecture 7): live quote, then the broker most recently read, then the last day candle."""
+        """Find the last price (architecture 7): the usable quote, then the broker most recently read, then the last day candle."""
         by_recency = sorted(group, key=lambda one: ranks[one.broker]) if len(group) > 1 else group
         ids = [
             company.instrument_id,
@@ -361,7 +362,7 @@ def _same_sources(one: Mapping[str, object], other: Mapping[str, object]) -> boo
 
 
 def _sort_key(one: _Rendered) -> tuple[str, ...]:
-    """By symbol; the rest only makes the order one that does not depend on the order of reads."""
+    """Sort by symbol. The other keys only make the order independent of the order of reads."""
     company = one.company
     return company.symbol, company.exchange, company.instrument_id or "", *_member_order(one.group[0])
 

@@ -14,7 +14,7 @@ from onebroker.config.money import quotient, scaled
 from onebroker.config.vocabulary import OrderStatus, is_finished
 
 _PLACES = 8
-"""Decimals in which averages are added up: the sum is rounded (rules 2.2.4), and no part of it."""
+"""Decimals with which averages are added up: only the sum is rounded (rules 2.2.4), not its parts."""
 
 
 class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -27,8 +27,8 @@ class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     status: str
     status_message: str | None
     id: str
-    """The broker's own name of the instrument, as `instrument_token`: the rules list the two, and `tradingsymbol`, together
-    as the broker's own naming, and brokers that have only one such name would leave one of them empty otherwise."""
+    """The broker's own name of the instrument, the same as `instrument_token`. The rules list both, with `tradingsymbol`, as the broker's own
+    naming. Without this, brokers with only one such name would leave one of the fields empty."""
     instrument_token: str
     tradingsymbol: str
     exchange: str
@@ -57,7 +57,7 @@ class OrderView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 class OrderSummary(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     by_status: dict[str, int]
-    """Known statuses in the order of the rules, then passed-through ones by name; only those that occur."""
+    """Known statuses in the order of the rules, then passed-through statuses by name; only statuses that occur."""
     filled_value: float
 
 
@@ -71,14 +71,15 @@ class OrderBook:
         return row.order_id
 
     def settle(self, before: OrderRow, new: OrderRow) -> OrderRow:
-        """A finished order never changes its status again (rules 2.3.1); late figures of the same status are taken."""
+        """Return `before` if `new` changes the status of a finished order, which never changes (rules 2.3.1). Otherwise return `new`: late
+        figures with the same status are taken."""
         return before if is_finished(before.status) and new.status != before.status else new
 
     def owner(self, legs: LegIndex, broker: str, row: OrderRow) -> LegOwner | None:
         return legs.owner(broker, row.order_id, row.tag)
 
     def view(self, broker: str, row: OrderRow, instrument_id: str | None, owner: LegOwner | None) -> OrderView:
-        """Render a row; an order of ours shows the tag its caller gave in place of the engine's token."""
+        """Render a row. An order of ours shows its caller's tag in place of the engine's token."""
         columns = engine_columns(owner)
         return OrderView(
             broker=broker,

@@ -1,4 +1,4 @@
-"""The leg index: which engine parent an order of a broker's book belongs to (order-engine 2.3, 2.4)."""
+"""The leg index: it tells to which engine parent an order in a broker's book belongs (order-engine 2.3, 2.4)."""
 
 from typing import Protocol
 
@@ -18,19 +18,19 @@ class LegOwner:
     intent_id: str
     leg_role: str
     tag: str | None
-    """The tag the caller gave; shown in place of the engine's token."""
+    """The caller's tag, shown in place of the engine's token."""
 
 
 class LegIndex(Protocol):
     @property
     def version(self) -> int:
-        """Grows with every change, so that readers know when to look again."""
+        """A number that grows with every change, so that readers know when to look again."""
 
     def owner(self, broker: str, order_id: str, tag: str | None) -> LegOwner | None:
-        """Find by token first, then by today's order id; a token is compared without case and must be ours alone."""
+        """Find the owner by token first, then by today's order id. A token is compared without case and must be ours alone."""
 
     def knows(self, row: OrderRow, broker: str) -> bool:
-        """Whether nothing more can be learnt about a row's owner."""
+        """Tell whether nothing more can be learnt about a row's owner."""
 
     async def learn(self, store: Store, row: OrderRow, broker: str) -> bool:
-        """Ask the store whose token a row carries. False: it could not be asked."""
+        """Ask the store for the owner of the token that a row carries. False: the store could not be asked."""

@@ -1,7 +1,7 @@
 """One row of the positions document: the brokers' own rows of one instrument and product, merged (architecture 7). Pure.
 
-Accounting: every figure is the brokers' own, added up; nothing is matched again across brokers. What a broker does not say
-is null in the merged row, never a stand-in; its own figures stand beside it in `by_broker`.
+Accounting: every figure is the sum of the brokers' own figures; trades are not matched again across brokers. A figure that a broker does not
+report is null in the merged row, never a stand-in. `by_broker` shows each broker's own figures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _COST_PLACES = 8
 
 
 class PositionPnl(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Rupees; null where a broker of the row does not say."""
+    """Rupees; null when the figure is not known for a broker of the row."""
 
     realized: float | None
     unrealized: float | None
@@ -38,11 +38,11 @@ class BrokerPosition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     average_price: float | None
     pnl: PositionPnl
     contracts: int | msgspec.UnsetType = msgspec.UNSET
-    """Only where `quantity` is null: what the broker reports, signed, in contracts of which the units are not known."""
+    """Only when `quantity` is null: the broker's signed quantity, in contracts whose units are not known."""
 
 
 class Figures(NamedTuple):
-    """What the rows of a group add up to, and one row's part of it; None where a broker does not say."""
+    """The sums over the rows of a group, or one row's part of them. None = not known for a broker."""
 
     quantity: int | None
     buy_quantity: int | None
@@ -53,21 +53,21 @@ class Figures(NamedTuple):
     realized_paise: int | None
     unrealized_paise: int | None
     cost: int | None
-    """What is held cost, in hundred-millionths of a rupee: so every average a broker writes stays exact, and the order of brokers
-    cannot matter."""
+    """The cost of the held units, in hundred-millionths of a rupee. So every average of a broker stays exact, and the order of brokers cannot
+    matter."""
 
 
 class Own(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One broker's row as its group sees it: worked out once, when the row changes."""
+    """One broker's row as its group uses it: computed once, when the row changes."""
 
     shown: BrokerPosition
     encoded: msgspec.Raw
     """`shown` as JSON."""
     figures: Figures
     price: float | None
-    """The last price that it reports, when that is one."""
+    """The last price that the row reports; None = it reports no valid price."""
     live_price: float | None
-    """What stands in for it: the live quote's."""
+    """The live quote's price, used in place of a missing `price`."""
     multiplier: float
 
 
@@ -75,7 +75,7 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A row of `net` or `day`."""
 
     instrument_id: str | None
-    """This and the other identity fields are null when the catalogue does not know the broker's token."""
+    """Null, like the other identity fields, when the catalogue does not know the broker's token."""
     exchange: str | None
     segment: str | None
     shape: str | None
@@ -87,7 +87,7 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     product: str
     """delivery, intraday, carry, cover, bracket, margin_trading, or the broker's term upper-cased."""
     quantity: int | None
-    """Units, signed; null where a broker of the row counts contracts of a size not known, or does not tell what was traded today; so are
+    """Units, signed. Null when a broker of the row counts contracts of unknown size, or does not report today's trades. The same holds for
     the other quantities."""
     buy_quantity: int | None
     sell_quantity: int | None
@@ -96,11 +96,11 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     buy_average: float | None
     sell_average: float | None
     average_price: float | None
-    """Null when nothing is held, when a broker gives none, or when brokers are on opposite sides."""
+    """Null when nothing is held, when a broker gives no average, or when brokers are on opposite sides."""
     last_price: float | None
-    """As the broker most recently read reports it; where none does, the live quote's."""
+    """The price from the most recently read broker that reports one. If no broker reports a price, the live quote's price."""
     multiplier: float | None
-    """The brokers' own figure; null when they differ."""
+    """The brokers' own figure; null when their figures differ."""
     overnight_quantity: int | None
     pnl: PositionPnl
     by_broker: tuple[msgspec.Raw, ...]
@@ -108,30 +108,30 @@ class PositionView(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Naming(msgspec.Struct, frozen=True, gc=False):
-    """What the rows of a group have in common."""
+    """The fields that the rows of a group have in common."""
 
     fields: Mapping[str, Any]
     """The nine identity fields, all null when the catalogue does not know the instrument."""
     product: str
     places: int
-    """Decimals of its prices."""
+    """Decimals of the group's prices."""
 
 
 def position_product(product: str) -> str:
-    """Return the word of a product on a position; terms without one pass through upper-cased (rules 2.2.1)."""
+    """Return the position word for a product. Terms without such a word pass through upper-cased (rules 2.2.1)."""
     return POSITION_PRODUCTS.get(product, pass_through(product))
 
 
 def naming(identity: Identity | None, product: str) -> Naming:
-    """Return how a group is named; `product` as the document says it."""
+    """Return the naming of a group. `product` is the document's word."""
     if identity is None:
         return Naming(dict.fromkeys(_IDENTITY_FIELDS), product, _UNMAPPED_PLACES)
     return Naming(identity.fields(), product, price_places(identity.segment))
 
 
 def merge_position(owns: Sequence[Own], named: Naming, last_price: float | None) -> tuple[PositionView, Figures]:
-    """Merge the rows of one instrument and product, given in the order of the broker codes; `last_price` as reported. Return what is
-    shown, and the sums it was made from."""
+    """Merge the rows of one instrument and product, given in the order of the broker codes. `last_price` is not rounded yet. Return the row to
+    show, and the sums it was made from."""
     total = Figures(*map(known_sum, zip(*[own.figures for own in owns], strict=True)))
     multipliers = {own.multiplier for own in owns}
     places = named.places
@@ -162,12 +162,12 @@ _IDENTITY_FIELDS = (
 
 
 def is_unpriced(row: PositionRow) -> bool:
-    """Whether an open row comes without a last price."""
+    """Tell whether an open row comes without a valid last price."""
     return row.quantity != 0 and price_or_none(row.last_price) is None
 
 
 def own_part(broker: str, row: PositionRow, places: int, live_price: float | None = None) -> Own:
-    """Work out what one row adds to its group; prices are shown with `places` decimals. `live_price` is for a row that is unpriced."""
+    """Compute one row's part of its group. Prices are shown with `places` decimals. `live_price` is for an unpriced row."""
     average = _own_average(row)
     realized = None if row.realized is None else paise(row.realized)
     unrealized = _unrealized_paise(row, live_price)
@@ -202,7 +202,7 @@ def own_part(broker: str, row: PositionRow, places: int, live_price: float | Non
 
 
 def _own_average(row: PositionRow) -> float | None:
-    """A closed row has no average; zero on an open one is a stand-in (lesson 11). Never the last price."""
+    """Return the row's own average; never the last price. A closed row has none. On an open row, zero is a stand-in, so None (lesson 11)."""
     return price_or_none(row.average_price) if row.quantity != 0 else None
 
 
@@ -223,7 +223,8 @@ def _held_average(owns: Sequence[Own], total: Figures, places: int) -> float | N
 
 
 def _unrealized_paise(row: PositionRow, live_price: float | None = None) -> int | None:
-    """The broker's figure; where it gives none, what its own average and last price say, or the live price where it gives none."""
+    """Return the broker's figure in paise. If it gives none, compute it from its own average and last price; without a last price, use
+    `live_price`. None = not known."""
     if row.unrealized is not None:
         return paise(row.unrealized)
     if row.quantity == 0:
@@ -235,9 +236,9 @@ def _unrealized_paise(row: PositionRow, live_price: float | None = None) -> int 
 
 
 def total_paise(row: PositionRow, live_price: float | None = None) -> int | None:
-    """Return realized + unrealized of a net row in paise: the broker's figures; where it gives no realized one, what its two sides
-    say; where it does not tell them, what is open is worth beyond its cost. `live_price` stands in for a last price that the broker
-    does not give. None when that is not known either."""
+    """Return realized + unrealized of a net row in paise, from the broker's figures. Without a realized figure, compute the total from its buy
+    and sell sides. If the sides are not complete, return only the unrealized figure. `live_price` stands in for a last price that the broker
+    does not give. None = not known."""
     unrealized = _unrealized_paise(row, live_price)
     if row.realized is not None:
         return None if unrealized is None else paise(row.realized) + unrealized
@@ -251,8 +252,8 @@ def total_paise(row: PositionRow, live_price: float | None = None) -> int | None
 
 
 def _tells_both_sides(row: PositionRow) -> bool:
-    """Whether all that made the position is there: sides that do not come to its quantity lack a leg, and values without it would be
-    taken for profit or loss."""
+    """Tell whether the two sides explain the whole quantity. If they do not, some of the position's trades are missing, and a total from the
+    two sides would show false profit or loss."""
     if row.quantity is None or row.buy_quantity is None or row.sell_quantity is None:
         return False
     return row.buy_quantity - row.sell_quantity == row.quantity
@@ -264,7 +265,7 @@ def _pnl(realized: int | None, unrealized: int | None) -> PositionPnl:
 
 
 def known_sum(figures: Sequence[int | None]) -> int | None:
-    """Return the sum, or None when one of the figures is not known."""
+    """Return the sum, or None when any of the figures is not known."""
     return None if None in figures else sum(cast("Sequence[int]", figures))
 
 
@@ -277,7 +278,7 @@ def _rupees(amount_paise: int | None) -> float | None:
 
 
 def side_paise(quantity: int | None, value: float | None) -> int | None:
-    """Return what a side is worth; one without units is worth zero, one with units and no value is not known."""
+    """Return the value of a side in paise. A side without units is worth zero; None when a side with units has no value."""
     if value is not None:
         return paise(value)
     return 0 if quantity == 0 else None

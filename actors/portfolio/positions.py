@@ -1,7 +1,6 @@
 """The positions document: net and day views, one row per instrument and product (architecture 7). Pure.
 
-What a row says is worked out in `position_view.py`; here the brokers' slices are grouped, and only the groups that changed are
-rendered again.
+`position_view.py` computes the figures of a row. This file groups the brokers' slices, and renders again only the groups that changed.
 """
 
 import operator
@@ -39,7 +38,7 @@ GROUPS_PER_STEP = 8
 
 
 class PositionsSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Profit and loss of the net view: each figure is the sum of those its rows show."""
+    """Profit and loss of the net view. Each figure is the sum of the figures that its rows show."""
 
     net_count: int
     day_count: int
@@ -47,11 +46,11 @@ class PositionsSummary(msgspec.Struct, frozen=True, kw_only=True):
     unrealized: float
     total: float
     unknown_rows: int
-    """Net rows whose total is not known, and so not in `total`."""
+    """Number of net rows whose total is not known, and so not included in `total`."""
 
 
 GroupKey: TypeAlias = tuple[str, str, str, str]
-"""(view, product, "", instrument_id) or, unmapped, (view, product, broker, instrument_token)."""
+"""(view, product, "", instrument_id), or for an unmapped row (view, product, broker, instrument_token)."""
 
 
 RowName: TypeAlias = tuple[str, str]
@@ -60,14 +59,14 @@ RowName: TypeAlias = tuple[str, str]
 
 @attrs.frozen(kw_only=True)
 class _Part:
-    """One broker's rows by group, and what they were made from."""
+    """One broker's rows by group, and the inputs they were made from."""
 
     source: object
     snapshot: Snapshot | None
     owns: dict[RowName, tuple[PositionRow, Own]]
-    """What each row adds, kept from build to build while the row, and the live price of an unpriced one, stay the same."""
+    """Each row and its part. A part is kept from build to build while the row, and an unpriced row's live price, stay the same."""
     live: Mapping[GroupKey, float | None]
-    """The live prices that its unpriced rows were worked out with."""
+    """The live prices that were used for the unpriced rows."""
     groups: dict[GroupKey, tuple[Own, ...]]
 
 
@@ -77,15 +76,15 @@ class _Rendered(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     last_price: float | None
     sort_key: tuple[object, ...]
     realized_paise: int
-    """For the summary, as the two below; zero where not known."""
+    """For the summary, like the two below; zero when not known."""
     unrealized_paise: int
     total_paise: int
     is_known: bool
-    """Whether its total is."""
+    """Whether the row's total is known."""
 
 
 class PositionsAssembler:
-    """Merges the brokers' slices, rendering again only groups of which a row or the reported price changed."""
+    """Merges the brokers' slices. Renders a group again only when one of its rows or its last price changed."""
 
     resource: Resource = "positions"
 
@@ -95,7 +94,7 @@ class PositionsAssembler:
         self._snapshot: Snapshot | None = None
         self._parts: dict[str, _Part] = {}
         self._namings: dict[GroupKey, Naming] = {}
-        """Of the snapshot at hand."""
+        """The namings of the present snapshot's groups."""
         self._rendered: dict[GroupKey, _Rendered] = {}
         self._recency: tuple[str, ...] = ()
         self._order: tuple[GroupKey, ...] = ()
@@ -134,7 +133,7 @@ class PositionsAssembler:
         return self._content
 
     def _refresh(self, broker: str, held: Slice | None, snapshot: Snapshot | None) -> Steps[set[GroupKey]]:
-        """Take a broker's slice in (None = it contributes nothing now); return the groups that it changed."""
+        """Take in a broker's slice (None = the broker contributes nothing now). Return the groups that changed."""
         before = self._parts.get(broker)
         old = before.groups if before is not None else {}
         if held is None:
@@ -159,7 +158,7 @@ class PositionsAssembler:
             own = made[1] if made is not None and made[0] == row else None
             unpriced = is_unpriced(row) if own is None else own.price is None and row.quantity != 0
             price = live.setdefault(key, self._live_price(key)) if unpriced else None
-            # What was made of an equal row stands, so that comparing groups is comparing identities.
+            # The part of an equal row is kept, so that groups can be compared by identity.
             if made is None or own is None or own.live_price != price:
                 made = row, own_part(broker, row, self._naming(key).places, price)
             owns[name] = made
@@ -177,7 +176,7 @@ class PositionsAssembler:
         return {key for key in old.keys() | part.groups.keys() if not _same(old.get(key), part.groups.get(key))}
 
     def _as_priced(self, part: _Part) -> bool:
-        """Whether the live prices of its unpriced rows are those it was worked out with."""
+        """Tell whether the live prices of the part's unpriced rows are still those that were used for it."""
         return all(self._live_price(key) == price for key, price in part.live.items())
 
     def _naming(self, key: GroupKey) -> Naming:
@@ -187,7 +186,7 @@ class PositionsAssembler:
         return known
 
     def _repriced(self, recency: tuple[str, ...]) -> Steps[set[GroupKey]]:
-        """Return the groups whose most recently read broker now is another one, with another price."""
+        """Return the groups whose last price changed because another broker is now the most recently read."""
         found: set[GroupKey] = set()
         shared = [key for key, rendered in self._rendered.items() if len(rendered.view.by_broker) > 1]
         for number, key in enumerate(shared):
@@ -207,7 +206,7 @@ class PositionsAssembler:
         return next((own.live_price for own in owns if own.live_price is not None), None)
 
     def _live_price(self, key: GroupKey) -> float | None:
-        """Return the usable live price of a group's instrument (rules 1.4.7), as holdings are priced by."""
+        """Return the usable live price of a group's instrument (rules 1.4.7), by which holdings are priced too."""
         return None if self._quotes is None or key[2] else self._quotes.usable_price(key[3])
 
     def _render(self, key: GroupKey, parts: list[_Part], recency: tuple[str, ...]) -> None:
@@ -271,11 +270,11 @@ def _position_key(own: Own) -> str:
 
 
 def _same(one: tuple[Own, ...] | None, other: tuple[Own, ...] | None) -> bool:
-    """Whether two groups hold the very same parts; comparing their figures would take longer than rendering."""
+    """Tell whether two groups hold the same part objects. Comparing their figures would take longer than rendering."""
     return one is not None and other is not None and len(one) == len(other) and all(map(operator.is_, one, other))
 
 
 def _sort_key(key: GroupKey, view: PositionView, broker_name: str) -> tuple[object, ...]:
-    """By name, expiry, strike, option type, product; unmapped rows stand under the broker's name of the instrument."""
+    """Sort by name, expiry, strike, option type, product. Unmapped rows are sorted by the broker's name of the instrument."""
     name = view.symbol or view.underlying_symbol or broker_name
     return name, view.expiry_date or "", view.strike_price or 0.0, view.option_type or "", key[1], key

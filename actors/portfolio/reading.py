@@ -1,6 +1,7 @@
-"""What a reader checks before it serves a published document: is it there, is it recent, does any broker count (rules 1.4.10, rules 2.4.1). Pure; for routes, the fast lane and readers inside the process.
+"""What a reader checks before it serves a published document: is it there, is it recent, is any broker usable (rules 1.4.10, rules 2.4.1).
 
-The age is judged by the reader, so that a dead document actor shows as 503 and never as old data served for new.
+Pure; for routes, the fast lane and readers inside the process.
+The reader judges the age, so that a dead document actor leads to a 503 and never to old data served as new.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ class ReadRule:
     resource: Resource
     subject: str
     oldest_seconds: float
-    """Oldest document served."""
+    """Greatest age of a served document, in seconds."""
     missing: Callable[[str, str], str]
     """(subject, key) -> sentence."""
     out_of_date: Callable[[str, str, str], str]
@@ -66,7 +67,7 @@ READ_RULES: dict[Resource, ReadRule] = {
 
 
 def servable(rule: ReadRule, state: DocumentState | None, now_epoch: float) -> DocumentState:
-    """Return the document when it may be served at `now_epoch` (epoch seconds).
+    """Return the document if it may be served at `now_epoch` (epoch seconds).
 
     Raises Refusal 503 (missing; out of date, with `as_of` and `brokers`) or 502 (no usable broker, with `brokers`).
     """

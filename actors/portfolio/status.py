@@ -1,4 +1,4 @@
-"""How a broker's slice stands in a document: `brokers[].status` (rules 1.2.5, 1.4.10; rules 2.2.4). Pure."""
+"""The status of a broker's slice in a document: `brokers[].status` (rules 1.2.5, 1.4.10; rules 2.2.4). Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +16,10 @@ STALE_AFTER_SECONDS: dict[Resource, float] = {
     "orders": 60.0,
     "trades": 60.0,
 }
-"""Older than this a broker's slice is marked stale (rules 1.4.10 table; rules 2.2.4: seen within a minute)."""
+"""A broker's slice older than this is marked stale (rules 1.4.10 table; rules 2.2.4: seen within a minute)."""
 
 _OF_ONE_DAY = frozenset({"orders", "trades"})
-"""Resources that are about one broking day only."""
+"""Resources that cover only one broking day."""
 
 _USABLE = frozenset({ReadStatus.OK, ReadStatus.STALE})
 
@@ -35,31 +35,31 @@ class BrokerRead:
 
     @property
     def usable(self) -> bool:
-        """Whether its rows are in the document."""
+        """Whether the broker's rows are in the document."""
         return self.status in _USABLE
 
     @property
     def as_of(self) -> str | None:
-        """When the broker was last seen, as documents write it; None when nothing is stored."""
+        """The time at which the broker was last seen, as documents write it; None when no slice counts (`missing`)."""
         return None if self.slice is None else local_text(from_epoch(self.slice.received_at))
 
     def entry(self) -> dict[str, object]:
-        """Return its element of `brokers`: {broker, status, as_of}."""
+        """Return the broker's element of `brokers`: {broker, status, as_of}."""
         return {"broker": self.broker, "status": self.status.value, "as_of": self.as_of}
 
 
 def read_brokers(
     resource: Resource, codes: Sequence[str], slices: Mapping[str, Slice], now_epoch: float
 ) -> tuple[BrokerRead, ...]:
-    """Return every configured broker in the order of the codes."""
+    """Return the read of every configured broker, in the alphabetical order of the codes."""
     return tuple(read_broker(resource, code, slices.get(code), now_epoch) for code in sorted(codes))
 
 
 def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: float) -> BrokerRead:
     """Judge one broker's slice at `now_epoch` (epoch seconds).
 
-    An order or trade book read before the latest 07:00 is another day's: nothing is stored of today, so `missing`. A time
-    of receipt that lies in the future by more than the limit proves nothing and is `stale` too.
+    An order or trade book read before the latest 07:00 belongs to another day. Nothing is stored for today, so the status is `missing`. A
+    time of receipt further in the future than the limit proves nothing, so the status is `stale` too.
     """
     if held is None or (resource in _OF_ONE_DAY and held.received_at < _day_start(now_epoch)):
         return BrokerRead(broker=broker, status=ReadStatus.MISSING, slice=None)
@@ -70,7 +70,7 @@ def read_broker(resource: Resource, broker: str, held: Slice | None, now_epoch: 
 
 
 def broking_day(epoch: float) -> str:
-    """Return the broking day (from 07:00, India time) an instant lies in, as YYYY-MM-DD."""
+    """Return the broking day (from 07:00, India time) of an instant, as YYYY-MM-DD. `epoch` is in epoch seconds."""
     return latest_boundary(from_epoch(epoch)).date().isoformat()
 
 

@@ -54,15 +54,15 @@ class TradeBook:
     list_name = "trades"
 
     def key(self, row: TradeRow) -> str:
-        """A trade told twice is one trade; the figures are part of the name because a broker's trade ids alone may not be
-        unique, and a fill must not be lost to that."""
+        """Return the row's key: a trade reported twice is one trade. A broker's trade ids alone may not be unique, so the figures are part of
+        the key; otherwise a fill could be lost."""
         return f"{row.order_id}:{row.trade_id}:{row.quantity}:{row.price}"
 
     def settle(self, before: TradeRow, new: TradeRow) -> TradeRow:
         return new
 
     def owner(self, legs: LegIndex, broker: str, row: TradeRow) -> LegOwner | None:
-        """A trade takes the columns of its order; it carries no tag itself."""
+        """Return the owner of the trade's order. A trade itself carries no tag."""
         return legs.owner(broker, row.order_id, None)
 
     def view(self, broker: str, row: TradeRow, instrument_id: str | None, owner: LegOwner | None) -> TradeView:
