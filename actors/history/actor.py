@@ -1,7 +1,7 @@
 """The history actor: answers candles from its cache or the store, and is the only writer of the store (architecture 8).
 
-What takes time runs in child tasks: many series are read at once, writes one after another in the store's order. A load of
-anything makes every cached series of before it outdated (rules 1.4.8), also one that was being read meanwhile.
+Slow work runs in child tasks: many series are read at once, writes run one after another in the store's order. Any load makes every
+series cached before it outdated (rules 1.4.8). This includes a series that was being read during the load.
 """
 
 import logging
@@ -57,14 +57,14 @@ from onebroker.config.refusal import Refusal
 RECORDED_FILE = "recorded.parquet"
 LAST_PUT_SECONDS = 5.0
 LOOK_SECONDS = 5.0
-"""How often the disk is looked at; before every write besides."""
+"""Seconds between two looks at the disk; the actor also looks before every write."""
 NOBODY = str(uuid.UUID(int=0))
 
 _log = logging.getLogger("onebroker.history")
 
 
 class HistoryActor:
-    """Asked with the messages of `messages.py`."""
+    """Takes the messages of `messages.py`."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class HistoryActor:
         last_load: Published[LastLoad | None] | None = None,
         room: DiskRoom | None = None,
     ) -> None:
-        """`recorded` ticks are staged in the folder `staging` and put every few seconds; nothing is recorded without both.
+        """`recorded` ticks are staged in the folder `staging` and put into the store every few seconds; recording needs both arguments.
 
-        Nothing is written while `room` has too little of it; None = as long as the disk takes it.
+        Nothing is written while `room` reports too little free space; None = no check, write until the disk refuses.
         """
         self._mailbox = mailbox
         self._store = store
@@ -122,7 +122,7 @@ class HistoryActor:
                         assert_never(message)
 
     async def _open(self) -> None:
-        """Read nothing of the store: its file is open before the first question, and one that cannot be used is known."""
+        """Open the store's file before the first question, and log an error if it cannot be used. The query reads no rows."""
         try:
             await self._store.candles(NOBODY, 1, 0, 0)
         except HistoryError as error:
@@ -160,11 +160,11 @@ class HistoryActor:
     async def _stored(
         self, query: CandleQuery, parts: Sequence[Part], start: int, end: int
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the stored candles of a series, and the 1-minute candles of the days on which it has none. Raises HistoryError."""
+        """Return a series' stored candles, and the 1-minute candles of the days without a stored candle of its interval. Raises HistoryError."""
         minutes = INTERVALS[query.interval]
         bare = pl.DataFrame(schema=CANDLE_VALUES)
         if minutes != 1:
-            # First, so that no day is in neither: what a load brings meanwhile is in the other.
+            # Read these first, so that no day is in neither frame: a candle loaded meanwhile is in the second one.
             bare = await minutes_besides_of(self._store, parts, minutes, start, end)
         return await candles_of(self._store, parts, minutes, start, end), bare
 
@@ -176,7 +176,7 @@ class HistoryActor:
             self._look()
 
     def _look(self) -> str | None:
-        """Return why nothing may be written now; ticks are recorded, or not, from here on."""
+        """Look at the disk; pause or resume the recording of ticks. Return why nothing may be written now, or None."""
         refusal = None if self._room is None else self._room.look().refusal
         if self._recorded is not None:
             self._recorded.paused = refusal is not None
@@ -211,11 +211,11 @@ class HistoryActor:
         except (DurableError, ValueError) as error:
             message.reply.refuse(error)
             return
-        self._loads += 1  # no series that was read before is served
+        self._loads += 1  # series read before this are no longer served
         message.reply.answer(changed)
 
     def _loaded(self, kind: Literal["candles", "ticks", "factors"], merged: Merged) -> None:
-        """From here on no series that was read before is served."""
+        """Make every series that was read before outdated, and publish the load."""
         self._loads += 1
         if self._last_load is not None:
             self._last_load.set(LastLoad(kind=kind, at=self._clock.epoch(), merged=merged))
@@ -230,7 +230,7 @@ class HistoryActor:
                 await self._put_recorded(recorded, file)
 
     async def _put_recorded(self, recorded: TickBuffer, file: Path) -> None:
-        """Put what waits; it is no load: no candle comes of it."""
+        """Put the waiting ticks into the store. This does not count as a load, because ticks produce no candles."""
         self._look()
         entries = recorded.drain()
         if not entries:

@@ -1,7 +1,7 @@
 """Corporate-action adjustment at read time (rules 1.3.2, 1.4.8; architecture 11). Plain functions over whole columns.
 
-A price of India day d is multiplied by the product of the price factors with ex_date > d, a volume by that of the volume
-factors. The last price is therefore never changed, and a reader who knows of no event sees what was traded.
+A price of India day d is multiplied by the product of all price factors with ex_date > d; a volume by the product of the volume
+factors. So the last price never changes, and a query that knows of no event returns the traded figures.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _DAY = INDIA_DAY
 IST_MICROSECONDS = INDIA_OFFSET
 _WRITTEN = 5e-16
-"""Relative: what separates a product of floats from the decimal figure it stands for. A half so written is rounded up."""
+"""Relative error between a product of floats and its exact decimal value. A product this close to a half is rounded up."""
 
 
 def day_start(day: date) -> int:
@@ -27,18 +27,18 @@ def day_start(day: date) -> int:
 
 
 def day_end(day: date) -> int:
-    """Return midnight in India at the end of a day (any day, also the last one a date can name)."""
+    """Return midnight in India at the end of a day; works for every day, also for `date.max`."""
     return day_start(day) + _DAY
 
 
 @attrs.frozen
 class Steps:
-    """The factors of one instrument as steps of time: between `starts[i - 1]` and `starts[i]` those at `i` apply."""
+    """The factors of one instrument as steps of time: the factors at `i` apply between `starts[i - 1]` and `starts[i]`."""
 
     starts: tuple[int, ...]
-    """Midnights of the ex-dates, rising, microseconds UTC."""
+    """Midnights of the ex-dates, ascending, microseconds UTC."""
     prices: tuple[float, ...]
-    """One more than `starts`; the last is 1."""
+    """Has one element more than `starts`; the last is 1."""
     volumes: tuple[float, ...]
 
 
@@ -65,7 +65,7 @@ def steps(factors: Iterable[Factor], known_as_of: date | None = None) -> Steps:
 
 
 def adjust_candles(frame: pl.DataFrame, applied: Steps) -> pl.DataFrame:
-    """Return candles adjusted, not yet rounded, with their `price_factor`."""
+    """Return the candles adjusted, not yet rounded, and with their `price_factor`."""
     place = pl.Series("place", applied.starts, pl.Int64).search_sorted(frame["time"], side="right")
     price = pl.Series("price_factor", applied.prices, pl.Float64).gather(place)
     volume = pl.Series("volume_factor", applied.volumes, pl.Float64).gather(place)
@@ -74,7 +74,7 @@ def adjust_candles(frame: pl.DataFrame, applied: Steps) -> pl.DataFrame:
 
 
 def parts(frame: pl.DataFrame, applied: Steps) -> Iterator[tuple[pl.DataFrame, float, float]]:
-    """Yield the rows (oldest first) of each step with its price and volume factor."""
+    """Yield the rows (oldest first) of each step, with the step's price and volume factors."""
     bounds = [0, *(int(frame["time"].search_sorted(start)) for start in applied.starts), frame.height]
     for number, (price, volume) in enumerate(zip(applied.prices, applied.volumes, strict=True)):
         if bounds[number] < bounds[number + 1]:
@@ -86,7 +86,7 @@ _TICK_QUANTITIES = ("last_quantity", "volume", "buy_quantity", "sell_quantity")
 
 
 def adjust_ticks(frame: pl.DataFrame, price: float, volume: float) -> pl.DataFrame:
-    """Return the ticks of one step adjusted, not yet rounded; their depth too."""
+    """Return the ticks of one step adjusted, including their depth; not yet rounded."""
     if price == 1.0 and volume == 1.0:
         return frame
     level = pl.element().struct
@@ -103,28 +103,29 @@ def adjust_ticks(frame: pl.DataFrame, price: float, volume: float) -> pl.DataFra
 
 
 def whole(expression: pl.Expr) -> pl.Expr:
-    """Round half up to whole units; null where they are beyond 64 bits."""
+    """Round half up to whole units; null where the result does not fit into 64 bits."""
     return rounded(expression, 0).cast(pl.Int64, strict=False)
 
 
 def rounded(expression: pl.Expr, places: int) -> pl.Expr:
-    """Round half away from zero, on the written decimals as `money.round_half_up` does, but for whole columns of float64."""
+    """Round half away from zero on the written decimals, as `money.round_half_up` does, but for whole columns of float64."""
     scale = 10.0**places
     scaled = (expression * scale).abs()
     whole_units = (scaled + 0.5 + scaled * _WRITTEN).floor() * expression.sign()
-    # polars divides a column by multiplying it with the inverse, which is off by the last bit; its `round` mends that.
+    # polars divides a column by multiplying it with the inverse, which is wrong in the last bit; its `round` corrects that.
     return (whole_units / scale).round(places)
 
 
 ADJUSTED_PLACES, MOST_ADJUSTED_PLACES = 4, 12
-"""Decimals of an adjusted price, at least and at most."""
+"""Minimum and maximum number of decimals of an adjusted price."""
 _FIGURES = 6
-"""Significant figures of an adjusted price below 100, at least."""
+"""Minimum number of significant figures of an adjusted price below 100."""
 
 
 def rounded_adjusted(expression: pl.Expr) -> pl.Expr:
-    """Round adjusted prices to four decimals, or where these are fewer to six significant figures: a share at a hundredth of what it
-    was traded at still moves by its own steps.
+    """Round adjusted prices to four decimals, or to six significant figures where four decimals give fewer.
+
+    So a share at a hundredth of its traded price still moves by its own steps.
     """
     size, shown = expression.abs(), rounded(expression, MOST_ADJUSTED_PLACES)
     for places in range(MOST_ADJUSTED_PLACES - 1, ADJUSTED_PLACES - 1, -1):

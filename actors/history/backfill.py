@@ -1,8 +1,8 @@
-"""One backfill: candles of some days of many instruments, from the brokers into the store (`history backfill`).
+"""One backfill: reads candles of some days of many instruments from the brokers into the store (`history backfill`).
 
-What is done stands in the durable store under a name made from what was asked for: after a kill, or when a broker could not be
-asked, the same command goes on with what is left. A backfill that has done all it can is forgotten, so that the same command
-reads everything anew.
+The durable store keeps the finished work under a name made from the order. If the service was killed, or a broker could not be
+asked, the same command continues with the rest. A backfill that has done all it can is forgotten, so the same command then reads
+everything again.
 """
 
 import hashlib
@@ -20,25 +20,25 @@ from onebroker.actors.history.selection import Selection
 from onebroker.config.intervals import DAY
 
 MOST_REASONS = 20
-"""Different reasons told with their counts; the report has every row."""
+"""Number of different reasons in the summary, each with its count; the report has every row."""
 KEPT_SECONDS = 30 * 24 * 3600.0
-"""What an unfinished backfill has done is kept this long."""
+"""An unfinished backfill's finished work is kept for this many seconds."""
 REPORT_COLUMNS = ("instrument_id", "name", "broker", "time", "reason")
 
 
 class BackfillOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person asked for."""
+    """The order of the person who starts a backfill."""
 
     first: date
     last: date | None = None
-    """Inclusive; None = up to now. Of each instrument only days whose sessions are over are read."""
+    """Inclusive; None = up to now. For each instrument, only days whose sessions are over are read."""
     interval: str = DAY
     broker: str | None = None
-    """The only one to ask; None = all in service."""
+    """The only broker to ask; None = all brokers in service."""
     selection: Selection = Selection()
 
     def up_to(self, today: date) -> "BackfillOrder":
-        """Return the order with its last day, which lies not in the future: what it is remembered by."""
+        """Return the order with its last day set, at the latest today. The backfill is remembered by this order."""
         return msgspec.structs.replace(self, last=today if self.last is None else min(self.last, today))
 
     @property
@@ -47,35 +47,35 @@ class BackfillOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backfill came to, all its runs since it was begun together."""
+    """The result of a backfill, over all its runs since it began."""
 
     instruments: int = 0
     rows: int = 0
-    """Candles that the brokers gave for those days and that were good."""
+    """Valid candles that the brokers gave for these days."""
     added: int = 0
     replaced: int = 0
     equal: int = 0
     refused: int = 0
-    """Candles that were not taken in."""
+    """Candles that were not stored."""
     unread: int = 0
-    """Instruments of which no broker's candles could be read."""
+    """Instruments whose candles could not be read from any broker."""
     later: int = 0
-    """Those of them for which the same command may do better later."""
+    """Unread instruments for which the same command may succeed later."""
     before: int = 0
-    """Instruments that an earlier run had done."""
+    """Instruments that an earlier run had finished."""
     reasons: dict[str, int] = {}
     brokers: dict[str, int] = {}
-    """Broker -> candles taken of it."""
+    """Broker -> number of its candles stored."""
     report: str | None = None
-    """Where every refused candle and unread instrument stands."""
+    """File that lists every refused candle and unread instrument."""
 
 
 @attrs.frozen(kw_only=True)
 class BackfillProgress:
-    """One moment of a backfill, for who watches it."""
+    """One moment of a backfill, for showing its progress."""
 
     instruments: int = 0
-    """In all."""
+    """Total number."""
     done: int = 0
     rows: int = 0
     refused: int = 0
@@ -85,7 +85,7 @@ class BackfillProgress:
 
 @attrs.define
 class Tally:
-    """What has come of a backfill so far."""
+    """The results of a backfill so far."""
 
     parts: list[Part] = attrs.field(factory=list)
     _done: set[str] = attrs.field(factory=set)
@@ -103,7 +103,7 @@ class Tally:
 
     @property
     def done(self) -> frozenset[str]:
-        """Instruments that something has come of."""
+        """Instruments that have an outcome."""
         return frozenset(self._done)
 
     @property
@@ -112,12 +112,12 @@ class Tally:
 
 
 def remembered(part: Part) -> Part:
-    """Return what of a part need not be done again."""
+    """Return the part with only the outcomes that need not be tried again."""
     return msgspec.structs.replace(part, outcomes=tuple(one for one in part.outcomes if not one.later))
 
 
 def summary(tally: Tally, before: int, report: Path | None) -> Summary:
-    """Return what it came to; `before` counts instruments that were done when this run began."""
+    """Return the summary; `before` counts instruments that were finished when this run began."""
     outcomes = list(tally.outcomes)
     reasons = Counter(one.reason for outcome in outcomes for one in outcome.refused)
     reasons.update(outcome.trouble for outcome in outcomes if outcome.trouble is not None)
@@ -142,7 +142,7 @@ def summary(tally: Tally, before: int, report: Path | None) -> Summary:
 
 
 def write_report(outcomes: Iterable[Outcome], file: Path) -> Path | None:
-    """Write every refused candle and unread instrument as CSV; None when there is none. Raises OSError."""
+    """Write every refused candle and unread instrument as CSV; return None when there are none. Raises OSError."""
     rows: list[Sequence[str | None]] = []
     for outcome in outcomes:
         named = (outcome.instrument_id, outcome.name, outcome.broker)
@@ -158,12 +158,12 @@ def write_report(outcomes: Iterable[Outcome], file: Path) -> Path | None:
 
 
 def not_listed(instrument_id: str) -> Outcome:
-    """Return what comes of an instrument that no broker lists."""
+    """Return the outcome of an instrument that no broker lists."""
     return Outcome(instrument_id=instrument_id, name="", trouble="no broker lists it today")
 
 
 def not_over(job: Job) -> Outcome:
-    """Return what comes of days that are not over yet."""
+    """Return the outcome of a job whose days are not over yet."""
     return Outcome(
         instrument_id=job.instrument.instrument_id,
         name=job.name,

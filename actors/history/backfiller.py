@@ -1,4 +1,4 @@
-"""Runs one backfill: chooses the instruments, goes on behind what an earlier run has done, and shows how far it is."""
+"""Runs one backfill: chooses the instruments, continues after the finished work of an earlier run, and shows its progress."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ from onebroker.config.calendars import Calendar
 
 
 class BackfillRefused(Exception):
-    """Nothing was read; the text is for the person who asked."""
+    """Nothing was read; the text is for the person who gave the order."""
 
 
 @attrs.frozen(kw_only=True)
@@ -44,12 +44,12 @@ class Backfiller:
     durable: Durable
     calendar: Calendar
     reports: Path
-    """Folder of the reports of what was refused."""
+    """Folder of the reports of refused candles."""
     progress: Published[BackfillProgress | None]
-    """None while none runs."""
+    """None while no backfill runs."""
 
     async def run(self, order: BackfillOrder) -> Summary:
-        """Return what it came to. Raises BackfillRefused, TooMany, and what the stores and the history actor raise."""
+        """Return the summary. Raises BackfillRefused, TooMany, and the errors of the stores and of the history actor."""
         try:
             return await self._fill(order.up_to(self.doors.clock.today()))
         finally:
@@ -60,7 +60,7 @@ class Backfiller:
         selected = await self.choosing.chosen(order.selection, order.interval)
         tally = Tally()
         for body in await self.durable.backfill_parts(order.name):
-            with suppress(msgspec.MsgspecError):  # of another version: done again
+            with suppress(msgspec.MsgspecError):  # written by another version: read these again
                 tally.add(msgspec.json.decode(body, type=Part))
         before = len(tally.done)
         jobs = [
@@ -80,7 +80,7 @@ class Backfiller:
         return done
 
     def _codes(self, order: BackfillOrder) -> tuple[str, ...]:
-        """Return who may be asked. Raises BackfillRefused when nobody can be."""
+        """Return the brokers that may be asked. Raises BackfillRefused when no broker can be asked."""
         sessions = self.doors.sessions
         if order.broker is not None and order.broker not in sessions:
             raise BackfillRefused(f"{order.broker} is not one of the brokers in service: {', '.join(sessions)}")

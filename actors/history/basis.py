@@ -1,9 +1,9 @@
-"""Whether a broker's candles are prices as they were traded. Pure.
+"""Decides whether a broker's candles have prices as traded. Pure.
 
-The store keeps prices as traded and adjusts them when they are read; several brokers give history that is adjusted already,
-and say so nowhere in the answer. Taken in, it would be adjusted twice. The candles themselves tell: over the night before a
-split of one into five the traded price falls to a fifth, an adjusted one stays where it was. Dividends are left out: no
-broker is known to adjust for ordinary ones.
+The store keeps prices as traded and adjusts them when they are read. Several brokers give history that is already adjusted, and their
+answers do not say so. Stored as it is, such history would be adjusted twice. The candles themselves show it: over the night before
+a one-into-five split the traded price falls to a fifth, while an adjusted price stays where it was. Dividends are left out: no
+broker is known to adjust for ordinary dividends.
 """
 
 import math
@@ -19,23 +19,23 @@ from onebroker.actors.store.durable_history import Factor
 from onebroker.config.messages import history as sentences
 
 DECISIVE = math.log(1.25) - 1e-9
-"""Least change of price, as a logarithm, that a move over night is not taken for: that of a bonus of one for four."""
+"""Smallest price change, as a logarithm, that cannot be an ordinary overnight move: the change of a one-for-four bonus."""
 MOST_NIGHT_DAYS = 10
-"""Candles further apart than this around an ex-date tell nothing."""
+"""Candles around an ex-date that are further apart than this prove nothing."""
 JUDGED_DAYS = MOST_NIGHT_DAYS
-"""How many days from an ex-date on are enough to judge by."""
+"""This many days from an ex-date on are enough for a judgement."""
 
 
 @attrs.frozen
 class NotAsTraded:
-    """Candles of days before `ex_date` are not taken in."""
+    """Candles of days before `ex_date` are not stored."""
 
     ex_date: date
     reason: str
 
 
 def ex_dates(factors: Iterable[Factor], first: date, today: date) -> dict[date, float]:
-    """Return ex-date -> factor of what brokers adjust for and has happened by `today`, after `first`."""
+    """Return ex-date -> factor of the events that brokers adjust for, for ex-dates after `first` and up to `today`."""
     products: dict[date, float] = {}
     for factor in factors:
         if factor.kind != "dividend" and first < factor.ex_date <= today:
@@ -44,9 +44,9 @@ def ex_dates(factors: Iterable[Factor], first: date, today: date) -> dict[date, 
 
 
 def judge_basis(candles: pl.DataFrame, factors: Iterable[Factor], today: date) -> NotAsTraded | None:
-    """Return from when on the candles can be taken as traded, None when all can.
+    """Return the ex-date before which the candles are not taken as traded, and why; None when all are.
 
-    `candles` has `time`, `open`, `close` of one series, oldest first; what is stored already may stand among them.
+    `candles` has `time`, `open`, `close` of one series, oldest first; stored candles may be among them.
     """
     if not candles.height:
         return None
@@ -67,7 +67,7 @@ def judge_basis(candles: pl.DataFrame, factors: Iterable[Factor], today: date) -
 
 
 def _as_traded(candles: pl.DataFrame, ex_date: date, factor: float) -> bool | None:
-    """Tell whether the price moved by the factor over the night before the ex-date; None = it cannot be told."""
+    """Tell whether the price moved by the factor over the night before the ex-date; None = cannot be decided."""
     expected = math.log(factor)
     if abs(expected) < DECISIVE:
         return None

@@ -1,8 +1,8 @@
-"""Which instrument a broker reads next, and what its failures mean for it and for the run. No I/O.
+"""Decides which instrument a broker reads next, and what a broker's failures mean for the instrument and for the run. No I/O.
 
-About the instrument is a refusal of it, an answer that cannot be read, and what the broker does not offer: the next broker is
-asked. About the moment is a limit, a lost connection, a broker whose systems fail: the instrument waits, the broker is asked
-again after a while, and left alone for the rest of the run when that does not help. So is one that refuses everything.
+A refusal of the instrument, an unreadable answer, and something the broker does not offer are about the instrument: the next broker
+is asked. A limit, a lost connection, and failing broker systems are about the moment: the instrument waits, and the broker is asked
+again after a pause. If that does not help, the broker is left alone for the rest of the run. So is a broker that refuses everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ from onebroker.config.instruments import SEGMENT_SHAPES, Shape, bare_segment
 
 FIRST_PAUSE_SECONDS = 2.0
 MOST_FAILURES = 6
-"""In a row, about the moment; the pause doubles with each, two minutes in all."""
+"""Failures in a row that are about the moment. The pause doubles with each failure, about a minute in all."""
 MOST_REFUSALS = 8
-"""In a row, about instruments: then it is the broker (a data plan that is missing)."""
+"""Refusals in a row that are about instruments: after these the broker itself is the cause (such as a missing data plan)."""
 ENOUGH_EMPTY = 2
-"""So many brokers that have no candles of an instrument in its days are believed."""
+"""When this many brokers have no candles of an instrument in its days, the empty answer is believed."""
 
 _OF_THE_MOMENT = frozenset({RefusalKind.RATE_LIMITED, RefusalKind.UNAVAILABLE})
 _OF_THE_INSTRUMENT = frozenset({RefusalKind.REFUSED})
@@ -30,13 +30,13 @@ _OF_THE_INSTRUMENT = frozenset({RefusalKind.REFUSED})
 
 @attrs.define(eq=False)
 class Line:
-    """One job on its way."""
+    """One job and the brokers asked for it so far."""
 
     job: Job
     refused: dict[str, str] = attrs.field(factory=dict)
-    """Broker -> why it has none of this instrument."""
+    """Broker -> why it has no candles of this instrument."""
     empty: set[str] = attrs.field(factory=set)
-    """Brokers that answered without a candle."""
+    """Brokers whose answer had no candle."""
 
     def asked(self, code: str) -> bool:
         return code in self.refused or code in self.empty
@@ -70,7 +70,7 @@ class BrokersLeft:
         return tuple(code for code in self._sessions if code not in self._out)
 
     def next(self, code: str) -> Line | None:
-        """Take the next instrument for a broker: the first that it lists and was not asked for."""
+        """Take a broker's next instrument: the first one that the broker lists and was not yet asked for."""
         if code in self._out:
             return None
         for place, line in enumerate(self._waiting):
@@ -80,20 +80,20 @@ class BrokersLeft:
         return None
 
     async def wait(self) -> bool:
-        """Wait until something has changed for a broker that found nothing; False when nothing will."""
+        """Wait until something has changed for a broker that found no job; return False when nothing will change."""
         if not self._flying and not any(self._may_ask(code, line) for line in self._waiting for code in self.active):
             return False
         await self._changed.wait()
         return True
 
     async def pause(self, seconds: float) -> None:
-        """Wait so long, or until nothing is left to do."""
+        """Wait for this many seconds, or until no job is left."""
         with trio.move_on_after(seconds):
             while self._waiting or self._flying:
                 await self._changed.wait()
 
     def answered(self, code: str, line: Line, *, empty: bool) -> bool:
-        """Note an answer; tell whether it is what comes of the job: an empty one is asked for at one more broker first."""
+        """Note an answer; tell whether it decides the job. After an empty answer one more broker is asked first."""
         self._failures[code] = self._refusals[code] = 0
         self.shares[code].why = None
         if not empty:
@@ -107,11 +107,11 @@ class BrokersLeft:
         return False
 
     def may_be_asked_next(self, line: Line, code: str) -> bool:
-        """Tell whether another broker than the one that was asked may have the candles."""
+        """Tell whether a broker other than `code` may have the candles."""
         return any(one != code and self._may_ask(one, line) for one in self.active)
 
     def failed(self, code: str, line: Line, error: BrokerError | LoginNeeded) -> float:
-        """Note a failure; return how many seconds to leave the broker alone."""
+        """Note a failure; return for how many seconds to leave the broker alone."""
         if isinstance(error, LoginNeeded):
             return self.give_up(code, line, f"{code} has no login")
         why = str(error)
@@ -137,12 +137,12 @@ class BrokersLeft:
         return 0.0
 
     def wake(self) -> None:
-        """Have those who wait look again."""
+        """Let all waiting tasks look again."""
         changed, self._changed = self._changed, trio.Event()
         changed.set()
 
     def unread(self) -> list[Outcome]:
-        """Return what comes of the jobs that are left when no broker can go on."""
+        """Return the outcomes of the jobs that are left when no broker can continue."""
         return [self._unread(line) for line in self._waiting]
 
     def _may_ask(self, code: str, line: Line) -> bool:
@@ -150,7 +150,7 @@ class BrokersLeft:
             return False
         if not line.derivative or self._sessions[code].broker.candles_with_interest:
             return True
-        # Without open interest only where nobody else has it.
+        # Ask a broker without open interest only when no other broker has it.
         return not any(
             self._sessions[other].broker.candles_with_interest
             and other in line.job.instrument.listings

@@ -1,7 +1,7 @@
 """The candle cache (rules 1.4.8): one encoded series per instrument, interval, price basis and known_as_of, in memory only.
 
-Whoever asks for a range inside the stored one is answered from it; whoever reaches outside has both ranges read, and that
-replaces the entry. Pure: told the time and the number of loads so far.
+A query inside the stored range is answered from the cache. A query that reaches outside makes the store read both ranges; the result
+replaces the entry. Pure: the caller passes the time and the number of loads so far.
 """
 
 from collections import OrderedDict
@@ -17,21 +17,21 @@ from onebroker.config.intervals import DAY, MOST_INTRADAY_DAYS
 ENTRY_SECONDS = 24 * 3600.0
 MOST_ENTRY_BYTES = 2 * 1024 * 1024
 MOST_BYTES = 256 * 1024 * 1024
-"""Of all entries together; the least recently used goes first (architecture 4)."""
+"""Limit for all entries together; the least recently used entry goes first (architecture 4)."""
 
 Key: TypeAlias = tuple[str, str, str, date | None]
 
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """One stored series."""
+    """One cached series."""
 
     first: date
     last: date
-    """The range that was read, both inclusive."""
+    """The range that was read; both days inclusive."""
     candles: EncodedCandles
     loads: int
-    """How many loads there had been when it was read."""
+    """Number of loads at the time of reading."""
     built_at: float
     """Monotonic seconds."""
 
@@ -43,10 +43,10 @@ class CandleCache:
         self._most_bytes = most_bytes
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self.size = 0
-        """Bytes, nearly."""
+        """Approximate size in bytes."""
 
     def entry(self, query: CandleQuery, loads: int, now: float) -> Entry | None:
-        """Return the entry of the query's series, whatever its range; one that is too old is dropped."""
+        """Return the entry of the query's series, whatever its range; drop an entry that is too old."""
         key = key_of(query)
         entry = self._entries.get(key)
         if entry is None:
@@ -58,7 +58,7 @@ class CandleCache:
         return entry
 
     def put(self, query: CandleQuery, entry: Entry) -> None:
-        """Replace the entry of the query's series; one that is too large is not stored, and neither is the one before."""
+        """Replace the entry of the query's series. If the new entry is too large, neither it nor the old entry is kept."""
         key = key_of(query)
         self._drop(key)
         if len(entry.candles.body) > MOST_ENTRY_BYTES:
@@ -84,12 +84,12 @@ def holds(entry: Entry, query: CandleQuery) -> bool:
 
 
 def widens(entry: Entry, held: Entry | None) -> bool:
-    """Tell whether an entry that was just read is to replace the held one: not when another read made that wider meanwhile."""
+    """Tell whether a newly read entry replaces the held entry: no, when another read has meanwhile stored a range that covers it."""
     return held is None or not (held.first <= entry.first and entry.last <= held.last)
 
 
 def range_to_read(entry: Entry | None, query: CandleQuery) -> tuple[date, date]:
-    """Return the range to read for a query: with the stored one, unless nobody may ask for as much at once."""
+    """Return the range to read for a query: joined with the cached range, unless that is longer than one query may ask for."""
     if entry is None:
         return query.first, query.last
     first, last = min(entry.first, query.first), max(entry.last, query.last)

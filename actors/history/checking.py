@@ -1,7 +1,7 @@
-"""Looks through the history store for what looks wrong: gaps, duplicate bars, jumps over night that no factor explains.
+"""Looks through the history store for suspicious data: gaps, duplicate bars, overnight jumps that no factor explains.
 
-What a market's days are the store itself says: those on which at least half of the market's day series that run over them have
-a candle (two of them at least). Nothing is changed; every finding is for a person to judge.
+The store itself tells a market's trading days: the days on which at least half of the market's day series that span them have a
+candle (two of them at least). Nothing is changed; a person judges every finding.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,9 +22,9 @@ from onebroker.config.instruments import ADJUSTABLE_SEGMENTS, Identity, bare_seg
 from onebroker.config.intervals import DAY_MINUTES
 
 JUMP = 0.3
-"""Share by which an open may differ from the close before, adjusted for what lies between."""
+"""Largest share by which an open may differ from the close before it, after adjustment for the factors between them."""
 _EXACT = 1e-9
-"""What a share computed from floats may be off."""
+"""Possible error of a share computed from floats."""
 FEWEST_SERIES = 2
 
 Kind = Literal["gap", "duplicate", "jump"]
@@ -35,11 +35,11 @@ _EPOCH = date(1970, 1, 1)
 
 @attrs.frozen(kw_only=True)
 class Finding:
-    """One thing that looks wrong."""
+    """One suspicious place in a series."""
 
     instrument_id: str
     name: str
-    """For people: exchange, segment and what it is called; empty where it is not known."""
+    """For people: exchange, segment and the instrument's name; empty when unknown."""
     interval: str
     kind: Kind
     day: date
@@ -48,29 +48,29 @@ class Finding:
 
 @attrs.frozen(kw_only=True)
 class Checked:
-    """What a look through the store came to."""
+    """The result of a look through the store."""
 
     findings: Sequence[Finding]
     renames: Sequence[str]
-    """What is read through under another name, for people."""
+    """Instruments that are read through under another name; texts for people."""
 
 
 @attrs.define
 class MarketDays:
-    """Which days a market traded, learned from its series."""
+    """The days on which a market traded, learned from its series."""
 
     _candles: Counter[int] = attrs.field(factory=Counter)
     _begins: Counter[int] = attrs.field(factory=Counter)
     _ends: Counter[int] = attrs.field(factory=Counter)
 
     def add(self, days: Sequence[int]) -> None:
-        """Take the days (since the epoch, rising) of one series."""
+        """Add the days of one series (days since the epoch, ascending)."""
         self._candles.update(days)
         self._begins[days[0]] += 1
         self._ends[days[-1]] += 1
 
     def traded(self) -> list[int]:
-        """Return the days, rising."""
+        """Return the trading days, ascending."""
         begins, ends = sorted(self._begins.elements()), sorted(self._ends.elements())
         return [
             day
@@ -80,7 +80,7 @@ class MarketDays:
 
 
 def missing_days(days: Sequence[int], traded: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of traded days (first, last) inside a series on which it has no candle."""
+    """Yield the stretches (first, last) of traded days inside a series on which the series has no candle."""
     own = set(days)
     stretch: list[int] = []
     for day in traded[bisect_left(traded, days[0]) : bisect_right(traded, days[-1])]:
@@ -92,16 +92,16 @@ def missing_days(days: Sequence[int], traded: Sequence[int]) -> Iterator[tuple[i
 
 
 def duplicate_bars(times: pl.Series, minutes: int) -> list[int]:
-    """Return the times (rising, microseconds) that lie inside the candle before them."""
+    """Return the times (ascending, microseconds) that lie inside the candle before them."""
     closer = times.diff() < minutes * 60 * MICROSECONDS
     return times.filter(closer.fill_null(False)).to_list()
 
 
 def jumps(frame: pl.DataFrame, factors: Iterable[Factor]) -> list[tuple[int, float]]:
-    """Return the times of day candles whose open is more than JUMP away from the close before, and by what share.
+    """Return the times of day candles whose open is more than JUMP away from the close before, each with that share.
 
-    The close is adjusted by the factors with an ex-date after its day and up to the candle's: one that explains the jump takes
-    it away, and one that is wrong shows.
+    The close is adjusted by the factors with an ex-date after its day and up to the candle's day. So a factor that explains the jump
+    removes the finding, and a wrong factor causes one.
     """
     applied = steps(factors)
     place = pl.Series("place", applied.starts, pl.Int64).search_sorted(frame["time"], side="right")
@@ -112,7 +112,7 @@ def jumps(frame: pl.DataFrame, factors: Iterable[Factor]) -> list[tuple[int, flo
 
 
 async def check_store(store: HistoryStore, durable: Durable, identity_of: IdentityOf) -> Checked:
-    """Look through everything. Raises HistoryError, DurableError."""
+    """Check the whole store. Raises HistoryError, DurableError."""
     renames = [await _shown(rename, identity_of) for rename in await durable.renames()]
     return Checked(findings=await _look(store, durable, identity_of), renames=renames)
 
@@ -194,7 +194,7 @@ def _adjustable(identity: Identity | None) -> bool:
 
 
 def _days(times: pl.Series) -> list[int]:
-    """Return the India days of rising times, each once, in days since the epoch."""
+    """Return the India days of ascending times, each day once, as days since the epoch."""
     return ((times + IST_MICROSECONDS) // (24 * 3600 * MICROSECONDS)).unique(maintain_order=True).to_list()
 
 

@@ -1,7 +1,7 @@
-"""The candle collector: reads candles from brokers, for people (`history backfill`) and by itself each day after the close.
+"""The candle collector: reads candles from brokers, on a person's order (`history backfill`) and by itself each day after the close.
 
-It writes nothing of the history store itself: the history actor does. A crash loses the run in hand, which begins again with what
-is not done.
+It never writes to the history store itself; the history actor does. A crash ends the current run; the next run begins with the
+jobs that are not done.
 """
 
 from typing import TypeAlias, assert_never
@@ -29,7 +29,7 @@ class Backfill:
 
 @attrs.frozen
 class StopBackfill:
-    """Nobody waits for this order any more: end it. What is taken in stays, and one like it goes on behind it."""
+    """The client of this order has gone: end the backfill. Stored candles are kept; an equal order resumes after them."""
 
     order: BackfillOrder
 
@@ -38,7 +38,7 @@ CollectorMessage: TypeAlias = Backfill | StopBackfill
 
 
 class CandleCollector:
-    """Asked with `CollectorMessage`s."""
+    """Takes `CollectorMessage`s."""
 
     def __init__(self, *, mailbox: Mailbox[CollectorMessage], backfiller: Backfiller, loader: DailyLoader) -> None:
         self._mailbox = mailbox
@@ -56,14 +56,14 @@ class CandleCollector:
                     case Backfill():
                         self._start(message, nursery)
                     case StopBackfill():
-                        # The same one, not one like it: who stops late may not stop what another has begun since.
+                        # Compare by identity, not equality: a late stop must not end a backfill that another client has started since.
                         if self._running is not None and self._running[0] is message.order:
                             self._running[1].cancel()
                     case _:
                         assert_never(message)
 
     def _start(self, message: Backfill, nursery: trio.Nursery) -> None:
-        """Begin a backfill; one at a time, so that its progress is its own."""
+        """Start a backfill; only one runs at a time, so that the published progress is its own."""
         if self._running is not None:
             message.reply.refuse(BackfillRefused("a backfill is running already; wait for its end"))
             return

@@ -1,8 +1,8 @@
-"""When the day candles of a market are loaded, and of which days. Pure.
+"""Decides when a market's day candles are loaded, and for which days. Pure.
 
-A market is an exchange with one of its calendars. Its day is over when the last session of that day has closed, special ones
-included; brokers have its candle some time after. While a session or the pre-open runs nothing of that market is loaded; a market
-that never closes (the demo's) has no such hours, and its days end at midnight.
+A market is an exchange with one of its calendars. Its day is over when the day's last session has closed, special sessions included;
+brokers have the day's candle some time later. While a session or the pre-open runs, nothing of that market is loaded. A market that
+never closes (the demo's) has no such hours, and its days end at midnight.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from onebroker.config.instruments import TRADING_EXCHANGES, Identity, calendar_o
 from onebroker.config.timetables import END_OF_DAY
 
 SETTLED = timedelta(minutes=45)
-"""From the close until brokers have the day's candle, with the closing price that the exchange works out after the close."""
+"""Time from the close until brokers have the day's candle, with the closing price that the exchange computes after the close."""
 MOST_MISSED_DAYS = 366
-"""A service that was away for longer begins so many days back; `history backfill` reads what lies before."""
+"""A service that was away for longer begins this many days back; `history backfill` reads the earlier days."""
 FIRST_RETRY_SECONDS, MOST_RETRY_SECONDS = 300.0, 3600.0
 MOST_EMPTY_TRIES = 3
-"""An instrument without a candle of the last day is asked for so often in all: it may not have traded."""
+"""Total number of tries for an instrument without a candle of the last day: it may not have traded."""
 
 _ONE_DAY = timedelta(days=1)
 
@@ -38,14 +38,14 @@ def market_of(identity: Identity) -> Market:
 
 
 def markets(calendar: Calendar) -> tuple[Market, ...]:
-    """Return the markets that there are, in a fixed order."""
+    """Return all markets, in a fixed order."""
     return tuple(
         (str(exchange), name) for exchange in TRADING_EXCHANGES for name in CALENDARS if calendar.trades(exchange, name)
     )
 
 
 def last_ended_day(calendar: Calendar, market: Market, now: datetime, settled: timedelta = SETTLED) -> date | None:
-    """Return the latest day whose last session closed at least `settled` ago; None when there is none in sight."""
+    """Return the latest day whose last session closed at least `settled` ago; None when no such day is in sight."""
     for day in _days(now.date(), -1):
         sessions = calendar.sessions(*market, day)
         if sessions and sessions[-1].closes + settled <= now:
@@ -54,9 +54,9 @@ def last_ended_day(calendar: Calendar, market: Market, now: datetime, settled: t
 
 
 def missed_days(calendar: Calendar, market: Market, loaded: date | None, through: date) -> tuple[date, date] | None:
-    """Return the first and the last day to load: all with a session after `loaded` and up to `through`; None when there is none.
+    """Return the first and last day to load: the session days after `loaded` and up to `through`; None when there are none.
 
-    Where nothing was ever loaded that is the last one alone.
+    When nothing was ever loaded, only the day `through` is loaded.
     """
     if loaded is None:
         return through, through
@@ -67,7 +67,7 @@ def missed_days(calendar: Calendar, market: Market, loaded: date | None, through
 
 
 def may_load(calendar: Calendar, market: Market, now: datetime) -> bool:
-    """Tell whether nothing trades on the market now, or it never closes."""
+    """Tell whether nothing trades on the market now, or the market never closes."""
     session = calendar.current_session(*market, now)
     if session is not None:
         return session.closes.time() == END_OF_DAY
@@ -76,8 +76,9 @@ def may_load(calendar: Calendar, market: Market, now: datetime) -> bool:
 
 
 def next_due(calendar: Calendar, market: Market, loaded: date | None, now: datetime) -> datetime | None:
-    """Return when the next day after `loaded` is to be loaded: a moment that has passed when it is overdue, or was put off to
-    the close."""
+    """Return when the next day after `loaded` is to be loaded. The moment is in the past when the load is overdue or was put off to the
+    close.
+    """
     if loaded is None:
         through = last_ended_day(calendar, market, now)
         loaded = now.date() - _ONE_DAY if through is None else through - _ONE_DAY
@@ -89,27 +90,27 @@ def next_due(calendar: Calendar, market: Market, loaded: date | None, now: datet
 
 
 def retry_seconds(failures: int) -> float:
-    """Return how long to wait after so many failures in a row."""
+    """Return how long to wait after this many failures in a row."""
     return float(min(FIRST_RETRY_SECONDS * 2 ** (failures - 1), MOST_RETRY_SECONDS))
 
 
 @attrs.define
 class Underway:
-    """What is known of the load of one market's days until it is complete."""
+    """The progress of loading one market's days, until the load is complete."""
 
     through: date
     failures: int = 0
-    """Tries in a row after which something was left."""
+    """Tries in a row that left something unread."""
     retry_at: float = 0.0
     """Monotonic seconds."""
     read: set[str] = attrs.field(factory=set)
     """Instruments that need not be read again."""
     empty: dict[str, int] = attrs.field(factory=dict)
-    """Instrument -> how often it had no candle of the last day."""
+    """Instrument -> number of tries that found no candle of the last day."""
     failed: set[str] = attrs.field(factory=set)
-    """Of those read: no broker has candles that can be read."""
+    """Instruments in `read` for which no broker has readable candles."""
     trouble: str | None = None
-    """Why the last try did not complete it."""
+    """Why the last try did not complete the load."""
 
 
 def _days(first: date, step: int) -> Iterator[date]:

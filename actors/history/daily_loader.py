@@ -1,8 +1,8 @@
-"""The daily load of day candles: after each market's close, with the days missed while the service was away.
+"""The daily load of day candles: after each market's close, including the days missed while the service was away.
 
-Of what has day candles already, and what is open, held or followed. How far it has come stands in the durable store by market; a day
-counts as loaded when nothing is left that a later try may bring. While a market is open nothing of it is read, and what was under way
-goes on after the close.
+It reads the instruments that already have day candles, and those that are open, held or followed. The durable store keeps the progress
+by market. A day counts as loaded when no later try can bring more. While a market is open, none of its candles are read; an unfinished
+load continues after the close.
 """
 
 import logging
@@ -26,33 +26,33 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.intervals import DAY
 
 START_SECONDS = 60.0
-"""After a start sessions log in and read what is held before the first look."""
+"""Time after a start in which sessions log in and read what is held, before the first look."""
 LOOK_SECONDS = 60.0
-"""How often the calendar is asked whether a market's day is over."""
+"""Seconds between two checks of the calendar for markets whose day is over."""
 
 _log = logging.getLogger("onebroker.history")
 
 
 @attrs.frozen(kw_only=True)
 class MarketView:
-    """How the daily load stands with one market."""
+    """The state of the daily load of one market."""
 
     last_day: date | None
-    """All days up to it are loaded; None = nothing was ever loaded."""
+    """All days up to this one are loaded; None = nothing was ever loaded."""
     loaded_at: float | None
     """Epoch seconds."""
     instruments: int
     failed: int
-    """Of those instruments: no broker had candles that can be read."""
+    """How many of these instruments have no readable candles at any broker."""
     next_due: float | None
-    """Epoch seconds; in the past when it is overdue."""
+    """Epoch seconds; in the past when the load is overdue."""
     trouble: str | None
     """Why the last try did not complete a day."""
 
 
 @attrs.frozen(kw_only=True)
 class CollectorView:
-    """What is published of the daily loads."""
+    """The published state of the daily loads."""
 
     markets: Mapping[str, MarketView] = attrs.field(factory=dict)
     loading: str | None = None
@@ -108,7 +108,7 @@ class DailyLoader:
         return None if load is None else load.last_day
 
     async def _turn(self, market: Market) -> None:
-        """Load what is due of a market, if anything is and it may be loaded now."""
+        """Load the due days of a market, if there are any and the market may be loaded now."""
         through = daily.last_ended_day(self._calendar, market, self._clock.now())
         if through is None or not self._may_load(market):
             return
@@ -131,7 +131,7 @@ class DailyLoader:
         return daily.may_load(self._calendar, market, self._clock.now())
 
     def _ready(self, under: Underway) -> bool:
-        """Tell whether there is a mapping to name instruments by, a broker to ask, and room on the disk; none counts as a failure."""
+        """Tell whether there is a mapping to name instruments by, a broker to ask, and room on the disk. A missing one is not a failure."""
         if self._catalogue.value.latest is None:
             under.trouble = "no instruments have been mapped yet"
         elif not any(can_read(session) for session in self._doors.sessions.values()):
@@ -212,7 +212,7 @@ class DailyLoader:
 
 
 def _note(outcomes: Sequence[Outcome], under: Underway) -> str | None:
-    """Note which instruments need no further try; return why others do."""
+    """Note which instruments need no further try; return why the others need one, or None."""
     trouble: str | None = None
     for outcome in outcomes:
         one = outcome.instrument_id

@@ -1,7 +1,7 @@
-"""Whether the disk has room for history: candles and ticks stop being written long before the store of orders finds the disk full.
+"""Decides whether the disk has room for history. Candles and ticks stop being written long before the store of orders finds the disk full.
 
-Both stand in the data directory. History can be read again or done without; an embedded store that cannot write ends itself, and then
-no stop acts.
+Both are in the data directory. History can be read again or done without. But an embedded store that cannot write ends itself, and
+then no stop acts.
 """
 
 import logging
@@ -16,13 +16,13 @@ from onebroker.config.messages import history as sentences
 
 MEGABYTE = 1_000_000
 AGAIN_SHARE = 1.1
-"""Of the reserve: what must be free before history goes on, so that it does not stop and go with each batch."""
+"""Share of the reserve that must be free before history resumes, so that it does not stop and start with each batch."""
 
 _log = logging.getLogger("onebroker.history")
 
 
 def free_bytes(folder: Path) -> int:
-    """Return what a process without privileges may still write where the folder stands, or will stand. Raises OSError."""
+    """Return the bytes that a process without privileges may still write at the folder's place; it need not exist yet. Raises OSError."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     state = os.statvfs(folder)
@@ -30,23 +30,23 @@ def free_bytes(folder: Path) -> int:
 
 
 def spill_limit(reserve_mb: int) -> str:
-    """Return what a query may put on the disk at most, as DuckDB writes sizes: half of what history leaves free."""
+    """Return the most that a query may put on the disk, in DuckDB's notation: half of the space that history leaves free."""
     return f"{max(1, reserve_mb // 2)}MB"
 
 
 @attrs.frozen(kw_only=True)
 class Room:
-    """What is published of the disk."""
+    """The published state of the disk."""
 
     reserve: int
     """Bytes that history leaves free."""
     free: int | None = None
-    """Bytes; None = not looked yet, or it cannot be told."""
+    """Free bytes; None = not looked yet, or unknown."""
     enough: bool = True
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing is written; None = it is."""
+        """Why nothing is written; None = history is written."""
         return None if self.enough else sentences.disk_low(_megabytes(self.free), self.reserve // MEGABYTE)
 
 
@@ -56,19 +56,19 @@ def _megabytes(count: int | None) -> int | None:
 
 @attrs.define(kw_only=True)
 class DiskRoom:
-    """Looks at the disk, and says so when there is too little, and when there is enough again."""
+    """Looks at the disk; logs when there is too little room, and when there is enough again."""
 
     folder: Path
     published: Published[Room]
     free_bytes: Callable[[Path], int] = free_bytes
 
     def look(self) -> Room:
-        """Return how it is now; published, and logged when it has changed."""
+        """Return the present state; publish a change, and log when room runs out or returns."""
         before = self.published.value
         try:
             free = self.free_bytes(self.folder)
         except OSError as error:
-            # Whoever cannot be asked is not believed to have room.
+            # If the free space is unknown, do not assume that there is room.
             now = attrs.evolve(before, free=None, enough=False)
             reason = f"the free space of its disk cannot be told: {error}"
         else:

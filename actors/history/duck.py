@@ -1,11 +1,11 @@
 """The history store in one DuckDB file: columns, clustered by instrument and time as they are loaded (architecture 8, 12).
 
-The connection is opened at the first call. Every call works in a worker thread on a cursor of its own, so the trio loop never
-waits for the disk. One write at a time, each in one transaction. What is asked and answered travels as Arrow through
-polars, never row by row; a file that is put is read by DuckDB itself.
+The first call opens the connection. Every call works in a worker thread on its own cursor, so the trio loop never waits for the disk.
+Writes run one at a time, each in one transaction. Queries and answers travel as Arrow through polars, never row by row; DuckDB itself
+reads a file that is put.
 
-Ticks are read in short queries over windows of time that widen and narrow with what they hold: a sort of the whole range
-would hold it in memory and keep the first byte waiting. All of them see the state of the moment the first began.
+Ticks are read in short queries over time windows, whose width follows the number of ticks in them. Sorting the whole range would hold
+it in memory and delay the first byte. All these queries see the state of the store when the first one began.
 """
 
 import threading
@@ -40,25 +40,27 @@ from onebroker.config.sections import HistorySettings
 T = TypeVar("T")
 
 SPILL_LIMIT = "500MB"
-"""DuckDB itself would take nine tenths of what is free."""
+"""DuckDB's own default is nine tenths of the free space."""
 ROW_GROUP_ROWS = 20_480
-"""Rows that are stored together, ten of DuckDB's vectors. The last group is rewritten as a whole whenever a batch of recorded ticks makes the
-write-ahead log full (about every minute): with DuckDB's own 122,880 rows of ticks with depth that takes 100 MB and more, with
-these 15. The file is a third smaller, too."""
+"""Number of rows stored together, ten of DuckDB's vectors. The last group is rewritten as a whole whenever a batch of recorded ticks
+fills the write-ahead log (about every minute). With DuckDB's own 122,880 rows of ticks with depth, a rewrite takes 100 MB and more;
+with these rows it takes 15. The file is also a third smaller.
+"""
 LOG_BYTES = "8MB"
-"""Of the write-ahead log when it is taken into the file, half of DuckDB's own. Until then rows wait in memory, a block of 256 KB for each column
-of each row group: 12 to 17 MB for one group of recorded ticks, 29 to 35 for two. A group fills about 13 MB of log, so that mostly one waits;
-processor time and bytes written grow by 2 and 4 %."""
+"""Size of the write-ahead log at which it is merged into the file, half of DuckDB's own. Until then rows wait in memory, a block of 256 KB
+for each column of each row group: 12 to 17 MB for one group of recorded ticks, 29 to 35 for two. A group fills about 13 MB of log, so
+mostly one group waits. Processor time and bytes written grow by 2 and 4 %.
+"""
 READERS = 2
-"""Worker threads that read at the same time."""
+"""Number of worker threads that read at the same time."""
 FIRST_WINDOW = 60 * MICROSECONDS
 FIRST_TICKS = 500
-"""Rows of the first frame: a client has its first bytes before the first large frame is read."""
+"""Rows of the first frame: the client gets its first bytes before the first large frame is read."""
 WIDENING = 4
 MOST_WINDOW = 3660 * 24 * 3600 * MICROSECONDS
 
 _NAME = "history"
-"""Of the attached file."""
+"""Name of the attached file."""
 _CANDLE_COLUMNS = ", ".join(CANDLE_VALUES)
 _PRICED = "(open <> 0 OR high <> 0 OR low <> 0 OR close <> 0)"
 _TICK_COLUMNS = ", ".join(TICK_VALUES)
@@ -68,24 +70,24 @@ class DuckHistory:
     """Implements `HistoryStore` over the file at `path`."""
 
     def __init__(self, path: Path, *, memory_limit: str, spill_limit: str = SPILL_LIMIT) -> None:
-        """Sizes as DuckDB writes them, such as `1GB`; `spill_limit` is of what does not fit into memory and goes to the disk."""
+        """Sizes are in DuckDB's notation, such as `1GB`; `spill_limit` is the most that may go to the disk when memory is full."""
         self._path = path
         self._spill_limit = spill_limit
         self._memory_limit = memory_limit
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._invalid: list[duckdb.DuckDBPyConnection] = []
-        """To be closed when nobody works on a cursor of them."""
+        """Invalid connections, to be closed when no thread works on one of their cursors."""
         self._opening = threading.Lock()
         self._open: set[duckdb.DuckDBPyConnection] = set()
         """Cursors of running answers."""
         self._closed = 0
-        """How often the store was closed: an answer of before ends."""
+        """How often the store was closed; an answer that began before a close ends."""
         self._limiter = trio.CapacityLimiter(READERS)
         self._writing = trio.Lock()
 
     @property
     def answers(self) -> int:
-        """How many calls and streams are being answered."""
+        """Number of calls and streams that are being answered."""
         return len(self._open)
 
     async def put_candles(self, file: Path) -> Merged:
@@ -137,7 +139,7 @@ class DuckHistory:
                     window = min(window * WIDENING, MOST_WINDOW)
                 at = until if frame.height and until < end else await self._next_tick(cursor, instrument, until, end)
         finally:
-            with trio.CancelScope(shield=True):  # a cursor that stays open would keep the file's old states for ever
+            with trio.CancelScope(shield=True):  # an open cursor would keep the file's old states for ever
                 await trio.to_thread.run_sync(self._end, cursor, limiter=self._limiter)
 
     async def series(self) -> pl.DataFrame:
@@ -162,7 +164,7 @@ class DuckHistory:
             await trio.to_thread.run_sync(self._close)
 
     async def _next_tick(self, cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int) -> int | None:
-        """Return the time of the first tick of the range: gaps of nights and years are jumped."""
+        """Return the time of the first tick of the range. This jumps over gaps of nights and years."""
         query = f"SELECT min(time) AS time FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
         found: int | None = (await self._in_thread(_frame, cursor, query, {"time": pl.Int64()}))["time"][0]
         return found
@@ -190,14 +192,14 @@ class DuckHistory:
             self._end(cursor)
 
     def _give_up(self) -> None:
-        """Leave a connection whose database has become invalid: the next call opens the file again."""
+        """Drop a connection whose database has become invalid; the next call opens the file again."""
         with self._opening:
             if self._connection is not None:
                 self._invalid.append(self._connection)
                 self._connection = None
 
     def _begin(self) -> duckdb.DuckDBPyConnection:
-        """Return a cursor that sees one state of the store from its first query on."""
+        """Return a cursor that sees one state of the store, from its first query on."""
         cursor = self._cursor()
         try:
             cursor.execute("BEGIN TRANSACTION")
@@ -217,18 +219,18 @@ class DuckHistory:
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Attached, because only so the size of row groups can be said.
+        # The file is attached, because only ATTACH can set the size of row groups.
         connection = duckdb.connect(
             ":memory:",
             config={
                 "threads": 1,
-                # It keeps what was read of staged files, which is never read again: memory that grows up to the limit. And in a test
-                # a file written anew under its name within a second was read half as it had been before.
+                # This cache keeps what was read of staged files, which are never read again; its memory grows up to the limit. Also, in a test,
+                # a file rewritten under its name within a second was read half in its old state.
                 "enable_external_file_cache": "false",
                 "checkpoint_threshold": LOG_BYTES,
                 "memory_limit": self._memory_limit,
-                # What it let go of goes back to the system after a second. Without these threads that happens only when a thread with
-                # the same arena asks for memory again, and the worker threads here end and do not: 40 MB stayed after 18 minutes.
+                # Freed memory goes back to the system after a second. Without these threads, it goes back only when a thread with the same
+                # arena asks for memory again. The worker threads here end and never do: 40 MB stayed after 18 minutes.
                 "allocator_background_threads": "true",
                 "temp_directory": str(self._path.parent / "spill"),
                 "max_temp_directory_size": self._spill_limit,
@@ -252,14 +254,14 @@ class DuckHistory:
         cursor.close()
 
     def _close(self) -> None:
-        """Let the connection go; cursors of answers that end now close themselves, the last of them the file."""
+        """Drop the connection. Cursors of answers that end now close themselves; the last of them closes the file."""
         self._give_up()
         while self._invalid:
             self._invalid.pop().close()
 
 
 def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
-    """Return the store of a data directory as the settings have it; nothing is opened before the first call."""
+    """Return the store of a data directory with the given settings; nothing is opened before the first call."""
     return DuckHistory(
         history_file(data_dir), memory_limit=settings.memory_limit, spill_limit=spill_limit(settings.disk_reserve_mb)
     )
@@ -268,7 +270,7 @@ def open_history(data_dir: Path, settings: HistorySettings) -> DuckHistory:
 def _window(
     cursor: duckdb.DuckDBPyConnection, instrument: str, start: int, end: int, most: int, passed: int
 ) -> pl.DataFrame:
-    """Return the ticks of a window but for the first `passed`, which were read before: many may have one time."""
+    """Return the ticks of a window without the first `passed`, which were read before: many ticks may have the same time."""
     query = (
         f"SELECT {_TICK_COLUMNS} FROM ticks WHERE instrument = {instrument} AND {_within(start, end)}"
         f" ORDER BY time, broker, sequence LIMIT {most} OFFSET {passed}"
@@ -277,12 +279,12 @@ def _window(
 
 
 def _frame(cursor: duckdb.DuckDBPyConnection, query: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    # Values stand in the text (numbers, and an id that is one): a prepared query is fifty times slower to Arrow.
+    # The values (numbers and a checked id) are part of the query text: a prepared query is fifty times slower to Arrow.
     return pl.DataFrame(cursor.sql(query)).cast(pl.Schema(schema))
 
 
 def _bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables, or what those of an older file lack: all of it or, when killed meanwhile, nothing."""
+    """Create the tables, or add what an older file's tables lack; when killed meanwhile, nothing is changed."""
     connection.execute("BEGIN TRANSACTION")
     for statement in SCHEMA:
         connection.execute(statement)
@@ -290,7 +292,7 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _uuid(instrument_id: str) -> str:
-    """Return the id as SQL. Raises ValueError when it is none."""
+    """Return the id as SQL. Raises ValueError when it is not a UUID."""
     return f"'{uuid.UUID(instrument_id)}'::UUID"
 
 

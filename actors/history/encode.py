@@ -1,4 +1,4 @@
-"""Frames of candles and ticks into the JSON text of answers, whole columns at a time (rules 1.2.4). Run in worker threads."""
+"""Encodes frames of candles and ticks as the JSON text of answers, whole columns at a time (rules 1.2.4). Run in worker threads."""
 
 from array import array
 from bisect import bisect_left
@@ -11,7 +11,7 @@ import polars as pl
 from onebroker.actors.history.adjust import IST_MICROSECONDS, rounded, rounded_adjusted
 
 ROWS_AT_ONCE = 2_000
-"""Ticks turned into text at once. Twice as many are a tenth faster, but the allocator keeps more of what they took."""
+"""Ticks encoded at once. Twice as many are a tenth faster, but the allocator then keeps more memory."""
 COLUMNS = ("time", "open", "high", "low", "close", "volume", "oi")
 PRICE_FACTOR = "price_factor"
 _PRICES = ("open", "high", "low", "close")
@@ -19,18 +19,21 @@ _PRICES = ("open", "high", "low", "close")
 
 @attrs.frozen
 class EncodedCandles:
-    """Candles as JSON arrays joined by commas, with where each ends. Kept for a day, so nothing of it belongs to the frame: one of
-    DuckDB's has room for a million rows in each column, however few it has, and one column of it holds them all."""
+    """Candles as JSON arrays joined by commas, with the place where each ends.
+
+    An entry is kept for a day, so it must share no memory with the frame. A frame from DuckDB has room for a million rows in each column,
+    however few it holds, and one referenced column keeps them all.
+    """
 
     times: "array[int]"
-    """Microseconds UTC, rising."""
+    """Microseconds UTC, ascending."""
     ends: "array[int]"
-    """Of each row, the place after its comma (as if the last had one too)."""
+    """For each row, the place after its comma (as if the last row had one too)."""
     body: bytes = attrs.field(repr=False)
 
     @property
     def size(self) -> int:
-        """Bytes of memory, nearly."""
+        """Approximate size in memory, in bytes."""
         return len(self.body) + 16 * len(self.times)
 
     def between(self, start: int, end: int) -> bytes:
@@ -42,9 +45,9 @@ class EncodedCandles:
 
 
 def encode_candles(frame: pl.DataFrame, places: int) -> EncodedCandles:
-    """Encode candles (oldest first) in the order of COLUMNS, then `price_factor` where the frame has it.
+    """Encode candles (oldest first) in the order of COLUMNS, then `price_factor` if the frame has it.
 
-    Prices are rounded to `places`, those with another factor than 1 as `rounded_adjusted`.
+    Prices are rounded to `places`; prices with a factor other than 1 are rounded as `rounded_adjusted` does.
     """
     local = (pl.col("time") + IST_MICROSECONDS).cast(pl.Datetime("us"))
     fields = [
@@ -75,7 +78,8 @@ def _number(expression: pl.Expr) -> pl.Expr:
 
 def encode_ticks(frame: pl.DataFrame, places: int | None) -> Iterator[bytes]:
     """Yield the ticks as JSON objects joined by commas, some thousand at a time. Prices are rounded to `places`; None: as
-    `rounded_adjusted`."""
+    `rounded_adjusted`.
+    """
     for place in range(0, frame.height, ROWS_AT_ONCE):
         yield _tick_objects(frame.slice(place, ROWS_AT_ONCE), places)
 
@@ -102,7 +106,7 @@ def _tick_objects(frame: pl.DataFrame, places: int | None) -> bytes:
         "last_quantity", "volume", "buy_quantity", "sell_quantity", "oi",
         pl.when(recorded).then(depth).alias("depth"),
     )  # fmt: skip
-    # A line a row; a line break inside a text would be written as \n, so none of them is data.
+    # One line per row. A line break inside a text is written as \n, so every real line break separates two rows.
     lines = BytesIO()
     objects.write_ndjson(lines)
     return lines.getvalue().rstrip(b"\n").replace(b"\n", b",")

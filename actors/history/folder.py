@@ -1,9 +1,9 @@
-"""Where the history stands in the data directory."""
+"""The places of the history files in the data directory."""
 
 from pathlib import Path
 
 HISTORY_FOLDER = "history"
-"""The store's file, what is being loaded, and reports of refused rows."""
+"""Holds the store's file, the files being loaded, and the reports of refused rows."""
 
 
 def history_file(data_dir: Path) -> Path:
@@ -11,20 +11,20 @@ def history_file(data_dir: Path) -> Path:
 
 
 def incoming_folder(data_dir: Path) -> Path:
-    """Return where files wait to be taken in."""
+    """Return the folder where files wait to be loaded."""
     return (data_dir / HISTORY_FOLDER / "incoming").resolve()
 
 
 def loads_folder(data_dir: Path) -> Path:
-    """Return where it stands how far loads have come."""
+    """Return the folder that records the progress of loads."""
     return data_dir / HISTORY_FOLDER / "loads"
 
 
 def refused_folder(data_dir: Path) -> Path:
-    """Return where the rows stand that were refused."""
+    """Return the folder of the refused rows."""
     return data_dir / HISTORY_FOLDER / "refused"
 
 
 def checked_file(data_dir: Path) -> Path:
-    """Return where the findings of the last check stand."""
+    """Return the file with the findings of the last check."""
     return data_dir / HISTORY_FOLDER / "check.csv"

@@ -1,4 +1,4 @@
-"""What a run over brokers' candles is made of: the jobs that go in, the outcomes that come out, part by part."""
+"""The parts of a run over brokers' candles: the jobs that go in, and the outcomes that come out part by part."""
 
 from datetime import date
 
@@ -11,40 +11,40 @@ from onebroker.actors.history.judging import Refused
 
 @attrs.frozen(kw_only=True)
 class Job:
-    """Candles of one instrument to be read."""
+    """A request to read candles of one instrument."""
 
     instrument: Instrument
     interval: str
     first: date
     last: date
-    """Inclusive; a day whose last session is over."""
+    """Inclusive; the last session of this day is over."""
 
     @property
     def name(self) -> str:
-        """For people: exchange, segment and what it is called."""
+        """For people: exchange, segment and the instrument's name."""
         return self.instrument.identity.natural_key.replace("|", " ")
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one job."""
+    """The result of one job."""
 
     instrument_id: str
     name: str
     broker: str | None = None
-    """Whose candles were taken; None when no broker's were."""
+    """The broker whose candles were taken; None when no broker's were."""
     rows: int = 0
-    """Taken in."""
+    """Number of candles stored."""
     newest: int | None = None
-    """Time of the newest of them, microseconds UTC."""
+    """Time of the newest stored candle, microseconds UTC."""
     refused: tuple[Refused, ...] = ()
     trouble: str | None = None
-    """Why no broker's candles could be read."""
+    """Why no broker's candles could be read; None = they were, or there were none."""
     later: bool = False
-    """Whether that may pass by itself: no login, a limit, no answer."""
+    """Whether the trouble may pass by itself: no login, a limit, no answer."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Some outcomes whose candles are on disk, and what became of the rows."""
+    """Some outcomes whose candles are on disk, and the counts of their rows."""
 
     outcomes: tuple[Outcome, ...] = ()
     added: int = 0
@@ -54,9 +54,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 @attrs.define
 class BrokerShare:
-    """What one broker has done in a run."""
+    """The share of one broker in a run."""
 
     instruments: int = 0
     rows: int = 0
     why: str | None = None
-    """Why it is left alone for the rest of the run, or waits."""
+    """Why the broker is left alone for the rest of the run, or pauses."""

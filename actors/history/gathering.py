@@ -1,8 +1,8 @@
-"""Reads candles of many instruments at many brokers at once, and has them taken into the store.
+"""Reads candles of many instruments from many brokers at once, and has them stored.
 
-Each broker in service works through what is left, one read after the other; whoever is faster reads more
-(`brokers_left`: who is asked for what). What was read goes to the history actor in parts, and is told to the owner of the run
-once it is on disk.
+Each broker in service works through the jobs that are left, one read after the other, so a faster broker reads more (`brokers_left`
+decides which broker reads what). The candles go to the history actor in parts; each part is reported to the owner of the run once it
+is on disk.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,42 +46,42 @@ T = TypeVar("T")
 MOST_PART_INSTRUMENTS = 50
 MOST_PART_ROWS = 50_000
 PART_SECONDS = 5.0
-"""What has waited this long is taken in with the next answer."""
+"""When the oldest candles have waited this long, the next answer makes the part be stored."""
 READ_SECONDS = 1800.0
-"""For one read, which stands behind everything else in the broker's budget, call by call."""
+"""Time limit of one read, which waits behind everything else in the broker's budget, call by call."""
 TAKE_SECONDS = 120.0
 _STAGED = "brokers-"
-"""How the names of staged files begin."""
+"""Prefix of the names of staged files."""
 MOST_READ_DAYS, MOST_INTRADAY_READ_DAYS = 1400, 30
-"""Days of one read: who stops the run does not wait for more than these."""
+"""Most days of one read: stopping a run waits for no more than one such read."""
 
 BROKEN = (HistoryError, DurableError, ActorNotRunning, AskTimedOut, Refusal, OSError)
-"""What ends a run: the stores, the mapping or the disk cannot be used now."""
+"""Errors that end a run: the stores, the mapping or the disk cannot be used now."""
 
 InWorker = Callable[..., Awaitable[Judged]]
-"""Runs `judge` in a worker thread; tests under a mocked clock, where nothing may use threads, run it at once."""
+"""Runs `judge` in a worker thread. Tests under a mocked clock, where nothing may use threads, run it at once."""
 
 
 @attrs.frozen(kw_only=True)
 class GatherDoors:
-    """What a run is given."""
+    """The parts of the service that a run uses."""
 
     sessions: Mapping[str, Session]
     history: Address[HistoryMessage]
     """The only writer of the store."""
     store: HistoryStore
-    """Read only."""
+    """Used only for reading."""
     clock: Clock
     calendar: Calendar
     staging: Path
     room: Published[Room] = attrs.field(factory=lambda: Published(Room(reserve=0)))
-    """Nothing is read while nothing may be written."""
+    """Nothing is read while there is no room to write."""
     in_worker: InWorker = trio.to_thread.run_sync
 
 
 @attrs.frozen(kw_only=True)
 class Orders:
-    """What a run is to do, and whom it tells."""
+    """The jobs of a run, and its callbacks."""
 
     jobs: Sequence[Job]
     codes: Sequence[str]
@@ -89,15 +89,15 @@ class Orders:
     factors: Mapping[str, Sequence[Factor]]
     """instrument_id -> its adjustment factors."""
     stop: Callable[[], bool]
-    """Asked before each read; what is left then is in no part."""
+    """Called before each read; true ends the run. Jobs left then are in no part."""
     taken: Callable[[Part], Awaitable[None]]
-    """Called with each part once it is on disk, one after the other."""
+    """Called with each part once it is on disk, one part after the other."""
     stepped: Callable[[], None]
     """Called whenever there is something new to show."""
 
 
 class Gathering:
-    """One run. Made, run once, and looked at meanwhile."""
+    """One run. Created for one call of `run`; its progress can be read meanwhile."""
 
     def __init__(self, doors: GatherDoors, orders: Orders) -> None:
         self._doors = doors
@@ -138,11 +138,11 @@ class Gathering:
             self.brokers.wake()
 
     async def _one(self, code: str, line: Line) -> None:
-        """Read one instrument at one broker, and note what came of it."""
+        """Read one instrument from one broker, and note the result."""
         try:
             candles, odd = await self._read(code, line.job)
             if odd is not None and (not candles or self.brokers.may_be_asked_next(line, code)):
-                raise odd  # a series with a hole: the next broker may have it whole
+                raise odd  # the series has a hole: the next broker may have all of it
         except (ActorNotRunning, AskTimedOut) as error:
             self.brokers.give_up(code, line, str(error))
             return
@@ -160,7 +160,7 @@ class Gathering:
     # Reading
 
     async def _read(self, code: str, job: Job) -> tuple[list[Candle], OddRows[Candle] | None]:
-        """Return the candles, and which rows of the answers could not be read; None when all could."""
+        """Return the candles, and the rows of the answers that could not be read (None when all could)."""
         session, candles = self._doors.sessions[code], list[Candle]()
         odd: OddRows[Candle] | None = None
         listing = job.instrument.listings[code]
@@ -181,7 +181,7 @@ class Gathering:
         return ex_dates(factors, job.first, self._doors.clock.today())
 
     def _last_to_read(self, job: Job) -> date:
-        """Return how far to read: over the newest corporate action, so that it can be told whether prices are adjusted."""
+        """Return the last day to read. It lies past the newest corporate action, so that `judge` can tell whether prices are adjusted."""
         events = self._events(job)
         if job.interval != DAY or not events or max(events) <= job.last:
             return job.last
@@ -255,7 +255,7 @@ class Gathering:
 
 
 def remove_left_behind(staging: Path) -> None:
-    """Remove what a killed service had staged; to be called while no run is under way."""
+    """Remove the files that a killed service had staged; call it only while no run is under way."""
     for file in staging.glob(f"{_STAGED}*"):
         file.unlink(missing_ok=True)
 

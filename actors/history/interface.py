@@ -1,6 +1,6 @@
-"""The history store as everybody else sees it: seven calls (architecture 4, 8), and the frames that go in and come out.
+"""The interface of the history store: seven calls (architecture 4, 8), and the frames that go in and come out.
 
-Times are whole microseconds since the epoch (UTC); prices rupees as they were traded, unadjusted; quantities units.
+Times are whole microseconds since the epoch (UTC); prices are rupees as traded, unadjusted; quantities are units.
 """
 
 from collections.abc import AsyncGenerator
@@ -15,7 +15,7 @@ from onebroker.config.intervals import INTERVALS
 
 MICROSECONDS = 1_000_000
 MOST_TICKS = 20_000
-"""Rows of one frame of `ticks`: what is in memory at a time."""
+"""Most rows of one frame of `ticks`: only this many are in memory at a time."""
 
 INDIA_OFFSET = int(IST.utcoffset(None).total_seconds()) * MICROSECONDS
 INDIA_DAY = 24 * 3600 * MICROSECONDS
@@ -32,7 +32,7 @@ CANDLE_VALUES: dict[str, pl.DataType] = {
     "oi": pl.Int64(),
 }
 CANDLE_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "minutes": pl.Int32(), **CANDLE_VALUES}
-"""A file of `put_candles`: `minutes` is the interval (config.intervals); a day candle begins at midnight in India."""
+"""Columns of a file for `put_candles`. `minutes` is the interval (config.intervals); a day candle begins at midnight in India."""
 
 LEVELS = pl.List(pl.Struct({"price": pl.Float64, "quantity": pl.Int64, "orders": pl.Int64}))
 TICK_VALUES: dict[str, pl.DataType] = {
@@ -53,8 +53,9 @@ TICK_VALUES: dict[str, pl.DataType] = {
     "sell": LEVELS,
 }
 TICK_SCHEMA: dict[str, pl.DataType] = {"instrument_id": pl.String(), "sequence": pl.Int32(), **TICK_VALUES}
-"""A file of `put_ticks`; `buy` and `sell` are null where no depth was recorded. `sequence` counts the ticks of one instrument, time and
-broker from 0 (actors.history.sequence)."""
+"""Columns of a file for `put_ticks`; `buy` and `sell` are null when no depth was recorded. `sequence` counts the ticks of one instrument,
+time and broker from 0 (actors.history.sequence).
+"""
 
 CANDLE_KEY = ("instrument_id", "minutes", "time")
 TICK_KEY = ("instrument_id", "time", "broker", "sequence")
@@ -66,7 +67,7 @@ SERIES_SCHEMA: dict[str, pl.DataType] = {
     "first": pl.Int64(),
     "last": pl.Int64(),
 }
-"""What is stored, a row a series; `minutes` is null for ticks."""
+"""The stored series, one per row; `minutes` is null for ticks."""
 
 
 class HistoryError(Exception):
@@ -77,26 +78,33 @@ class HistoryStore(Protocol):
     """Every method raises HistoryError when the store cannot be used."""
 
     async def put_candles(self, file: Path) -> Merged:
-        """Take in a Parquet file of CANDLE_SCHEMA, whole or not at all: it is on disk when this returns. Of two rows with the
-        same key the later counts."""
+        """Store a Parquet file of CANDLE_SCHEMA, whole or not at all; it is on disk when this returns. Of two rows with the same key the later
+        one counts.
+        """
 
     async def put_ticks(self, file: Path) -> Merged:
-        """The same for TICK_SCHEMA."""
+        """Store a Parquet file of TICK_SCHEMA, with the same rules."""
 
     async def candles(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
-        """Return the candles with start <= time < end as CANDLE_VALUES, oldest first. Candles whose prices are all 0, as brokers give
-        minutes without a trade and earlier versions stored them, are none."""
+        """Return the candles with start <= time < end as CANDLE_VALUES, oldest first.
+
+        Candles whose prices are all 0 are left out: brokers give them for minutes without a trade, and earlier versions stored them.
+        """
 
     async def minutes_besides(self, instrument_id: str, minutes: int, start: int, end: int) -> pl.DataFrame:
-        """Return the 1-minute candles with start <= time < end, as `candles` does, of the India days on which no candle of `minutes`
-        is stored. `start` and `end` are midnights in India."""
+        """Return the 1-minute candles with start <= time < end, as `candles` does, of the India days without a stored candle of `minutes`.
+
+        `start` and `end` are midnights in India.
+        """
 
     def ticks(self, instrument_id: str, start: int, end: int) -> AsyncGenerator[pl.DataFrame, None]:
-        """Yield the ticks with start <= time < end as frames of TICK_VALUES, by time, broker and sequence, at most MOST_TICKS
-        each, from one state of the store. Closing the generator ends the query."""
+        """Yield the ticks with start <= time < end as frames of TICK_VALUES with at most MOST_TICKS rows, ordered by time, broker and sequence.
+
+        All frames come from one state of the store. Closing the generator ends the query.
+        """
 
     async def series(self) -> pl.DataFrame:
-        """Return what is stored as SERIES_SCHEMA, by instrument and interval."""
+        """Return the stored series as SERIES_SCHEMA, by instrument and interval."""
 
     async def close(self) -> None:
-        """End every query and let the file go; a later call opens it again."""
+        """End every query and release the file; a later call opens it again."""

@@ -1,5 +1,6 @@
-"""What a broker gave as candles, made fit for the store: each row checked as a file's are, and those that are not of the days
-asked for left out. Pure; run in a worker thread.
+"""Makes a broker's candles fit for the store: checks each row as rows of files are checked, and drops candles of other days.
+
+Pure; run in a worker thread.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,16 +24,16 @@ _PRICES = ("open", "high", "low", "close")
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """One candle that was not taken in."""
+    """One candle that was not stored."""
 
     time: str
-    """ISO 8601, or the broker's figure where it is no moment; empty where its row cannot be read."""
+    """ISO 8601, or the broker's figure when it is not a valid moment; empty when the row cannot be read."""
     reason: str
 
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """What was asked for, and what is known of the series besides."""
+    """What was asked of the broker, and what is known of the series."""
 
     identity: Identity
     rules: Rules
@@ -42,22 +43,22 @@ class Question:
     """Inclusive."""
     today: date
     derivative: bool
-    """A future or an option: nothing else has an open interest, whatever brokers put there."""
+    """True for a future or an option: nothing else has an open interest, whatever brokers report."""
     factors: Sequence[Factor]
-    """Empty for what is not adjusted."""
+    """Empty when the series is not adjusted."""
     stored: pl.DataFrame
-    """Candles of the series that are stored, as CANDLE_VALUES: they help to judge by."""
+    """Stored candles of the series, as CANDLE_VALUES; they help to judge the price basis."""
 
 
 @attrs.frozen(kw_only=True)
 class Judged:
     good: pl.DataFrame
-    """Of CANDLE_SCHEMA, oldest first, one candle of each time."""
+    """Rows of CANDLE_SCHEMA, oldest first, one candle per time."""
     refused: tuple[Refused, ...]
 
 
 def judge(candles: Sequence[Candle], question: Question) -> Judged:
-    """Return which candles go into the store, and why the others do not."""
+    """Return the candles that go into the store, and why the others do not."""
     texts = [_time_text(candle.start) for candle in candles]
     checked = reading.check_candles(_as_text(candles, texts, question), question.rules)
     kept = checked.good.unique(subset="time", keep="last").sort("time")
@@ -95,7 +96,7 @@ def _as_text(candles: Sequence[Candle], times: Sequence[str], question: Question
 
 
 def _joined(fresh: pl.DataFrame, stored: pl.DataFrame) -> pl.DataFrame:
-    """Return both as one series; where both have a candle the fresh one counts."""
+    """Return both as one series; where both have a candle, the fresh one counts."""
     names = ("time", "open", "close")
     kept = stored.join(fresh, on="time", how="anti")
     return pl.concat([fresh.select(names), kept.select(names)]).sort("time")
@@ -117,5 +118,5 @@ def _text(value: int | None) -> str | None:
 
 
 def _elsewhere(time: float, start: int, end: int) -> bool:
-    """Tell whether a time is surely none of those that were asked for (what is no number is not)."""
+    """Tell whether a time is certainly outside the requested range (a value that is not a number is not)."""
     return time < start or time >= end

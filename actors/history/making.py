@@ -1,8 +1,8 @@
-"""Candles of longer intervals made of 1-minute candles, for days of which the store holds none of that interval. Pure.
+"""Makes candles of longer intervals from 1-minute candles, for days on which the store has no candle of the interval. Pure.
 
-Each is anchored where its stretch of trading opened (`trading_days`): 09:15 for shares, the evening's opening after a morning's
-holiday, Muhurat's own. No minute is left out: one before the opening or after the close stands in the candle that would hold it
-if trading went on. The last candle is made of the minutes that there are.
+Each candle is anchored at the opening of its stretch of trading (`trading_days`): 09:15 for shares, the evening opening after a morning
+holiday, Muhurat's own opening. No minute is left out: a minute before the opening or after the close goes into the candle that would
+hold it if trading went on. The last candle is made of the minutes that exist.
 """
 
 import polars as pl
@@ -22,14 +22,13 @@ from onebroker.config.calendars import Calendar
 from onebroker.config.intervals import DAY_MINUTES
 
 _GUESSED_OPENING = 15 * MINUTE
-"""A day that traded although the calendar knows no session opened at a quarter of an hour: the last one before its first candle."""
+"""If a day has candles but no session in the calendar, its opening is the last quarter of an hour before its first candle."""
 
 
 def with_made(
     stored: pl.DataFrame, bare: pl.DataFrame, minutes: int, market: Market, calendar: Calendar
 ) -> pl.DataFrame:
-    """Return stored candles of an interval with those made of `bare`, 1-minute candles, for the days without a stored one; oldest
-    first."""
+    """Return the stored candles, and candles made from `bare` (1-minute candles) for the days without a stored candle; oldest first."""
     day = india_day(pl.col("time")).alias("day")
     other = bare.with_columns(day).join(stored.select(day), on="day", how="anti", maintain_order="left").drop("day")
     if not other.height:
@@ -38,8 +37,11 @@ def with_made(
 
 
 def make_candles(bare: pl.DataFrame, minutes: int, market: Market, calendar: Calendar) -> pl.DataFrame:
-    """Return the candles of an interval that 1-minute candles (CANDLE_VALUES, oldest first) make up: the first open, the highest
-    high, the lowest low, the last close, the sum of volumes (null when one is), the last open interest."""
+    """Return the candles of an interval made from 1-minute candles (CANDLE_VALUES, oldest first).
+
+    Each has the first open, the highest high, the lowest low, the last close, the sum of volumes (null when one is null), and the last open
+    interest.
+    """
     times = bare["time"]
     if minutes == DAY_MINUTES:
         start = midnight(pl.col("time"))

@@ -1,4 +1,4 @@
-"""The history store in memory, without threads: for tests under a mocked clock, held to the same contract as DuckDB's."""
+"""The history store in memory, without threads: for tests under a mocked clock. It keeps the same contract as DuckDB's store."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -30,7 +30,7 @@ class MemoryHistory:
         self._ticks = pl.DataFrame(schema=TICK_SCHEMA)
         self._away: HistoryError | None = None
         self._closed = 0
-        """How often it was closed: a query of before ends."""
+        """How often the store was closed; a query that began before a close ends."""
 
     def fail_with(self, error: HistoryError) -> None:
         self._away = error
@@ -95,7 +95,7 @@ class MemoryHistory:
 
 
 def merge(stored: pl.DataFrame, given: pl.DataFrame, key: tuple[str, ...]) -> tuple[pl.DataFrame, Merged]:
-    """Return `stored` with the rows of `given` in it, and what became of them."""
+    """Return `stored` merged with the rows of `given`, and the counts of these rows."""
     distinct = given.unique(maintain_order=True, keep="last")
     newest = distinct.unique(key, maintain_order=True, keep="last")
     fresh = newest.join(stored, on=key, how="anti")

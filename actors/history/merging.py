@@ -1,6 +1,6 @@
-"""Takes a staged Parquet file into a table: same key and equal is ignored, same key and different is replaced.
+"""Merges a staged Parquet file into a table: an equal row with the same key is ignored, a different row with the same key is replaced.
 
-In one transaction: a kill leaves all of the file or nothing of it, and the same file twice changes nothing.
+The merge is one transaction: after a kill, all of the file is stored or none of it. The same file a second time changes nothing.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from onebroker.actors.store.merged import Merged
 
 
 def merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merged:
-    """Return what became of the file's rows. Raises duckdb.Error; nothing is written then."""
+    """Return the counts of the file's rows. Raises duckdb.Error; then nothing is written."""
     cursor.execute("BEGIN TRANSACTION")
     try:
         merged = _merge(cursor, table, file)
@@ -43,7 +43,7 @@ def _merge(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> Merge
 
 
 def _stage(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> tuple[int, int]:
-    """Make `incoming`, the last row of each key; return how many rows the file has, and how many different ones."""
+    """Create `incoming`, the last row of each key; return the number of rows in the file, and of different rows."""
     columns, key = ", ".join((*table.key[1:], *table.values)), ", ".join(table.key)
     rows = f"SELECT instrument_id::UUID AS instrument, {columns} FROM read_parquet({sql_text(str(file))}"
     given = _count(cursor, f"SELECT count(*) FROM ({rows}))")
@@ -58,13 +58,13 @@ def _stage(cursor: duckdb.DuckDBPyConnection, table: Table, file: Path) -> tuple
 
 
 def _match(cursor: duckdb.DuckDBPyConnection, table: Table) -> None:
-    """Make `matched`: the rows of `incoming` whose key is stored, and whether anything else of them differs."""
+    """Create `matched`: the rows of `incoming` whose key is stored, and whether any other column differs."""
     differs = " OR ".join(f"i.{name} IS DISTINCT FROM s.{name}" for name in table.values)
     keys = " AND ".join(f"i.{name} = s.{name}" for name in table.key)
     cursor.execute(
         f"CREATE TEMP TABLE matched AS SELECT i.rowid AS given, s.rowid AS stored, ({differs}) AS differs"
         f" FROM incoming i JOIN {table.name} s ON {keys}"
-        # What the join cannot match need not be read: row groups outside the range are passed over.
+        # Row groups outside the time range are skipped: the join cannot match them.
         f" WHERE s.time BETWEEN {_bound(cursor, 'min')} AND {_bound(cursor, 'max')}"
     )
 
@@ -80,5 +80,5 @@ def _count(cursor: duckdb.DuckDBPyConnection, query: str) -> int:
 
 
 def sql_text(value: str) -> str:
-    """Return a text as SQL."""
+    """Return a text as an SQL literal."""
     return "'" + value.replace("'", "''") + "'"

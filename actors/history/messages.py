@@ -1,4 +1,4 @@
-"""What may be asked of the history actor."""
+"""The messages of the history actor."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -22,11 +22,11 @@ Source = Literal["cache", "database"]
 
 @attrs.frozen(kw_only=True)
 class CandleQuery:
-    """One series and a range of it."""
+    """A range of one series."""
 
     instrument_id: str
     market: Market
-    """Its exchange and calendar: where candles are anchored that are made of minutes."""
+    """Exchange and calendar; they decide where candles made from minutes are anchored."""
     interval: str
     first: date
     """India calendar day."""
@@ -59,7 +59,7 @@ class GetCandles:
 
 @attrs.frozen
 class TakeFile:
-    """Take a staged Parquet file in; it may be removed after the answer. Refused with HistoryError."""
+    """Store a staged Parquet file; it may be removed after the answer. Refused with HistoryError."""
 
     kind: Literal["candles", "ticks"]
     file: Path
@@ -68,7 +68,7 @@ class TakeFile:
 
 @attrs.frozen
 class TakeFactors:
-    """Keep adjustment factors; series adjusted without them are not served again. Refused with DurableError."""
+    """Keep adjustment factors; series adjusted without them are no longer served. Refused with DurableError."""
 
     factors: Sequence[Factor]
     reply: Reply[Merged]
@@ -76,8 +76,10 @@ class TakeFactors:
 
 @attrs.frozen
 class TakeRename:
-    """Keep that an instrument has another id from a day on, or `forget` it. Answered with whether anything changed; refused with
-    DurableError, and ValueError for one that would lead an id back to itself."""
+    """Keep the rename of an instrument from a day on, or `forget` it. The answer tells whether anything changed.
+
+    Refused with DurableError, and with ValueError for a rename that would lead an id back to itself.
+    """
 
     rename: Rename
     forget: bool
@@ -86,7 +88,7 @@ class TakeRename:
 
 @attrs.frozen
 class CheckStore:
-    """Look through the store for what looks wrong. Refused with HistoryError, DurableError."""
+    """Check the store for suspicious data. Refused with HistoryError, DurableError."""
 
     reply: Reply[Checked]
 
@@ -96,7 +98,7 @@ class CheckStore:
 
 @attrs.frozen(kw_only=True)
 class LastLoad:
-    """What was loaded last since the service started."""
+    """The latest load since the service started."""
 
     kind: Literal["candles", "ticks", "factors"]
     at: float

@@ -1,7 +1,7 @@
-"""Rows of files into rows of the store, whole columns at a time: every column comes as text, and each row that is wrong is
-refused with the first reason, without stopping the others (architecture 11).
+"""Turns rows of files into rows of the store, whole columns at a time. Every column comes as text.
 
-Whose instrument a row is, is resolved before (it comes as `instrument_id`); this is about everything else.
+Each wrong row is refused with its first reason, without stopping the others (architecture 11). The row's instrument is already resolved
+(it comes as `instrument_id`); this module checks everything else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from onebroker.config.intervals import DAY_MINUTES, INTERVALS
 from onebroker.config.messages import history as sentences
 
 ROW = "row"
-"""Column that tells where in its file a row stands."""
+"""Column with the place of a row in its file."""
 REASON = "reason"
 
 CANDLE_FIELDS = ("interval", "time", "open", "high", "low", "close", "volume", "oi")
@@ -37,23 +37,23 @@ _MOMENT = (
 )
 _MOST_EXACT = 2.0**53
 MOST_QUANTITY = 10**15
-"""Units of one row: more than any market has, and sums and adjusted volumes of a year of them stay within 64 bits."""
+"""Most units in one row: more than any market has. A year's sums and adjusted volumes of such rows stay within 64 bits."""
 _FIRST_DAY = -719_162
-"""0001-01-01, the first a date can name, in days since the epoch."""
+"""0001-01-01, the first day a date can have, in days since the epoch."""
 
 
 @attrs.frozen
 class Checked:
     good: pl.DataFrame
-    """Of CANDLE_SCHEMA or TICK_SCHEMA; a tick's sequence is 0 yet."""
+    """Rows of CANDLE_SCHEMA or TICK_SCHEMA; a tick's sequence is still 0."""
     places: pl.Series
-    """Where in their file the good rows stand: their `row`."""
+    """The places of the good rows in their file: their `row`."""
     refused: pl.DataFrame
-    """`row` and `reason`."""
+    """Columns `row` and `reason`."""
 
 
 def moment(text: pl.Expr) -> pl.Expr:
-    """Return the microseconds UTC of moments as rules 1.4.9 writes them (`http.moments` reads the same), null for others."""
+    """Return the microseconds UTC of moments written as in rules 1.4.9 (`http.moments` reads the same form), null for other texts."""
     parts = text.str.extract_groups(_MOMENT).struct
 
     def number(group: int, absent: int = 0) -> pl.Expr:
@@ -69,8 +69,7 @@ def moment(text: pl.Expr) -> pl.Expr:
 
 
 def check_candles(rows: pl.DataFrame, rules: Rules) -> Checked:
-    """Check rows with `row`, `instrument_id`, `exchange`, `segment` and text columns named as CANDLE_FIELDS (volume and oi may be
-    missing).
+    """Check rows with `row`, `instrument_id`, `exchange`, `segment` and text columns named as CANDLE_FIELDS (volume and oi may be missing).
 
     A day candle begins at midnight in India, whatever time of its day is given.
     """
@@ -102,7 +101,7 @@ def check_candles(rows: pl.DataFrame, rules: Rules) -> Checked:
 
 
 def check_ticks(rows: pl.DataFrame, brokers: Iterable[str], rules: Rules) -> Checked:
-    """The same for ticks, with columns of TICK_FIELDS; `depth` is JSON text."""
+    """Check rows of ticks in the same way, with columns of TICK_FIELDS; `depth` is JSON text."""
     prices = ("last_price", "average_price", "open", "high", "low", "close")
     quantities = ("last_quantity", "volume", "buy_quantity", "sell_quantity", "oi")
     full = _with_missing(rows, TICK_FIELDS)
@@ -128,7 +127,7 @@ def check_ticks(rows: pl.DataFrame, brokers: Iterable[str], rules: Rules) -> Che
 
 
 def _with_missing(rows: pl.DataFrame, fields: Iterable[str]) -> pl.DataFrame:
-    """Return the rows with every field, blanks around texts gone and empty texts null."""
+    """Return the rows with every field, texts stripped, and empty texts null."""
     blank = [pl.lit(None, pl.String).alias(name) for name in fields if name not in rows.columns]
     texts = [pl.col(name).str.strip_chars().replace("", None) for name in fields if name in rows.columns]
     return rows.with_columns(*blank, *texts)
@@ -140,7 +139,7 @@ def _price(name: str) -> pl.Expr:
 
 
 def _quantity(name: str) -> pl.Expr:
-    """Whole numbers of at least 0, also as other programs write them (`1200.0`)."""
+    """Read whole numbers of at least 0, also in the form that other programs write (`1200.0`)."""
     number = pl.col(name).cast(pl.Float64, strict=False)
     written = pl.when((number == number.floor()) & (number < _MOST_EXACT)).then(number).cast(pl.Int64, strict=False)
     whole = pl.coalesce(pl.col(name).cast(pl.Int64, strict=False), written)
@@ -148,7 +147,7 @@ def _quantity(name: str) -> pl.Expr:
 
 
 def _quantity_rules(names: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
-    """What may be wrong with quantities: too many of them, or no whole number."""
+    """Yield the possible errors of quantities: too large, or not a whole number."""
     for name in names:
         many = pl.col(name).cast(pl.Float64, strict=False) > MOST_QUANTITY
         yield many, sentences.too_many(name, MOST_QUANTITY)
@@ -156,7 +155,7 @@ def _quantity_rules(names: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
 
 
 def _unreadable(name: str, reason: str) -> tuple[pl.Expr, str]:
-    """A field that may be absent, and is there but not readable."""
+    """Return the error of an optional field that is present but not readable."""
     return pl.col(name).is_not_null() & pl.col(f"_{name}").is_null(), reason
 
 
@@ -175,7 +174,7 @@ class _Depth(msgspec.Struct):
 
 
 def _depth(texts: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Return `buy`, `sell` and which texts are no depth. JSON is read value by value; most files have none."""
+    """Return `buy`, `sell` and which texts are not a valid depth. JSON is read value by value; most files have none."""
     if texts.null_count() == texts.len():
         nothing = pl.Series("buy", [None] * texts.len(), LEVELS)
         return nothing, nothing.alias("sell"), pl.Series("_wrong_depth", [False]).new_from_index(0, texts.len())

@@ -1,6 +1,6 @@
-"""Recorded ticks on their way to the store: kept in memory as they come, put in batches (architecture 9).
+"""Recorded ticks on their way to the store: kept in memory as they come, put into the store in batches (architecture 9).
 
-What is not yet put is lost when the process is killed: some seconds of ticks, which nothing depends on.
+A kill of the process loses the ticks not yet put: some seconds of ticks, which nothing depends on.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from onebroker.actors.quotes.fold import Quote
 from onebroker.brokers.records import DepthLevel
 
 PUT_SECONDS = 5.0
-"""Between two batches."""
+"""Seconds between two batches."""
 MOST_WAITING = 200_000
-"""Ticks kept while the store cannot take them; later ones are dropped and counted."""
+"""Most ticks kept while the store cannot take them; later ticks are dropped and counted."""
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class TickBuffer:
 
     @property
     def paused(self) -> bool:
-        """Whether ticks are dropped as they come, because there is no room for them on the disk."""
+        """Whether new ticks are dropped, because the disk has no room for them."""
         return self._paused
 
     @paused.setter
@@ -58,12 +58,12 @@ class TickBuffer:
             self.dropped += 1
 
     def drain(self) -> list[Recorded]:
-        """Return what waits, and forget it."""
+        """Return the waiting ticks, and forget them."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
     def put_back(self, entries: list[Recorded]) -> None:
-        """Keep for the next batch what could not be put now; the newest is dropped when there is no room."""
+        """Keep ticks that could not be put now for the next batch; the newest are dropped when there is no room."""
         if self._paused:
             self.dropped += len(entries)
             return
@@ -73,14 +73,11 @@ class TickBuffer:
 
 
 _NO_FIT = (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError)
-"""What a figure raises that no column takes, such as a quantity beyond 64 bits."""
+"""Errors raised by a figure that fits no column, such as a quantity beyond 64 bits."""
 
 
 def write_ticks(entries: Sequence[Recorded], file: Path) -> list[Recorded]:
-    """Stage recorded ticks; a tick's time is when it was received. Return those that are left out: they fit no column.
-
-    Raises OSError.
-    """
+    """Stage recorded ticks; a tick's time is when it was received. Return the ticks left out because they fit no column. Raises OSError."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         frame, left_out = _frame(entries), list[Recorded]()

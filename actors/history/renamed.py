@@ -1,9 +1,9 @@
-"""What an instrument was called before: the series of its earlier names, read through as if they were its own.
+"""Earlier names of an instrument: their series are read as if they were the instrument's own.
 
-An instrument_id holds the symbol, so a renamed share gets another one, and its candles, ticks and factors stay under the old
-(rules 1.2.1). A `Rename` says from which day the new id counts. Of the days before it the new id answers the rows of the old one
-beside its own; where both have one of the same moment its own counts (a broker's history of the new symbol goes back before the
-day). Nothing is moved: taking a rename back leaves what was stored.
+An instrument_id holds the symbol, so a renamed share gets another id, and its candles, ticks and factors stay under the old id
+(rules 1.2.1). A `Rename` says from which day the new id counts. For the days before, the new id's answer also has the rows of the old
+id. If both have a row of the same moment, the new id's row counts (a broker's history of the new symbol goes back before that day).
+Nothing is moved: taking a rename back leaves the stored rows as they are.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -23,26 +23,26 @@ _ALWAYS = (-(2**62), 2**62)
 
 @attrs.frozen
 class Part:
-    """One id's share of an instrument's past."""
+    """The part of an instrument's past that is stored under one id."""
 
     instrument_id: str
     since: int
-    """Microseconds UTC, included."""
+    """Microseconds UTC, inclusive."""
     until: int
-    """Excluded."""
+    """Exclusive."""
 
     def of(self, start: int, end: int) -> tuple[int, int]:
-        """Return what of the range is this id's; empty where the second is not above the first."""
+        """Return the part of the range that is this id's; empty when the second value is not above the first."""
         return max(start, self.since), min(end, self.until)
 
 
 def parts_of(renames: Sequence[Rename], instrument_id: str) -> tuple[Part, ...]:
-    """Return the ids under which an instrument's past stands, itself first, then back in time.
+    """Return the ids that hold an instrument's past: first its own id, then back in time.
 
-    A symbol can be given away and taken by another company: what stood under it before it was left belongs to who left it.
+    A company can give up a symbol, and another company can take it. Rows under the symbol from before then belong to the first company.
     """
     found = [Part(instrument_id, _taken(renames, instrument_id), _ALWAYS[1])]
-    for part in found:  # grows while it is gone through
+    for part in found:  # the list grows during the loop
         for rename in _before(renames, part):
             until = day_start(rename.from_day)
             since = max(
@@ -67,14 +67,14 @@ def _leaves(renames: Sequence[Rename], instrument_id: str) -> list[Rename]:
 
 
 def _taken(renames: Sequence[Rename], instrument_id: str) -> int:
-    """Return from when on an id is the present owner's: after a company left it and another took it."""
+    """Return from when on an id belongs to its present owner, if one company left it and another took it."""
     taken = max((one.from_day for one in renames if one.new_id == instrument_id), default=None)
     left = [one.from_day for one in _leaves(renames, instrument_id) if taken is not None and one.from_day <= taken]
     return day_start(max(left)) if left else _ALWAYS[0]
 
 
 async def parts_stored(durable: Durable, instrument_id: str) -> tuple[Part, ...]:
-    """The same of the stored renames. Raises DurableError."""
+    """Return `parts_of` for the stored renames. Raises DurableError."""
     return parts_of(await durable.renames(), instrument_id)
 
 
@@ -93,7 +93,7 @@ async def minutes_besides_of(
 async def _joined(
     read: Callable[[str, int, int], Awaitable[pl.DataFrame]], parts: Iterable[Part], start: int, end: int
 ) -> pl.DataFrame:
-    """Return the rows of all names, oldest first; of two of one moment the later name's."""
+    """Return the rows of all names, oldest first; of two rows of one moment, the later name's row."""
     ranges = [(part.instrument_id, *part.of(start, end)) for part in parts]
     frames = [await read(one, first, last) for one, first, last in ranges if first < last or one == ranges[0][0]]
     if len(frames) == 1:
@@ -102,7 +102,7 @@ async def _joined(
 
 
 async def factors_of(durable: Durable, parts: Iterable[Part]) -> tuple[Factor, ...]:
-    """Return the factors of all its names: an earlier one's up to the day it was left, once each. Raises DurableError."""
+    """Return the factors of all names of an instrument: an earlier name's up to the day it was left, each once. Raises DurableError."""
     found: dict[tuple[object, str], Factor] = {}
     for part in parts:
         for factor in await durable.factors(part.instrument_id):
@@ -116,7 +116,7 @@ async def ticks_of(
 ) -> AsyncGenerator[pl.DataFrame, None]:
     """Yield the ticks with start <= time < end as `HistoryStore.ticks` does.
 
-    Of the days before a rename they are those of the earlier name, or its own where that has none. Raises HistoryError.
+    For the days before a rename these are the earlier name's ticks, or the new name's if the earlier name has none. Raises HistoryError.
     """
     for since, until in _stretches(parts, start, end):
         for part in reversed(parts):
@@ -133,15 +133,15 @@ async def ticks_of(
 
 
 def _stretches(parts: Iterable[Part], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the range cut where a name begins or ends."""
+    """Return the range, cut where a name begins or ends."""
     cuts = sorted({start, end} | {cut for part in parts for cut in (part.since, part.until) if start < cut < end})
     return list(pairwise(cuts))
 
 
 async def take_rename(durable: Durable, rename: Rename, *, forget: bool = False) -> bool:
-    """Keep a rename, or forget the one of its old id and day; tell whether anything changed.
+    """Keep a rename, or forget the rename of its old id and day; tell whether anything changed.
 
-    Raises DurableError, and ValueError for one that would lead an id back to itself.
+    Raises DurableError, and ValueError for a rename that would lead an id back to itself.
     """
     if forget:
         return await durable.forget_rename(rename.old_id, rename.from_day)

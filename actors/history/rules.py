@@ -1,6 +1,6 @@
-"""What a row of candles or ticks can be at all: no prices of 0, no future, no day without a session, no candle off its anchor.
+"""Checks that candle and tick rows are possible: no prices of 0, no future, no day without a session, no candle off its anchor.
 
-Asked of rows of files and of brokers alike. Where the calendar does not know the holidays of a year, only the whole minute is asked for.
+Rows of files and of brokers are checked alike. If the calendar does not know a year's holidays, a candle need only begin on a whole minute.
 """
 
 from collections.abc import Sequence
@@ -18,23 +18,25 @@ from onebroker.config.messages import history as sentences
 MARKET_FIELDS = ("exchange", "segment")
 """Columns that say where a row's instrument trades."""
 NEGATIVE_SEGMENTS = ("commodities", "commodity_futures")
-"""Whose prices may be below 0, as crude oil's on 20 April 2020."""
+"""Segments whose prices may be below 0, as crude oil's on 20 April 2020."""
 
 Reason = tuple[pl.Expr, str]
-"""What is wrong, and its sentence."""
+"""The condition of an error, and its sentence."""
 
 
 @attrs.frozen(kw_only=True)
 class Rules:
-    """What rows are judged by."""
+    """The data by which rows are judged."""
 
     calendar: Calendar
     now: int
-    """Microseconds UTC: a row of later is of the future."""
+    """Microseconds UTC: a row with a later time is in the future."""
 
     def with_days(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows (`_time`, `exchange`, `segment`) with `_closed` (their day had no session), and with `_anchor` (null where
-        the calendar cannot say) and `_may_be_negative`."""
+        """Return rows (`_time`, `exchange`, `segment`) with three more columns.
+
+        They are `_closed` (the day had no session), `_anchor` (null where the calendar cannot say) and `_may_be_negative`.
+        """
         parts = [
             self._of_market(part, str(exchange), str(segment))
             for (exchange, segment), part in rows.with_row_index("_place").group_by(*MARKET_FIELDS)
@@ -57,7 +59,7 @@ class Rules:
         )
 
     def moments(self, time: pl.Expr) -> list[Reason]:
-        """Return what may be wrong with the time of any row."""
+        """Return the possible errors of the time of any row."""
         return [
             (time > self.now, sentences.FUTURE),
             (pl.col("_closed"), sentences.NO_SESSION),
@@ -65,7 +67,7 @@ class Rules:
 
 
 def off_anchor() -> Reason:
-    """A candle that begins where none of its interval does; a day candle may have any time of its day."""
+    """Return the error of a candle that does not begin where its interval begins; a day candle may have any time of its day."""
     anchor = pl.coalesce("_anchor", trading_days.midnight(pl.col("_time")))
     minutes = pl.when(pl.col("_anchor").is_null()).then(1).otherwise(pl.col("minutes").cast(pl.Int64))
     off = trading_days.begins(pl.col("_time"), anchor, minutes) != pl.col("_time")
@@ -73,7 +75,7 @@ def off_anchor() -> Reason:
 
 
 def prices(names: Sequence[str]) -> list[Reason]:
-    """Return what may be wrong with prices that are numbers."""
+    """Return the possible errors of prices that are numbers."""
     zero = [(pl.col(f"_{name}") == 0, sentences.must_be_price(name)) for name in names]
     below = [(pl.col(f"_{name}").lt(0) & ~pl.col("_may_be_negative"), sentences.must_be_price(name)) for name in names]
     return [*zero, *below]

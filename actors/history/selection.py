@@ -1,4 +1,4 @@
-"""Which instruments candles are read of: those named, or those that have candles already and those that are held and followed."""
+"""Chooses the instruments to read candles of: the named ones, or those that have candles already, are open, held or followed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,17 +18,17 @@ from onebroker.config.instruments import EXCHANGES, bare_segment, prefixed_segme
 from onebroker.config.intervals import INTERVALS
 
 MOST_INSTRUMENTS = 10_000
-"""Of one selection, some 5 KB each."""
+"""Most instruments in one selection, some 5 KB each."""
 SLICE = 50
-"""Instruments read from the mapping between which others run."""
+"""Number of instruments read from the mapping before other tasks get a turn."""
 
 
 class TooMany(Exception):
-    """A selection of more instruments than are read at once."""
+    """The selection has more instruments than are read at once."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person named. Nothing at all stands for what has candles, is held or followed."""
+    """The instruments a person named. An empty selection stands for all that have candles, are open, held or followed."""
 
     ids: tuple[str, ...] = ()
     exchange: str | None = None
@@ -47,7 +47,7 @@ class Selected:
     instruments: tuple[Instrument, ...]
     """Listed by at least one broker."""
     unlisted: tuple[str, ...]
-    """Of the ids that were named: not listed today."""
+    """The named ids that no broker lists today."""
 
 
 class Choosing:
@@ -69,7 +69,7 @@ class Choosing:
         self._own = OwnInstruments()
 
     async def standing(self, interval: str) -> tuple[Instrument, ...]:
-        """Return what has candles of that interval, is open, held or followed, as far as it is listed. Raises HistoryError."""
+        """Return the listed instruments that have candles of that interval, are open, held or followed. Raises HistoryError."""
         series = await self._store.series()
         stored = series.filter(pl.col("minutes") == INTERVALS[interval])["instrument_id"].to_list()
         views = {code: session.view.value for code, session in self._sessions.items()}
@@ -78,8 +78,7 @@ class Choosing:
         return self._listed(ids)[0]
 
     async def chosen(self, selection: Selection, interval: str) -> Selected:
-        """Return the instruments of a selection. Raises HistoryError, TooMany, and Refusal when the mapping
-        cannot be read."""
+        """Return the instruments of a selection. Raises HistoryError, TooMany, and Refusal when the mapping cannot be read."""
         snapshot = self._catalogue.value.latest
         if snapshot is None:
             return Selected((), selection.ids)
@@ -97,7 +96,7 @@ class Choosing:
 
 
 async def _of_filter(snapshot: Snapshot, selection: Selection) -> list[Instrument]:
-    """Return what an exchange, a segment, symbols leave of the mapping."""
+    """Return the instruments of the mapping that match the exchange, segment and symbols."""
     exchanges = (selection.exchange,) if selection.exchange is not None else tuple(map(str, EXCHANGES))
     ids: list[str] = []
     for exchange in exchanges:

@@ -1,8 +1,8 @@
-"""Numbers the ticks of one moment: several of one broker may have the same time, and all of them are kept.
+"""Numbers the ticks of one moment: several ticks of one broker may have the same time, and all of them are kept.
 
-A tick's sequence is its place, from 0, in the unbroken run of ticks of its instrument and broker that have its time, in the order in
-which they came. So the same file read again gives the same numbers, however it is cut into parts; and ticks of a moment that the
-file comes back to later stand in place of the earlier ones.
+A tick's sequence counts from 0 within an unbroken run of ticks of one instrument and broker with the same time, in order of arrival.
+So a second reading of the same file gives the same numbers, however the file is cut into parts. If a file returns later to a moment,
+the later ticks replace the earlier ones.
 """
 
 import polars as pl
@@ -17,7 +17,7 @@ _SEEN: dict[str, pl.DataType] = {
 
 
 class TickNumbers:
-    """Numbers ticks one by one, as a feed gives them."""
+    """Numbers ticks one by one, as a feed delivers them."""
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, str], tuple[float, int]] = {}
@@ -31,11 +31,11 @@ class TickNumbers:
 
 
 class FileNumbers:
-    """Numbers the ticks of one file, part by part in their order."""
+    """Numbers the ticks of one file, part by part in order."""
 
     def __init__(self) -> None:
         self._seen = pl.DataFrame(schema=_SEEN)
-        """The run each series is in: its time, and how many ticks it has."""
+        """The current run of each series: its time, and its number of ticks."""
 
     def number(self, ticks: pl.DataFrame) -> pl.DataFrame:
         """Return ticks (`instrument_id`, `broker`, `time` and more) with their `sequence`."""

@@ -1,4 +1,4 @@
-"""The tables of the history file, and which column of a staged file is which."""
+"""The tables of the history file, and the columns of a staged file that fill them."""
 
 import attrs
 
@@ -21,12 +21,12 @@ SCHEMA = (
         buy {_LEVELS}, sell {_LEVELS}
     )
     """,
-    # A file made before ticks had a sequence kept one tick of each moment: it is the first of its broker there.
+    # A file made before ticks had a sequence kept one tick per moment and broker: it gets the first number.
     "ALTER TABLE ticks ADD COLUMN IF NOT EXISTS sequence INTEGER DEFAULT 0",
 )
-"""Run in one transaction at each opening: makes the tables, or brings those of an older file up to date.
+"""Run in one transaction at each opening: creates the tables, or brings an older file's tables up to date.
 
-Times are microseconds UTC. There is no index: rows are merged by key, and row groups know the range of what they hold.
+Times are microseconds UTC. There is no index: rows are merged by key, and row groups know the range of their values.
 """
 
 

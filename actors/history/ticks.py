@@ -1,4 +1,4 @@
-"""Ticks from the store to JSON text as they are read: never more than one frame in memory (rules 1.4.9)."""
+"""Turns ticks from the store into JSON text as they are read: never more than one frame in memory (rules 1.4.9)."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
@@ -21,18 +21,18 @@ from onebroker.config.refusal import Refusal
 class TickQuery:
     instrument_id: str
     start: int
-    """Microseconds UTC, included."""
+    """Microseconds UTC, inclusive."""
     end: int
-    """Excluded."""
+    """Exclusive."""
     basis: Basis
     places: int
     """Decimals of prices that are not adjusted."""
 
 
 async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> AsyncGenerator[bytes, None]:
-    """Yield JSON objects joined by commas, some thousand at a time, oldest first. Closing it ends the query.
+    """Yield JSON objects joined by commas, some thousand at a time, oldest first. Closing the generator ends the query.
 
-    Raises Refusal 503 before the first, HistoryError later on.
+    Raises Refusal 503 before the first object, HistoryError later.
     """
     parts, applied = await _read_first(durable, query)
     begun = False
@@ -50,7 +50,7 @@ async def tick_rows(store: HistoryStore, durable: Durable, query: TickQuery) -> 
 
 
 async def _read_first(durable: Durable, query: TickQuery) -> tuple[Sequence[Part], Steps]:
-    """Return under which ids the ticks stand, and by what their prices are adjusted."""
+    """Return the ids that hold the ticks, and the steps that adjust their prices."""
     try:
         parts = await parts_stored(durable, query.instrument_id)
         return parts, NO_STEPS if query.basis != "adjusted" else steps(await factors_of(durable, parts))
@@ -59,6 +59,6 @@ async def _read_first(durable: Durable, query: TickQuery) -> tuple[Sequence[Part
 
 
 def _texts(frame: pl.DataFrame, applied: Steps, places: int) -> Iterator[bytes]:
-    """Yield the texts of a frame; each is made when it is asked for, in the thread that asks."""
+    """Yield the texts of a frame; each is made on request, in the requesting thread."""
     for part, price, volume in parts(frame, applied):
         yield from encode_ticks(adjust_ticks(part, price, volume), places if price == 1.0 else None)

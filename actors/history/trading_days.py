@@ -1,7 +1,7 @@
-"""Trading days as whole columns need them: whether a market trades on the day of a time, and where its candles are anchored.
+"""Trading days for whole columns: tells whether a market trades on the day of a time, and where its candles are anchored.
 
-A candle of so many minutes begins a whole number of them after its stretch of trading opened: shares at 09:15, 09:20 ... for five
-minutes. Sessions that touch are one stretch (the commodity morning and evening), others begin anew (an evening after a morning's
+A candle of n minutes begins a multiple of n minutes after its stretch of trading opened: shares at 09:15, 09:20 ... for five minutes.
+Sessions that touch are one stretch (the commodity morning and evening); other sessions begin a new one (an evening after a morning
 holiday, Muhurat). Pure; the calendar is asked once for each market and day.
 """
 
@@ -34,7 +34,7 @@ def midnight(time: pl.Expr) -> pl.Expr:
 
 
 def openings(calendar: Calendar, market: Market, day: int) -> list[int]:
-    """Return when the stretches of trading of a day begin, microseconds UTC, rising."""
+    """Return when a day's stretches of trading begin, microseconds UTC, ascending."""
     if not _FIRST_DAY < day < _LAST_DAY:
         return []
     opens: list[int] = []
@@ -47,14 +47,14 @@ def openings(calendar: Calendar, market: Market, day: int) -> list[int]:
 
 
 def covers(calendar: Calendar, market: Market, day: int) -> bool:
-    """Tell whether the calendar knows what a day was."""
+    """Tell whether the calendar knows the day."""
     return _FIRST_DAY < day < _LAST_DAY and calendar.covers(*market, _date(day))
 
 
 def anchors(times: pl.Series, opens: dict[int, list[int]]) -> pl.Series:
-    """Return for each time the opening of the stretch that began last before it on its day, of the first one for what lies before.
+    """Return for each time the latest opening of its day that is not after it; for a time before all openings, the first opening.
 
-    `opens`: the openings by day. Null for days without any.
+    `opens`: the openings by day. Null for days without openings.
     """
     rows = pl.DataFrame(
         {"time": times, "day": pl.select(india_day(pl.lit(times))).to_series(), "place": range(times.len())}
@@ -68,7 +68,7 @@ def anchors(times: pl.Series, opens: dict[int, list[int]]) -> pl.Series:
 
 
 def begins(time: pl.Expr, anchor: pl.Expr, minutes: pl.Expr | int) -> pl.Expr:
-    """Return when the candle of so many minutes begins that holds a time."""
+    """Return the begin of the candle of so many minutes that holds a time."""
     span = minutes * MINUTE
     return anchor + (time - anchor).floordiv(span) * span
 
