@@ -1,1 +1,1 @@
-"""The one instrument list: built from the brokers' files, published as an immutable snapshot."""
+"""The single instrument list: built from the brokers' files, published as an immutable snapshot."""

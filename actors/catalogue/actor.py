@@ -1,8 +1,8 @@
 """The catalogue actor: builds the day's mapping and publishes its snapshot.
 
-A restart begins with the newest file there is, so instruments are known at once. A build that fails, or that would lose what
-today's mapping holds (a broker, or one of a broker's files), replaces nothing; while something is lost the build is tried again
-(lesson 15). The loop reads and writes no file itself: the builder does, off the loop.
+A restart begins with the newest existing file, so instruments are known at once. A build replaces nothing if it fails, or if it would
+lose what today's mapping holds (a broker, or one of a broker's files). While something is lost, the build is tried again (lesson 15).
+The actor's loop reads and writes no file itself: the builder does, off the loop.
 """
 
 import logging
@@ -42,9 +42,9 @@ from onebroker.config.messages import instruments
 from onebroker.config.refusal import Refusal
 
 MOST_BETWEEN_LOOKS_SECONDS = 60.0
-"""The wall clock may be set while a wait runs."""
+"""Longest wait between two looks: the wall clock may be set during a wait."""
 MOST_OLDER = 2
-"""Older dates kept mapped (architecture 8)."""
+"""Number of older dates kept mapped (architecture 8)."""
 FOLDER = "catalogue"
 """Name of the catalogue's folder inside the data directory."""
 
@@ -53,7 +53,7 @@ _log = logging.getLogger("onebroker.catalogue")
 
 
 class CatalogueActor:
-    """Asked with the messages of `messages.py`."""
+    """Takes the messages of `messages.py`."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class CatalogueActor:
         self._older: dict[date, Snapshot] = {}
         self._newest: Mapped | None = None
         self._report = _NOTHING
-        """Of the newest mapping."""
+        """Report of the newest mapping."""
         self._failure: str | None = None
-        """Why the last build came to nothing."""
+        """Why the last build failed."""
         self._not_kept: str | None = None
         """Why a restart would not know the newest mapping."""
         self._failures = 0
-        """Builds in a row that failed, or lost something."""
+        """Builds in a row that failed or lost something."""
         self._retry_at = 0.0
-        """Monotonic seconds before which no build is started by itself."""
+        """Monotonic seconds; before this time the actor starts no build by itself."""
         self._building = False
         self._waiting: list[Reply[BuildReport]] = []
 
@@ -164,7 +164,7 @@ class CatalogueActor:
             nursery.start_soon(self._build, self._clock.today())
 
     async def _build(self, day: date) -> None:
-        """Fetch, build and map; the loop does the rest. The file of a day that is mapped already is replaced only then."""
+        """Fetch, build and map; the actor's loop does the rest. Only the loop replaces the file of a day that is already mapped."""
         candidate = self._archive.candidate(day)
         try:
             downloads = await download(self._sources, self._transports, self._clock, self._progress, self._builder)
@@ -179,7 +179,7 @@ class CatalogueActor:
         await self._mailbox.address.tell(done)
 
     async def _finish(self, done: BuildDone) -> None:
-        """Take the build in: files in place, row in the durable store, then the swap."""
+        """Take over a finished build: put its files in place, write the row in the durable store, then swap the snapshot."""
         self._building = False
         try:
             report, snapshot = self._worth_taking(done)
@@ -200,7 +200,7 @@ class CatalogueActor:
         self._answer_waiting(report)
 
     def _worth_taking(self, done: BuildDone) -> tuple[BuildReport, TableSnapshot]:
-        """Return what was built; raise BuildFailed when it is nothing, or less than that day's mapping already holds."""
+        """Return the build's report and snapshot. Raises BuildFailed when it has nothing, or less than that day's mapping already holds."""
         if isinstance(done.report, BuildFailed):
             raise done.report
         if done.snapshot is None:
@@ -232,7 +232,7 @@ class CatalogueActor:
     # Reading
 
     def _publish_end(self) -> None:
-        """Publish what a build came to and then that it is over: who sees it idle finds the new mapping."""
+        """Publish the result of a build, then its end: a reader that sees IDLE finds the new mapping."""
         self._publish()
         self._progress.stage(Stage.IDLE)
 
@@ -274,7 +274,7 @@ class CatalogueActor:
 
 
 def _say(report: BuildReport, day: date) -> None:
-    """Say loudly what a mapping lacks (lesson 15)."""
+    """Log as warnings what a mapping lacks (lesson 15)."""
     if report.lost:
         _log.warning("the catalogue of %s holds nothing of %s", day, _listed(report.lost))
     if report.before_trouble:

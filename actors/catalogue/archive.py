@@ -1,8 +1,8 @@
-"""The catalogue's files and their rows in the durable store: what is kept for restarts and for older dates.
+"""The catalogue's files and their rows in the durable store: everything kept for restarts and for older dates.
 
-A date's row names its mapping file and the file of unlisted instruments that belongs to it. Files are put in place under names
-that no row holds, then the row is written, and only then what it replaced is removed: after a crash anywhere in between the rows
-name whole files that belong together, and a file without a row is overwritten one day.
+A date's row names its mapping file and the matching file of unlisted instruments. First the files are put in place, under names that
+no row holds. Then the row is written, and only then the replaced files are removed. So after a crash at any point the rows name whole
+files that belong together; a file without a row is overwritten some day.
 """
 
 import logging
@@ -24,14 +24,14 @@ from onebroker.actors.store.durable import CatalogueFile, Durable, DurableError
 from onebroker.actors.store.durable_history import Rename
 
 UNMAPPABLE = (OSError, ValueError, PolarsError)
-"""What mapping a file that is damaged, missing or not ours can raise."""
+"""The errors of mapping a file that is damaged, missing or not ours."""
 UNLISTED_PREFIX = "unlisted."
 
 _log = logging.getLogger("onebroker.catalogue")
 
 
 class Archive:
-    """The mapping dates there are. One owner, the catalogue actor."""
+    """The existing mapping dates. Its only owner is the catalogue actor."""
 
     def __init__(self, *, folder: Path, durable: Durable, builder: Builder) -> None:
         self._folder = folder
@@ -41,17 +41,17 @@ class Archive:
         self._stored: dict[date, CatalogueFile] = {}
         """The rows as the durable store has them."""
         self.renames: tuple[Rename, ...] = ()
-        """Contracts that have another id since their strike was adjusted, by day."""
+        """Contracts whose id changed because their strike was adjusted, by day."""
         self.unlisted: Unlisted = NONE_UNLISTED
         self._unlisted_file = ""
         self.unlisted_doubtful = False
-        """Whether their file may lack what earlier mappings held: the next build then looks through all of them."""
+        """Whether the unlisted file may lack instruments of earlier mappings. If so, the next build looks through all of these mappings."""
 
     async def open(self) -> None:
         """Read the rows and prepare the folder. Raises DurableError."""
         try:
             await self._builder.off_loop(lambda: self._folder.mkdir(parents=True, exist_ok=True, mode=0o700))
-        except OSError as error:  # each build will say so
+        except OSError as error:  # each build will report it
             _log.error("the catalogue's folder cannot be made: %s", error)
         self._stored = {file.mapping_date: file for file in await self._durable.catalogue_files()}
         self._files = dict(self._stored)
@@ -60,7 +60,7 @@ class Archive:
         await self._builder.off_loop(self._sweep)
 
     async def newest(self) -> tuple[CatalogueFile, TableSnapshot] | None:
-        """Map the newest file that can be mapped; dates whose files cannot are as if they were not there."""
+        """Map the newest file that can be mapped; dates whose files cannot be mapped are treated as absent."""
         for day, file in sorted(self._files.items(), reverse=True):
             try:
                 return file, await self.load(day)
@@ -74,11 +74,11 @@ class Archive:
         return max((known for known in self._files if known <= day), default=None)
 
     async def load(self, day: date) -> TableSnapshot:
-        """Map the file of a mapping date. Raises what `UNMAPPABLE` lists."""
+        """Map the file of a mapping date. Raises the errors in `UNMAPPABLE`."""
         return await self._builder.load(self._folder / self._files[day].file, day)
 
     def reports_before(self, day: date) -> Iterator[BuildReport]:
-        """Yield the reports of the dates before `day`, the newest first."""
+        """Yield the reports of the dates before `day`, newest first."""
         for known in sorted(self._files, reverse=True):
             if known < day:
                 yield stored_report(self._files[known])
@@ -86,15 +86,15 @@ class Archive:
     # A build
 
     def candidate(self, day: date) -> Path:
-        """Return where a build writes its mapping; `unlisted_job` says where the other file goes."""
+        """Return where a build writes its mapping; `unlisted_job` gives the place of the other file."""
         return self._folder / f".{day}.candidate"
 
     def unlisted_job(self, day: date) -> UnlistedJob:
-        """Return what a build is to do about the instruments no longer listed."""
+        """Return a build's task for the instruments that are no longer listed."""
         before: dict[str, date] = {}
         for known in sorted(self._files, reverse=True):
             if known < day:
-                before.setdefault(self._files[known].file, known)  # a file of several dates stands for its last
+                before.setdefault(self._files[known].file, known)  # a file of several dates counts for its last date
         files = [(self._files[day].file, day)] if day in self._files else []
         files += list(before.items())[:MOST_LOOKED_THROUGH]
         return UnlistedJob(
@@ -105,9 +105,9 @@ class Archive:
         )
 
     async def keep(self, day: date, report: BuildReport) -> str | None:
-        """Put a build's files in place and write its row; return why a restart would not know of it, or None.
+        """Put a build's files in place and write its row. Return why a restart would not know the build, or None.
 
-        Raises BuildFailed when the files cannot be put in place: then nothing has changed.
+        Raises BuildFailed when the files cannot be put in place; then nothing has changed.
         """
         try:
             file = await self._builder.off_loop(lambda: self._place(day, report))
@@ -126,7 +126,7 @@ class Archive:
         return None
 
     async def _keep_renames(self, day: date, report: BuildReport) -> None:
-        """Keep what became of contracts with adjusted strikes. Raises DurableError; until a restart it is known all the same."""
+        """Keep the renames of contracts with adjusted strikes. Raises DurableError; even then they are known until a restart."""
         found = renames_of(report.adjusted, day)
         if not found:
             return
@@ -150,7 +150,7 @@ class Archive:
         )
 
     def _place_mapping(self, day: date, report: BuildReport) -> str:
-        """Give the built file its name; a day equal to an earlier one keeps that one's file, if that is still what it was."""
+        """Name the built file. If the mapping equals an earlier day's, that day's file is used, provided it is still unchanged."""
         candidate = self.candidate(day)
         same = {file.file for file in self._files.values() if file.content_hash == report.content_hash}
         for name in sorted(same):
@@ -192,7 +192,7 @@ class Archive:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what no build needs any more: files half written, and those of unlisted instruments but the rows' newest."""
+        """Remove files that no build needs: half-written files, and files of unlisted instruments except the newest row's and the current one."""
         newest = self._stored.get(max(self._stored, default=date.min))
         kept = {self._unlisted_file, "" if newest is None else stored_report(newest).unlisted_file}
         for pattern in (".*.candidate", ".*.writing", f"{UNLISTED_PREFIX}*.arrow"):
@@ -212,7 +212,7 @@ class Archive:
         return self._folder / f".{UNLISTED_PREFIX}{day}.candidate"
 
     async def _open_unlisted(self) -> None:
-        """Map the file the newest row names."""
+        """Map the file of unlisted instruments that the newest row names."""
         if not self._files:
             return
         report = stored_report(self._files[max(self._files)])
@@ -222,7 +222,7 @@ class Archive:
             return
         mapped = await self._map_unlisted()
         if mapped is None:
-            self.unlisted_doubtful = True  # the next build makes it again
+            self.unlisted_doubtful = True  # the next build makes the file again
         else:
             self.unlisted = mapped
 
@@ -254,7 +254,7 @@ def _whole(report: BuildReport) -> bool:
 
 
 def stored_report(file: CatalogueFile) -> BuildReport:
-    """Return the report of a row; one that cannot be read is as empty as its counts allow."""
+    """Return the report of a row; if it cannot be read, return a report that has only the row's counts."""
     try:
         return msgspec.json.decode(file.report, type=BuildReport)
     except msgspec.DecodeError:

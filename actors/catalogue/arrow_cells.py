@@ -1,7 +1,7 @@
-"""Cells of an Arrow file read where they lie: a column is its buffers' places in the file, and only what is asked for is read.
+"""Reads single cells of an Arrow file in place: a column is a set of buffer positions in the file, and only requested cells are read.
 
-polars copies whole columns out of a file, which for the listings of ten brokers is most of a gigabyte. Understood is what
-`files.write_ipc` writes: one record batch, uncompressed, texts and lists with 64-bit offsets. Source: Apache Arrow, "Arrow
+polars copies whole columns out of a file; for the listings of ten brokers this is most of a gigabyte. This module understands only files
+that `files.write_ipc` writes: one record batch, uncompressed, texts and lists with 64-bit offsets. Source: Apache Arrow, "Arrow
 Columnar Format" with its IPC file format, and FlatBuffers' binary layout.
 """
 
@@ -17,13 +17,13 @@ import polars as pl
 
 MAGIC = b"ARROW1"
 _TAIL = 4 + len(MAGIC)
-"""Behind the footer: its length and the magic."""
+"""Size of the end of the file: the footer's length and the magic."""
 _CODES: tuple[tuple[type[pl.DataType], Literal["q", "d", "I"]], ...] = (
     (pl.Int64, "q"),
     (pl.Float64, "d"),
     (pl.UInt32, "I"),
 )
-"""Kind of number -> its letter in a memoryview."""
+"""Type of number -> its letter in a memoryview."""
 
 
 class Source(Protocol):
@@ -31,10 +31,10 @@ class Source(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
 
     def read(self, start: int, end: int) -> bytes:
-        """Return a part. Raises OSError when the file does not have it, or no longer."""
+        """Return a part. Raises OSError when the file does not have it, or no longer has it."""
 
 
 class HeldFile:
@@ -49,10 +49,10 @@ class HeldFile:
 
 
 class OpenFile:
-    """A file on disk, open until nobody holds it any more.
+    """A file on disk, open until no object refers to it.
 
-    It is read and not mapped into memory: a bad sector or a cut file is an error of one read then, where touching a page
-    of a mapping would end the process; and what was read once does not count as our memory ever after.
+    The file is read, not mapped into memory. So a bad sector or a cut file is an error of one read, while touching a page of a mapping
+    would end the process. Also, data read once does not count as our memory afterwards.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,13 +82,13 @@ class _Buffer:
 
 @attrs.frozen
 class _Validity:
-    """Which cells hold something."""
+    """Tells which cells hold a value."""
 
     bits: _Buffer
-    """Least significant first; empty = all do."""
+    """Least significant bit first; empty = all cells hold a value."""
 
     def of(self, first: int, last: int) -> Iterator[int]:
-        """Yield, for the cells from `first` up to `last`, 1 for one that holds something, else 0."""
+        """Yield for each cell from `first` up to but not including `last`: 1 when it holds a value, else 0."""
         if self.bits.start == self.bits.end:
             return iter((1,) * (last - first))
         bits = int.from_bytes(self.bits.read(first // 8, last // 8 + 1), "little") >> first % 8
@@ -104,7 +104,7 @@ class Texts:
         self._content = content
 
     def part(self, first: int, last: int) -> list[str | None]:
-        """Return the cells from `first` up to `last`, which is not among them."""
+        """Return the cells from `first` up to but not including `last`."""
         offsets = memoryview(self._offsets.read(8 * first, 8 * (last + 1))).cast("q")
         begin = offsets[0]
         content = self._content.read(begin, offsets[-1])
@@ -115,7 +115,7 @@ class Texts:
         ]
 
     def raw(self, place: int) -> bytes:
-        """Return one cell as UTF-8; of an empty cell nothing is promised."""
+        """Return one cell as UTF-8; for an empty cell the result is undefined."""
         first, last = struct.unpack("<qq", self._offsets.read(8 * place, 8 * place + 16))
         return self._content.read(first, last)
 
@@ -132,7 +132,7 @@ class HeldTexts:
     content: memoryview
 
     def raw(self, place: int) -> bytes:
-        """Return one cell as UTF-8; of an empty cell nothing is promised."""
+        """Return one cell as UTF-8; for an empty cell the result is undefined."""
         return bytes(self.content[self.offsets[place] : self.offsets[place + 1]])
 
 
@@ -144,27 +144,27 @@ class Numbers:
         self._values = values
         self._code = code
         self.filled = filled
-        """How many cells are not empty."""
+        """Number of cells that are not empty."""
 
     def part(self, first: int, last: int) -> list[int | float | None]:
-        """Return the cells from `first` up to `last`, which is not among them."""
+        """Return the cells from `first` up to but not including `last`."""
         size = struct.calcsize(self._code)
         values = memoryview(self._values.read(size * first, size * last)).cast(self._code)
         return [value if full else None for value, full in zip(values, self._validity.of(first, last), strict=True)]
 
     def held(self) -> Any:
-        """Read the whole column into memory, for lookups; empty cells hold anything."""
+        """Read the whole column into memory, for lookups; the values of empty cells are undefined."""
         return self._values.held().cast(self._code)
 
 
 @attrs.frozen
 class Lists:
-    """A column of lists of structs; its items stand in one column a field, those of all rows behind one another."""
+    """A column of lists of structs. Each struct field is one column, which holds the items of all rows one after another."""
 
     offsets: memoryview
-    """Row -> place of its first item; one more for the end."""
+    """Row -> place of its first item; one extra element for the end."""
     items: Mapping[str, Texts | Numbers]
-    """Name of a field -> its cells, by the items' places."""
+    """Name of a field -> its cells, indexed by the items' places."""
 
 
 Column: TypeAlias = Texts | Numbers | Lists
@@ -172,14 +172,14 @@ Cells = TypeVar("Cells", Texts, Numbers, Lists)
 
 
 def of_kind(column: Column, kind: type[Cells]) -> Cells:
-    """Return the column as one of that kind. Raises ValueError when it is of another."""
+    """Return the column typed as `kind`. Raises ValueError when it is of another kind."""
     if not isinstance(column, kind):
         raise ValueError(f"not a catalogue file: {type(column).__name__} instead of {kind.__name__}")  # noqa: TRY004
     return column
 
 
 def read_columns(source: Source, schema: Mapping[str, pl.DataType]) -> tuple[int, dict[str, Column]]:
-    """Return the rows of a file and its columns, which are those of `schema`. Raises ValueError for what is no such file."""
+    """Return the number of rows of a file and its columns, which must match `schema`. Raises ValueError for any other file."""
     try:
         batch = _Batch(source)
         columns = {name: batch.column(kind) for name, kind in schema.items()}
@@ -191,7 +191,7 @@ def read_columns(source: Source, schema: Mapping[str, pl.DataType]) -> tuple[int
 
 
 class _Batch:
-    """The buffers of the file's record batch in the order in which its columns use them."""
+    """The buffers of the file's record batch, in the order in which its columns use them."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -234,7 +234,7 @@ class _Batch:
 
 
 def _record_batch(source: Source) -> "tuple[_Table, int, int]":
-    """Return the header of the file's one record batch, and begin and end of its buffers."""
+    """Return the header of the file's only record batch, and the begin and end of its buffers."""
     size = source.size
     if size < 2 * _TAIL or source.read(0, len(MAGIC)) != MAGIC or source.read(size - len(MAGIC), size) != MAGIC:
         raise ValueError("not an Arrow file")
@@ -247,7 +247,7 @@ def _record_batch(source: Source) -> "tuple[_Table, int, int]":
     start, metadata, body = blocks[0]
     if not 0 <= start <= start + metadata <= start + metadata + body <= size:
         raise ValueError("not an Arrow file of ours: a batch outside of it")
-    message = _Table.root(source.read(start, start + metadata), 8)  # behind the mark of a message and its length
+    message = _Table.root(source.read(start, start + metadata), 8)  # after the marker of a message and its length
     return message.table(2), start + metadata, start + metadata + body
 
 

@@ -1,8 +1,8 @@
-"""What a broker's file says of a listing besides (rules 1.4.6 additional_details), as one text a listing.
+"""The other columns of a broker's file for a listing (rules 1.4.6 additional_details), as one text per listing.
 
-The names of a broker's columns are kept once (`names_text`), each listing has its values only, in their order, between control
-characters that no file was ever seen to hold. Where a value does hold one, all values of that broker are escaped. As JSON objects
-they would be four times as long and the largest part of the catalogue file.
+The names of a broker's columns are stored once (`names_text`). Each listing stores only its values, in the same order, between control
+characters that were never seen in a file. If a value does contain one, all values of that broker are escaped. JSON objects would be
+four times as long, and the largest part of the catalogue file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ _ANY = f"[{ESCAPE}{ABSENT}{SEPARATOR}]"
 
 
 def attribute_names(frame: pl.DataFrame) -> list[str]:
-    """Return the names of the broker's columns that nothing else carries."""
+    """Return the names of the broker's columns that no other field carries."""
     return [name.removeprefix(RAW_PREFIX) for name in frame.columns if name.startswith(RAW_PREFIX)]
 
 
 def joined_values(frame: pl.DataFrame) -> pl.Series:
-    """Return the values of these columns as one text a row; null where there are no such columns."""
+    """Return the values of these columns as one text per row; null if there are no such columns."""
     columns = frame.select(pl.col(f"{RAW_PREFIX}{name}") for name in attribute_names(frame))
     if not columns.width:
         return pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("attributes")
@@ -42,7 +42,7 @@ def _joined(columns: pl.DataFrame) -> pl.Series:
 
 
 def names_text(names: Mapping[str, Sequence[str]]) -> str:
-    """Return the names of every broker's columns, by its code, as a text."""
+    """Return the column names of every broker, by its code, as a text."""
     return msgspec.json.encode(names).decode()
 
 
@@ -55,7 +55,7 @@ def read_names(text: str | None) -> Mapping[str, Sequence[str]]:
 
 
 def read_values(names: Sequence[str], text: str | None) -> dict[str, str]:
-    """Return a listing's values by the names of their columns, in the columns' order; what is absent is not among them."""
+    """Return a listing's values by column name, in the columns' order; absent values are left out."""
     if text is None:
         return {}
     values = zip(names, text.split(SEPARATOR), strict=True)

@@ -1,8 +1,8 @@
-"""The mapping before today's as a witness: which contract a broker's token named then. Pure but for reading that file.
+"""The mapping before today's as a witness: it tells which contract a broker's token named then. Pure except for reading that file.
 
-On the morning of a corporate action the exchange changes the strikes of all contracts on a share, and their numbers stay. Files that are
-still of yesterday then outvote the one of today; and the same contract gets another instrument_id, since the strike is in it
-(rules 1.2.1). What a number named before tells which file is the newer one, and which id became which.
+On the morning of a corporate action the exchange changes the strikes of all contracts on a share, and their numbers stay. Files that
+are still yesterday's then outvote today's file. Also the same contract gets another instrument_id, because the id contains the strike
+(rules 1.2.1). The former meaning of a number tells which file is newer, and which id became which.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ TERMS = ("exchange", "underlying_symbol", "expiry_date", "strike_price", "option
 
 
 class Before:
-    """Reads the file when it is first asked. A file that cannot be read says nothing, and `trouble` why."""
+    """Reads the file at the first request. If the file cannot be read, the answers are empty and `trouble` says why."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,7 +31,7 @@ class Before:
         self.trouble = ""
 
     def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame:
-        """Return, for each broker and token in their order, TERMS of the option it named; nulls where it named none."""
+        """Return, for each broker and token in order, the TERMS of the option it named; nulls where it named no option."""
         table = self._opened()
         rows = [None if table is None else _row_of(table, broker, token) for broker, token in tokens]
         if table is None:
@@ -45,7 +45,7 @@ class Before:
         return found.select(pl.when(option).then(pl.col(name)).alias(name) for name in TERMS)
 
     def adjustments(self, now: Table, day: date) -> list[Adjusted]:
-        """Return `_adjustments`; a file that cannot be read costs what it would have told, not the build."""
+        """Return `_adjustments`. If the file cannot be read, return nothing and set `trouble`; the build continues."""
         try:
             return self._adjustments(now, day)
         except UNREADABLE as error:
@@ -53,10 +53,10 @@ class Before:
             return []
 
     def _adjustments(self, now: Table, day: date) -> list[Adjusted]:
-        """Return the options on shares whose tokens name one that differs in the strike alone, at all who list them still.
+        """Return the options on shares whose tokens now name a contract that differs only in the strike, at all brokers that still list it.
 
-        What expired before `day` is gone for good. A contract that was listed before as well is another one; one with the old
-        strike may have been listed anew beside the adjusted one, so that the old id alone says nothing.
+        A contract that expired before `day` is gone for good. A contract that was also listed before is a different one. A contract with the
+        old strike may have been newly listed beside the adjusted one, so the old id alone proves nothing.
         """
         table = self._opened()
         if table is None:
@@ -83,7 +83,7 @@ class Before:
 
 
 def _adjusted(old: Mapping[str, Any], table: Table, now: Table) -> Adjusted | None:
-    """Return what became of an option, if all its tokens that name something still name one contract with another strike."""
+    """Return the adjustment of an option, if all its tokens that name a contract name the same one, with only the strike changed."""
     named = {
         _row_of(now, each["broker"], each["broker_token"])
         for each in table.listings(old["row"], ("broker", "broker_token"))
@@ -105,7 +105,7 @@ def _row_of(table: Table, broker: str, token: str | None) -> int | None:
 
 
 def newest_before(earlier: Iterable[tuple[str, str]], day: date) -> Before | None:
-    """Return the newest of these mappings (date and path) that is of a day before `day`."""
+    """Return the newest of these mappings (date and path) with a date before `day`; None when there is none."""
     paths = [(date.fromisoformat(written), Path(path)) for written, path in earlier]
     found = max((one for one in paths if one[0] < day), default=None, key=lambda one: one[0])
     return None if found is None else Before(found[1])

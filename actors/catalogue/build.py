@@ -1,8 +1,8 @@
-"""The catalogue's build: downloaded instrument files into one Arrow file, in a process of its own.
+"""The catalogue's build: turns downloaded instrument files into one Arrow file, in a separate process.
 
 `python -m onebroker.actors.catalogue.build` reads a BuildJob (JSON) from standard input and writes a BuildReport (JSON) to
-standard output. A fresh interpreter, because polars has threads and the work takes seconds; killing it leaves nothing but
-a temporary file.
+standard output. It needs a fresh interpreter because polars has threads and the work takes seconds. Killing the process leaves only a
+temporary file.
 """
 
 import contextlib
@@ -33,17 +33,18 @@ from onebroker.brokers.registry import build_registry
 T = TypeVar("T")
 
 READERS = 2
-"""Brokers read at a time: while one's JSON becomes Python objects, another's columns are polars' work."""
+"""Brokers read at a time: while one broker's JSON becomes Python objects, polars works on another's columns."""
 NICENESS = 5
-"""The service goes first where cores are short: a build may take longer, an order may not."""
+"""The service gets the processor first when cores are short: a build may take longer, an order may not."""
 MOST_MEMORY_BYTES = 6 * 1024 * 1024 * 1024
-"""Of data (RLIMIT_DATA): ten files of 150,000 rows take 2.9 GB, of which 2.1 GB at one time are in memory. Addresses (RLIMIT_AS) would be the
-wrong measure: the same build reserves 4 GB of them, and a full one failed at that. The process is also the first to go when the
-machine runs out."""
+"""Limit of the data size (RLIMIT_DATA): ten files of 150,000 rows take 2.9 GB, of which 2.1 GB are in memory at one time. Address space
+(RLIMIT_AS) is the wrong measure: the same build reserves 4 GB of it, and a full build failed at that limit. The process is also the
+first to be killed when the machine runs out of memory.
+"""
 
 
 class Each(Protocol):
-    """Like the built-in `map`."""
+    """The type of the built-in `map`."""
 
     def __call__(self, read: Callable[[str], T], codes: Iterable[str], /) -> Iterable[T]: ...
 
@@ -60,12 +61,11 @@ def build_catalogue(
     each: Each = map,
     before: Before | None = None,
 ) -> BuildReport:
-    """Build the file `output` from the bodies of every broker's files; `lost` says why others have none.
+    """Build the file `output` from the bodies of every broker's files; `lost` says why other brokers have no files.
 
-    `names` are those of the bodies, `missing` says why some of them are `MISSING`, by name, once they were looked up. `each`
-    reads the brokers, one after the other or some at a time. `before` is the mapping of the day before.
-    Without a single usable listing nothing is written and the report has no rows. Raises OSError when the file cannot be
-    written.
+    `names` are the names of the bodies. `missing` says why some bodies are `MISSING`, by name; it is read after the bodies were looked up.
+    `each` reads the brokers, one after another or several at a time. `before` is the mapping of the day before.
+    Without any usable listing nothing is written and the report has no rows. Raises OSError when the file cannot be written.
     """
     failed = {code: BrokerReport(error=why) for code, why in lost.items()}
     unreadable: dict[str, Mapping[str, str]] = {}
@@ -96,7 +96,7 @@ def build_catalogue(
 
 
 def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
-    """Return the rows that have not expired before `day`: some files keep contracts of years ago (docs/brokers/)."""
+    """Return the rows that have not expired before `day`: some files keep contracts that expired years ago (docs/brokers/)."""
     expiry = pl.col("expiry_date").str.to_date("%Y-%m-%d", strict=False)
     return frame.filter((expiry >= day).fill_null(True))
 
@@ -104,7 +104,7 @@ def _alive(frame: pl.DataFrame, day: date) -> pl.DataFrame:
 def main() -> None:
     os.nice(NICENESS)
     _bound_memory()
-    gc.disable()  # nothing here is garbage before the end, and each JSON row would be looked at again and again
+    gc.disable()  # nothing becomes garbage before the end, and the collector would scan each JSON row again and again
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildJob)
     bodies = _Bodies(job)
     day, output = date.fromisoformat(job.day), Path(job.output)
@@ -126,30 +126,30 @@ def main() -> None:
 
 
 def _bound_memory() -> None:
-    """Have a file that unpacks or parses without end cost this process alone: neither the service nor its Redis server."""
+    """Limit the memory of this process, so that a file that grows without end in unpacking or parsing cannot hurt the service or its Redis server."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     bound = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MOST_MEMORY_BYTES, hard)
-    with contextlib.suppress(ValueError, OSError):  # systems that do not bound it
+    with contextlib.suppress(ValueError, OSError):  # some systems have no such limit
         resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
-    with contextlib.suppress(OSError):  # Linux alone has it
+    with contextlib.suppress(OSError):  # only Linux has it
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def before_of(job: UnlistedJob | None, day: date) -> Before | None:
-    """Return the mapping of the day before, of those a job names."""
+    """Return the mapping of the day before, chosen from the job's mappings."""
     return None if job is None else newest_before(job.earlier, day)
 
 
 class _Bodies(Mapping[str, Sequence[bytes]]):
-    """A job's downloaded files by broker, read when they are asked for: no more of them are in memory than are being parsed.
+    """A job's downloaded files by broker, read on request: only the files that are being parsed are in memory.
 
-    `MISSING` stands for one that did not come, or that is gone, which is then put into `missing`.
+    `MISSING` stands for a file that did not come or is gone; a file that is gone is then added to `missing`.
     """
 
     def __init__(self, job: BuildJob) -> None:
         self._job = job
         self.missing = {code: dict(job.missing.get(code, {})) for code in job.files}
-        """Broker code -> why there is none of some of its files, by name."""
+        """Broker code -> names of missing files, each with the reason."""
 
     def __getitem__(self, code: str) -> Sequence[bytes]:
         names = self._job.names.get(code, ())

@@ -1,4 +1,4 @@
-"""How a build is run and its file mapped: in a worker process and a thread (the service), or here (under a mocked clock)."""
+"""Runs a build and maps its file: in a worker process and a thread (the service), or in this process (under a mocked clock)."""
 
 import os
 import shutil
@@ -25,12 +25,13 @@ T = TypeVar("T")
 MOST_ERROR_CHARACTERS = 400
 CLEARING_SECONDS = 10.0
 WORKER_ENVIRONMENT = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:5000,muzzy_decay_ms:5000"}
-"""For polars' allocator: by itself it hands freed memory back at once and fetches it anew for the next step, half of the page
-faults of a build. The worker lives for seconds; its memory ends with it."""
+"""For polars' allocator. By default it returns freed memory at once and requests it again for the next step, which causes half of a
+build's page faults. The worker lives for seconds; its memory ends with it.
+"""
 
 
 class BuildFailed(Exception):
-    """The build did not come to a report; nothing was replaced."""
+    """The build produced no report; nothing was replaced."""
 
 
 @attrs.frozen(kw_only=True)
@@ -38,7 +39,7 @@ class Fetched:
     """One broker's files, in the order of its requests."""
 
     bodies: tuple[Kept, ...] = attrs.field(repr=False)
-    """`instrument_files.MISSING` for one that did not come."""
+    """A file that did not come is `instrument_files.MISSING`."""
     names: tuple[str, ...]
     missing: Mapping[str, str] = attrs.field(factory=dict)
     """Name of a file that did not come -> why."""
@@ -46,31 +47,31 @@ class Fetched:
 
 @attrs.frozen(kw_only=True)
 class Downloads:
-    """What was fetched for one build."""
+    """The files fetched for one build."""
 
     files: Mapping[str, Fetched]
     """Broker code -> its files."""
     lost: Mapping[str, str]
-    """Broker code -> why there are none."""
+    """Broker code -> why the broker has no files."""
     day: date
-    """India calendar day of the fetch: what expired before it is not listed any more."""
+    """India calendar day of the fetch: a contract that expired before it is no longer listed."""
 
 
 class Builder(Protocol):
     async def begin(self) -> None:
-        """Make place for the files of one build. Raises OSError."""
+        """Prepare the place for the files of one build. Raises OSError."""
 
     def incoming(self, name: str) -> Incoming:
         """Return the place of one of these files, kept until the build."""
 
     async def build(self, downloads: Downloads, output: Path, unlisted: UnlistedJob | None = None) -> BuildReport:
-        """Write the catalogue file, and the one of `unlisted` instruments. Raises BuildFailed."""
+        """Write the catalogue file, and the file of `unlisted` instruments. Raises BuildFailed."""
 
     async def load(self, path: Path, mapping_date: date) -> TableSnapshot:
-        """Map a catalogue file. Raises what `table.open_table` raises."""
+        """Map a catalogue file. Raises the errors of `table.open_table`."""
 
     async def off_loop(self, work: Callable[[], T]) -> T:
-        """Do `work`, which reads or writes files, where it does not hold up the loop."""
+        """Do `work`, which reads or writes files, without blocking the loop."""
 
 
 class ProcessBuilder:
@@ -120,11 +121,11 @@ class ProcessBuilder:
         return await trio.to_thread.run_sync(work)
 
     def _clear(self) -> None:
-        """Remove downloads."""
+        """Remove the downloads."""
         shutil.rmtree(self._incoming, ignore_errors=True)
 
     def _make_place(self) -> None:
-        self._clear()  # those of a killed build
+        self._clear()  # the files of a killed build
         self._incoming.mkdir(parents=True, mode=0o700)
 
 
@@ -169,6 +170,6 @@ def _body(kept: Kept) -> bytes:
 
 
 def _tail(stderr: bytes | None) -> str:
-    """Return the last line a failed interpreter wrote: the exception."""
+    """Return the last line that a failed interpreter wrote: the exception."""
     lines = (stderr or b"").decode(errors="replace").strip().splitlines()
     return lines[-1][:MOST_ERROR_CHARACTERS] if lines else "no error was written"

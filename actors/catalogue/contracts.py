@@ -1,8 +1,7 @@
-"""Futures and options that are the same contract get the same underlying and segment. Pure; polars throughout.
+"""Gives futures and options that are the same contract the same underlying and segment. Pure; polars throughout.
 
-Expiry, strike and side are in every file. Two things differ: what the underlying is called (BSE's codes), and whether it is told to
-be an index or a share, a pair of currencies or a rate. Both belong to the underlying, so they are decided of the few underlyings,
-not of the many contracts.
+Expiry, strike and side are in every file. Two things differ: the name of the underlying (BSE's codes), and its kind (an index or a share,
+a pair of currencies or a rate). Both belong to the underlying, so they are decided for the few underlyings, not for the many contracts.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from onebroker.actors.catalogue.matching import TRUSTED_SHARE, Aligned, changed,
 from onebroker.config.instruments import SEGMENT_SHAPES, Shape
 
 _MARKETS = {"equity": "equity", "currency": "currency", "fixed_income": "currency", "commodity": "commodity"}
-"""Head of a segment -> market whose contracts are numbered together."""
+"""Head of a segment -> the market whose contracts share one numbering."""
 CONTRACT_SEGMENTS = tuple(name for name, shape in SEGMENT_SHAPES.items() if shape is not Shape.SECURITY)
 _HEADS = {name: name.rpartition("_")[0] for name in CONTRACT_SEGMENTS}
 _MARKET_OF = {name: _MARKETS[head.removesuffix("_index")] for name, head in _HEADS.items()}
@@ -29,21 +28,23 @@ def is_contract() -> pl.Expr:
 
 
 Remembered: TypeAlias = Callable[[pl.Series], pl.DataFrame]
-"""Rows by their number -> what their brokers' tokens named in the mapping before (`before.TERMS`), in their order."""
+"""Rows by their number -> the terms that their brokers' tokens named in the mapping before (`before.TERMS`), in row order."""
 
 
 class Witness(Protocol):
-    """The mapping before (`before.Before`)."""
+    """The mapping before today's (`before.Before`)."""
 
     def terms(self, tokens: Sequence[tuple[str, str | None]]) -> pl.DataFrame: ...
 
 
 MOST_ADJUSTED = 0.1
-"""Of a broker's contracts in a market on one morning: corporate actions concern a few underlyings. More of them is another trouble."""
+"""Largest share of a broker's contracts in a market that corporate actions change on one morning: they concern a few underlyings. A larger
+share has another cause.
+"""
 
 
 def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) -> Aligned:
-    """Give contracts on one underlying its name and segment. `rows` are those of `is_contract`."""
+    """Give contracts on the same underlying the same name and segment. `rows` must satisfy `is_contract`."""
     said = rows.group_by(_SAYING).agg(pl.col("basis").max()).with_columns(
         market=pl.col("bare").replace_strict(_MARKET_OF, return_dtype=pl.String),
         head=pl.col("bare").replace_strict(_HEADS, return_dtype=pl.String),
@@ -71,10 +72,10 @@ def align_contracts(rows: pl.DataFrame, remembered: Remembered | None = None) ->
 
 
 def _one_name(said: pl.DataFrame, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rename an underlying that one broker alone knows, where its contracts have the numbers and terms of another's.
+    """Rename an underlying that only one broker knows, if its contracts have the numbers and terms of another underlying's.
 
-    It must be one other underlying, for at least half of those whose number another broker lists at all: a broker that lists more
-    strikes than the others says nothing against the name.
+    There must be exactly one such other underlying, and it must match at least half of the contracts whose number another broker lists at
+    all. So a broker that lists more strikes than the others is no evidence against the name.
     """
     alone = said.filter(pl.col("rank").n_unique().over(_UNDERLYING) == 1).select([*_UNDERLYING, "rank"]).unique()
     none = rows.select("row", "rank").clear()
@@ -107,7 +108,7 @@ def _with_market(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _one_head(said: pl.DataFrame) -> pl.DataFrame:
-    """Vote on what each underlying is; with equally good votes for two each file keeps its own."""
+    """Vote on the kind of each underlying; when two kinds have equally good votes, each file keeps its own."""
     of_broker = said.group_by([*_UNDERLYING, "rank", "head"]).agg(pl.col("basis").max())
     votes = most_voted(of_broker, _UNDERLYING, "head", weight(pl.col("basis")).sum())
     votes = votes.select([*_UNDERLYING, "tied", pl.col("head").alias("voted")])
@@ -116,11 +117,11 @@ def _one_head(said: pl.DataFrame) -> pl.DataFrame:
 
 
 def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows whose number others give to a contract on other terms, and those of them that two brokers outvote.
+    """Return the rows whose number other brokers give to a contract on other terms, and the subset of them that two brokers outvote.
 
-    A market in which most of a broker's numbers disagree is numbered by the broker itself, and says nothing. A row whose expiry,
-    strike and side are those of the others is not outvoted: files call an underlying by several names. Where a strike was adjusted
-    since the mapping before, the file that knows of it is the newer one and outweighs all that do not.
+    If most of a broker's numbers in a market disagree, the broker has its own numbering there, and the rows say nothing. A row with the same
+    expiry, strike and side as the others' is not outvoted: files call an underlying by several names. If a strike was adjusted since the
+    mapping before, the file that knows the adjustment is newer and outweighs all files that do not.
     """
     numbered = _with_market(rows.filter(pl.col("exchange_token").is_not_null())).select(
         "row", "rank", "exchange", "market",
@@ -157,10 +158,10 @@ def _odd_terms(rows: pl.DataFrame, remembered: Remembered | None) -> tuple[pl.Da
 
 
 def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, remembered: Remembered) -> pl.DataFrame:
-    """Return the rows of a number that say what it named before, where another file says an adjusted strike.
+    """Return the rows that give a number its former meaning, where another file gives the same number an adjusted strike.
 
-    An adjustment concerns all strikes of an underlying: a broker's row counts as news when most of its contracts on that underlying that
-    others number too have changed, and few of its contracts altogether.
+    An adjustment concerns all strikes of an underlying. So a broker's row counts as an adjustment under two conditions: most of its contracts
+    on that underlying that other brokers also number have changed, and few of its contracts altogether have changed.
     """
     terms = ["expiry_date", "strike_price", "option_type"]
     here = odd.select("row", "rank", "exchange", "market", "place").join(
@@ -168,7 +169,7 @@ def _outdated(rows: pl.DataFrame, numbered: pl.DataFrame, odd: pl.DataFrame, rem
     )
     old = remembered(here["row"])
     here = here.with_columns(old[name].alias(f"old_{name}") for name in terms)
-    # A token that holds the strike names nothing of before where the strike is new: the others with this number say what it named.
+    # A token that contains the strike named nothing in the mapping before when the strike is new: use the former terms of the others.
     here = here.with_columns(
         pl.col(f"old_{name}").fill_null(pl.col(f"old_{name}").max().over("place")) for name in terms
     )

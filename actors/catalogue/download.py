@@ -1,5 +1,6 @@
-"""Fetching the brokers' instrument files. A file that does not come costs what it holds; a broker none of whose files comes is
-lost to this build, and only it."""
+"""Fetches the brokers' instrument files. A file that does not come loses only its own instruments. A broker whose files all fail to come is
+lost to this build; the other brokers are not.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import PurePosixPath
@@ -21,17 +22,17 @@ from onebroker.config.clock import Clock
 T = TypeVar("T")
 
 FILE_SECONDS = 180.0
-"""For one file of some tens of megabytes."""
+"""Time limit for one file of some tens of megabytes."""
 LOGIN_SECONDS = 30.0
-"""How long a build waits for the login of a broker whose file needs one."""
+"""How long a build waits for the login of a broker whose file needs a login."""
 BROKER_SECONDS = 600.0
-"""For all files of one broker: those that it has no time left for do not come, so that one slow host holds up nobody for long."""
+"""Time limit for all files of one broker. Files beyond it do not come, so that one slow host delays no build for long."""
 APART_SECONDS = 0.05
-"""Between the beginnings of two brokers: ten TLS handshakes in one turn of the loop would hold it up, each takes a millisecond."""
+"""Seconds between the starts of two brokers: each TLS handshake takes a millisecond, so ten in one turn of the loop would block it."""
 ATTEMPTS = 2
-"""A read of a file is repeated once (architecture 12)."""
+"""The read of a file is repeated once (architecture 12)."""
 NO_ANSWER = 0
-"""Status of the answer a flow is given for a file that was not answered at all."""
+"""Status that a flow gets for a file without any answer."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,13 +41,13 @@ class Source:
 
     broker: Broker
     access: Access
-    """Without a login: enough for the brokers whose files are open."""
+    """Access without a login: enough for brokers whose files are open."""
     logged_in: Callable[[], Awaitable[Access]]
-    """Waits until the broker has a login, and returns what it gives access to."""
+    """Waits until the broker has a login, and returns the access it gives."""
 
 
 class NotAnswered(BrokerError):
-    """A file was answered with another status than 200."""
+    """A file was answered with a status other than 200."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"its file was answered with HTTP {status}")
@@ -54,14 +55,14 @@ class NotAnswered(BrokerError):
 
 
 class NotKept(BrokerError):
-    """There is no place for a broker's files: no other attempt, and no other file, would help."""
+    """There is no place for a broker's files: another attempt or another file would not help."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(f"its file cannot be kept: {error.strerror or error}")
 
 
 class _Arriving:
-    """One file as it comes: whoever watches the build is told, and each piece is kept. Raises NotKept."""
+    """One file as it arrives: its progress is shown, and each piece is kept. Raises NotKept."""
 
     def __init__(self, incoming: Incoming, arrived: Callable[[int], None]) -> None:
         self._incoming = incoming
@@ -69,7 +70,7 @@ class _Arriving:
         self._bytes = 0
 
     async def begin(self) -> None:
-        """Begin anew, for another attempt or because what came is no file."""
+        """Begin again, for another attempt or because the body was not the file."""
         self._bytes = 0
         self._arrived(0)
         await _keeping(self._incoming.begin())
@@ -97,7 +98,7 @@ async def download(
     keeper: ProgressKeeper,
     builder: Builder,
 ) -> Downloads:
-    """Fetch every broker's files over its own transport, all brokers at once, and give each to the builder as it comes. Raises BuildFailed."""
+    """Fetch every broker's files over its own transport, all brokers at once; each file goes to the builder as it arrives. Raises BuildFailed."""
     files: dict[str, Fetched] = {}
     lost: dict[str, str] = {}
     day = clock.today()
@@ -125,7 +126,7 @@ async def download(
 
 
 class _BrokerDownload:
-    """One broker's files, one after the other as its flow asks for them."""
+    """One broker's files, one after another as its flow requests them."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class _BrokerDownload:
         try:
             return await self._all(self._source.access)
         except KeyError:
-            pass  # the builder asked for a token: this broker's file needs a login
+            pass  # the request needs a token: this broker's file needs a login
         access = None
         with trio.move_on_after(LOGIN_SECONDS):
             access = await self._source.logged_in()
@@ -180,7 +181,7 @@ class _BrokerDownload:
     async def _one(
         self, request: WireRequest, place: str, name: str, missing: dict[str, str]
     ) -> tuple[WireResponse, Kept]:
-        """Return the answer and its body, kept; `MISSING` for a file that did not come, which is put into `missing`."""
+        """Return the answer and its kept body; for a file that did not come, return `MISSING` and add the reason to `missing`."""
         arriving = _Arriving(self._builder.incoming(place), self._keeper.arriving(self._code))
         try:
             response = await self._answer(request, arriving)
@@ -213,7 +214,7 @@ class _BrokerDownload:
         raise NotAnswered(response.status)
 
     async def _attempt(self, request: WireRequest, arriving: _Arriving) -> WireResponse:
-        """Send the request once. A file's body is only taken as it comes; any other body the flow may look at as well."""
+        """Send the request once. A file's body is only kept as it arrives; the flow also gets every other body."""
         seconds = min(FILE_SECONDS, self._ends - self._clock.monotonic())
         if seconds <= 0:
             raise BrokerError(f"its files took longer than {BROKER_SECONDS:g} s")
@@ -226,6 +227,6 @@ class _BrokerDownload:
 
 
 def name_of(request: WireRequest, known: list[str]) -> str:
-    """Return the file's own name, as the last part of its address says it, told apart from the broker's others."""
+    """Return the file's own name, the last part of its address, made unique among the broker's files."""
     name = PurePosixPath(urlsplit(request.url).path).name or "file"
     return name if name not in known else f"{name} ({len(known) + 1})"

@@ -1,4 +1,4 @@
-"""The catalogue's Arrow files: written whole or not at all, read whole or some columns of them (single cells: `arrow_cells`)."""
+"""The catalogue's Arrow files: written whole or not at all; read whole or by columns (single cells: `arrow_cells`)."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ def file_name(mapping_date: date) -> str:
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> str:
-    """Write `frame` to `path` and return its SHA-256; a crash leaves either the old file or the new one.
+    """Write `frame` to `path` and return its SHA-256; a crash leaves either the old file or the new file.
 
     The same frame gives the same bytes.
     """
@@ -31,14 +31,14 @@ def write_frame(frame: pl.DataFrame, path: Path) -> str:
 
 
 def write_ipc(frame: pl.DataFrame, target: Path | BinaryIO) -> None:
-    """Write a frame as `arrow_cells` can read it in its place: uncompressed, in one batch, with 64-bit offsets."""
+    """Write a frame in the form that `arrow_cells` can read in place: uncompressed, in one batch, with 64-bit offsets."""
     frame.write_ipc(
         target, compression="uncompressed", compat_level=pl.CompatLevel.oldest(), record_batch_size=max(frame.height, 1)
     )
 
 
 def move_into_place(written: Path, path: Path) -> None:
-    """Rename a whole, synced file, so that the new name survives a power cut."""
+    """Rename a complete, synced file so that the new name survives a power cut."""
     written.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -48,17 +48,17 @@ def move_into_place(written: Path, path: Path) -> None:
 
 
 def map_frame(path: Path) -> pl.DataFrame:
-    """Read a catalogue file, every column into memory. Raises OSError or polars' PolarsError when it is missing or no such file."""
+    """Read a catalogue file, every column into memory. Raises OSError or polars' PolarsError when it is missing or not a catalogue file."""
     return pl.scan_ipc(path, glob=False).collect()
 
 
 def map_columns(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    """Read some columns of a catalogue file into memory. Raises as `map_frame`, and PolarsError when it has no such column."""
+    """Read some columns of a catalogue file into memory. Raises like `map_frame`, and PolarsError when a column does not exist."""
     return pl.scan_ipc(path, glob=False).select(columns).collect()
 
 
 def content_hash_of(path: Path) -> str:
-    """Return the SHA-256 of a file, as `write_frame` returned it; empty when it cannot be read."""
+    """Return the SHA-256 of a file, in the form `write_frame` returns; empty when the file cannot be read."""
     try:
         with path.open("rb") as written:
             return hashlib.file_digest(written, "sha256").hexdigest()

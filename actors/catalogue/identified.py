@@ -1,8 +1,7 @@
-"""One broker's normalized frame as the merge takes it: names in capitals, dates that are dates, figures that can be some. Pure.
+"""Prepares one broker's normalized frame for the merge: names in capitals, valid dates, plausible figures. Pure.
 
-A row says what can be known of it by itself; what the other brokers' files say comes after (`merge.py`). The columns of the
-broker's file that nothing else carries become one text a row (`attributes.py`), so that a frame of forty columns does not outlive
-its reading.
+A row holds what can be known from the row alone; the evidence of other brokers' files comes later (`merge.py`). The columns of the file
+that no other field carries become one text per row (`attributes.py`), so that a frame of forty columns can be freed after reading.
 """
 
 from collections.abc import Sequence
@@ -19,17 +18,17 @@ class BrokerRows:
     """One broker's listings."""
 
     rows: pl.DataFrame
-    """LISTING_COLUMNS, with the bare segment as `bare`; EVIDENCE_COLUMNS but OF_THE_FILES; `attributes`."""
+    """LISTING_COLUMNS, with the bare segment as `bare`; EVIDENCE_COLUMNS except OF_THE_FILES; `attributes`."""
     attribute_names: Sequence[str]
-    """What the values in `attributes` are."""
+    """Names of the values in `attributes`."""
     unread: int
-    """Rows of the files that are not in the frame."""
+    """Number of rows of the files that are not in the frame."""
     absent: Sequence[str]
     """Columns that the files lack."""
 
 
 def identified(frame: pl.DataFrame) -> BrokerRows:
-    """Return the rows of a broker's normalized frame, cleaned, in their order."""
+    """Return the rows of a broker's normalized frame, cleaned, in the same order."""
     evidence = [
         pl.col(name) if name in frame.columns else pl.lit(None, kind).alias(name)
         for name, kind in EVIDENCE_COLUMNS.items()
@@ -43,7 +42,7 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
         underlying_symbol=_upper("underlying_symbol"),
         short_name=_upper("short_name"),
         series=_upper("series"),
-        # Some files write `0`, `00` or `NA` where a listing has no number: taken for one, it would make them one listing.
+        # Some files write `0`, `00` or `NA` where a listing has no number: as a real number it would merge such listings into one.
         exchange_token=_filled("exchange_token").str.strip_chars_start("0").str.extract("^([0-9]+)$"),
         basis=pl.col("basis").fill_null(int(Basis.SUPPOSED)),
         expiry_date=_days(rows["expiry_date"]),
@@ -66,7 +65,7 @@ def identified(frame: pl.DataFrame) -> BrokerRows:
 
 
 def _figures() -> dict[str, pl.Expr]:
-    """Figures that cannot be one are empty: sizes of zero, a freeze quantity of one or below a lot (lesson 14)."""
+    """Empty implausible figures: sizes of zero, a freeze quantity of one or below a lot (lesson 14)."""
     lot, tick, freeze = pl.col("lot_size"), pl.col("tick_size"), pl.col("freeze_quantity")
     return {
         "lot_size": pl.when(lot > 0).then(lot),
@@ -85,7 +84,7 @@ def _upper(name: str) -> pl.Expr:
 
 
 def _days(column: pl.Series) -> pl.Expr:
-    """Return the texts that are dates written YYYY-MM-DD; a file has few different ones."""
+    """Return the texts that are dates in the form YYYY-MM-DD, others null; a file has few different dates."""
     texts = column.unique()
     written = (
         texts.str.contains(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$") & texts.str.to_date("%Y-%m-%d", strict=False).is_not_null()

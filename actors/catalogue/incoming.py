@@ -1,7 +1,7 @@
-"""A file on its way from its download to the build: taken piece by piece, so that no body lies in the service's memory whole.
+"""A file on its way from the download to the build: taken piece by piece, so that no whole body is in the service's memory.
 
-Hundreds of megabytes in a few blocks are not only room: while a block of tens of megabytes is made or let go of, whatever thread
-that happens in, the loop waits for the interpreter or for the process' memory map (bench, catalogue).
+The reason is not only memory. While a block of tens of megabytes is allocated or freed, in any thread, the loop waits for the
+interpreter or for the process' memory map (bench, catalogue).
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,24 +14,24 @@ Kept: TypeAlias = bytes | Path
 """A file's body between its download and the build."""
 
 WRITE_BYTES = 256 * 1024
-"""Gathered before they are written: one turn of a worker thread for some pieces, and a block the allocator has at hand."""
+"""Bytes gathered before a write: one turn of a worker thread writes several pieces, from a block that the allocator has at hand."""
 
 
 class Incoming(Protocol):
-    """One file's place. Its methods raise OSError."""
+    """The place of one file. Its methods raise OSError."""
 
     async def begin(self) -> None:
-        """Forget what came before: the file comes from its beginning."""
+        """Forget the pieces taken so far: the file comes again from its beginning."""
 
     async def take(self, piece: bytes) -> None:
-        """Take the next piece; lets other tasks run."""
+        """Take the next piece; let other tasks run."""
 
     async def kept(self) -> Kept:
-        """Return the file, which has come whole."""
+        """Return the file, which has arrived completely."""
 
 
 class IncomingFile:
-    """On disk. Nothing is held open between two writes, so that a download may end at any moment."""
+    """A file on disk. Nothing stays open between two writes, so a download may end at any moment."""
 
     def __init__(self, path: Path, off_loop: Callable[[Callable[[], object]], Awaitable[object]]) -> None:
         self._path = path
@@ -63,7 +63,7 @@ class IncomingFile:
 
 
 class IncomingMemory:
-    """In memory, without threads. For tests."""
+    """A file in memory, without threads. For tests."""
 
     def __init__(self) -> None:
         self._body = bytearray()

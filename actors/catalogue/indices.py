@@ -1,7 +1,7 @@
-"""One symbol for an index that files call `NIFTY 50`, `Nifty50` and `NIFTY`. Pure.
+"""Gives one symbol to an index that files call `NIFTY 50`, `Nifty50` and `NIFTY`. Pure.
 
-No number of an index is shared by all brokers, so names have to do: how the file calls it, and how its contracts call it. Two rows are
-one index when they have a name in common, blanks and signs aside. There are some hundreds of rows.
+All brokers share no number of an index, so its names decide: the file's name for it, and its contracts' name for it. Two rows are one
+index when they have a name in common, ignoring blanks and signs. There are some hundreds of rows.
 """
 
 from collections import Counter, defaultdict
@@ -21,9 +21,9 @@ class _Row:
     bare: str
     symbol: str
     name: str
-    """The symbol's spelling."""
+    """Spelling of the symbol."""
     short: str | None
-    """The short name's spelling."""
+    """Spelling of the short name."""
 
 
 def is_index() -> pl.Expr:
@@ -31,9 +31,9 @@ def is_index() -> pl.Expr:
 
 
 def align_indices(rows: pl.DataFrame) -> Aligned:
-    """Give the rows of one index one symbol and one segment. `rows` are those of `is_index`.
+    """Give the rows of one index one symbol and one segment. `rows` must satisfy `is_index`.
 
-    Names by which a broker's own two indices would be one join nothing; they are counted as contradictions.
+    Names that would make two indices of one broker the same join nothing; they are counted as contradictions.
     """
     spelled = rows.with_columns(name=spelling("symbol"), short=spelling("short_name")).with_columns(
         pl.col("short").replace("", None)
@@ -65,7 +65,7 @@ def align_indices(rows: pl.DataFrame) -> Aligned:
 
 
 def _joined(rows: Iterable[_Row], by_short_name: bool) -> Iterator[Sequence[_Row]]:
-    """Yield the rows that have names in common, directly or through others."""
+    """Yield groups of rows that have names in common, directly or through other rows."""
     leader: dict[tuple[str, str], tuple[str, str]] = {}
 
     def lead(name: tuple[str, str]) -> tuple[str, str]:
@@ -88,7 +88,7 @@ def _at_odds(group: Sequence[_Row]) -> bool:
 
 
 def _symbol(group: Sequence[_Row]) -> str:
-    """The name most brokers give; one that is only another row's short name counts for nothing beside that row's name."""
+    """Return the name most brokers give. A name that is only another row's short name does not count beside that row's own name."""
     short = {row.short for row in group if row.short != row.name}
     named = [row for row in group if row.name not in short] or group
     return _most(named, lambda row: row.symbol)
@@ -99,6 +99,6 @@ def _segment(group: Sequence[_Row]) -> str:
 
 
 def _most(group: Sequence[_Row], what: Callable[[_Row], str]) -> str:
-    """What most rows say; of several with equally many the first broker's."""
+    """Return the value most rows have; of values with equally many rows, the first broker's."""
     votes = Counter(map(what, group))
     return min(votes, key=lambda word: (-votes[word], min(row.rank for row in group if what(row) == word), word))

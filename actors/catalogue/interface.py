@@ -1,4 +1,4 @@
-"""The catalogue as everybody else sees it: an immutable snapshot, read without awaiting."""
+"""The catalogue's interface: an immutable snapshot, read without awaiting."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -14,20 +14,20 @@ from onebroker.config.instruments import Identity
 
 @attrs.frozen(kw_only=True)
 class Instrument:
-    """One instrument with what all brokers say of it."""
+    """One instrument with the data of all brokers."""
 
     instrument_id: str
     identity: Identity
     name: str | None
     isin: str | None
     lot_size: int | None
-    """Units; what most brokers give."""
+    """Units; the value most brokers give."""
     tick_size: float | None
-    """Rupees; the size most brokers agree on; None when none is given or on a tie (order-engine 4.3)."""
+    """Rupees; the size most brokers agree on; None when no broker gives one or on a tie (order-engine 4.3)."""
     freeze_quantity: int | None
-    """Units; what most brokers give."""
+    """Units; the value most brokers give."""
     listings: Mapping[str, Listing]
-    """Broker code -> how that broker names it."""
+    """Broker code -> the broker's listing of the instrument."""
 
 
 class Snapshot(Protocol):
@@ -43,18 +43,18 @@ class Snapshot(Protocol):
     def instrument(self, instrument_id: str) -> Instrument | None: ...
 
     def instrument_once(self, instrument_id: str) -> Instrument | None:
-        """Return the same as `instrument`, without keeping it at hand: for long lists read once."""
+        """Return the same as `instrument`, without caching it: for long lists read once."""
 
     def attributes(self, instrument_id: str) -> Mapping[str, Mapping[str, str]]:
-        """Return broker code -> the columns of its file that nothing else carries, as text; empty when not mapped."""
+        """Return broker code -> the columns of its file that no other field carries, as text; empty when not mapped."""
 
     def find(self, identity: Identity) -> Instrument | None: ...
 
     def by_token(self, broker: str, broker_token: str) -> str | None:
-        """Return the instrument_id a broker's token names, or None when it names none or more than one."""
+        """Return the instrument_id that a broker's token names; None when it names no instrument or several."""
 
     def by_isin(self, isin: str) -> tuple[str, ...]:
-        """Return the instrument_ids that carry an ISIN, NSE listings first."""
+        """Return the instrument_ids that have this ISIN, NSE listings first."""
 
     def listings(self, broker: str) -> Mapping[str, Listing]:
         """Return a broker's listings by broker_token: the same mapping object for the life of the snapshot."""
@@ -62,16 +62,16 @@ class Snapshot(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Found:
-    """An instrument that is listed, or was."""
+    """An instrument that is or was listed."""
 
     instrument: Instrument
-    """Without listings when no broker lists it any more."""
+    """Has no listings when no broker lists the instrument any more."""
     mapping_date: date
-    """The last mapping date that held it; the latest when it is listed."""
+    """The last mapping date that held the instrument; the latest date when it is listed."""
 
 
 class Unlisted(Protocol):
-    """The instruments that were listed once and are not in the latest mapping."""
+    """The instruments that were once listed and are not in the latest mapping."""
 
     @property
     def count(self) -> int: ...
@@ -87,42 +87,42 @@ class _None:
 
 
 NONE_UNLISTED: Unlisted = _None()
-"""Before anything has ever gone out."""
+"""For the time before any instrument has left the mapping."""
 
 
 @attrs.frozen(kw_only=True)
 class CatalogueState:
-    """What the catalogue actor publishes."""
+    """The state that the catalogue actor publishes."""
 
     latest: Snapshot | None
     """None = no instruments have ever been mapped (503)."""
     published_today: bool
     """Whether orders may be taken (architecture 8, today's catalogue)."""
     reason: str
-    """Why not, for the 503; empty when published."""
+    """Why orders may not be taken, for the 503; empty when published."""
     lost: Mapping[str, str] = attrs.field(factory=dict)
-    """Broker code -> why the latest mapping holds nothing of it."""
+    """Broker code -> why the latest mapping holds nothing from the broker."""
     missing: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
-    """Broker code -> name of one of its files -> why the latest mapping holds nothing of that file."""
+    """Broker code -> name of one of its files -> why the latest mapping holds nothing from that file."""
     shrunk: Mapping[str, Mapping[str, int]] = attrs.field(factory=dict)
-    """Broker code -> stored segment -> listings in the mapping before, where the latest has far fewer."""
+    """Broker code -> stored segment -> listings in the mapping before, if the latest mapping has far fewer."""
     trouble: str | None = None
-    """Why the last build came to nothing, or could not be kept for a restart; the latest mapping serves all the same."""
+    """Why the last build failed, or could not be kept for a restart; the latest mapping is still served."""
     unlisted: Unlisted = NONE_UNLISTED
     renames: tuple[Rename, ...] = ()
-    """Contracts that have another id since their strike was adjusted, by day; `source` is one of `renames.py`'s."""
+    """Contracts whose id changed because their strike was adjusted, by day; `source` is one of the values in `renames.py`."""
 
     def find_ever(self, instrument_id: str) -> Found | None:
-        """Find an instrument that is listed or was at any time, for the history routes (rules 1.4.4)."""
+        """Find an instrument that is or was listed, for the history routes (rules 1.4.4)."""
         listed = None if self.latest is None else self.latest.instrument(instrument_id)
         if self.latest is not None and listed is not None:
             return Found(instrument=listed, mapping_date=self.latest.mapping_date)
         return self.unlisted.find(instrument_id)
 
     def find_ever_by(self, identity: Identity) -> Found | None:
-        """The same by identity fields."""
+        """Find it by its identity fields."""
         return self.find_ever(identity.instrument_id)
 
 
 NOT_MAPPED = CatalogueState(latest=None, published_today=False, reason="no instruments have been mapped yet")
-"""Before the first build."""
+"""The state before the first build."""

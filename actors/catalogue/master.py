@@ -1,7 +1,7 @@
-"""One mapping's list of instruments as the listing routes read it: which segments it holds, its records as JSON, search.
+"""One mapping's list of instruments for the listing routes: the segments it holds, its records as JSON, search.
 
-Records are encoded by polars, many rows at a time: no row becomes a Python object. Everything comes in steps of a few
-milliseconds, so that whoever takes them can let others run in between. Nothing here waits or changes after it is made.
+polars encodes many records at a time: no row becomes a Python object. All results come in steps of a few milliseconds, so that the
+caller can let other tasks run in between. Nothing here waits, and nothing changes after construction.
 """
 
 import io
@@ -19,7 +19,7 @@ from onebroker.config.messages import instruments as sentences
 from onebroker.config.refusal import Refusal
 
 RECORD_COLUMNS = tuple(name for name in INSTRUMENT_COLUMNS if name != "freeze_quantity")
-"""Fields of a record of master and search, in their order (architecture 8)."""
+"""Fields of a record of master and search, in order (architecture 8)."""
 PAGE_ROWS = 200
 """Records encoded in one step: about 60 KB in a quarter of a millisecond."""
 STEP_NAMES = 25_000
@@ -28,7 +28,7 @@ STEP_NAMES = 25_000
 
 @attrs.frozen(kw_only=True)
 class SegmentCount:
-    """One segment of one exchange that holds instruments."""
+    """One segment of one exchange, with its number of instruments."""
 
     exchange: str
     segment: str
@@ -45,14 +45,14 @@ class _Span:
 class Master:
     """The list over a catalogue file's frame, which is sorted by exchange, segment and name (`merge`).
 
-    Raises ValueError when it is not: a segment must stand in one piece.
+    Raises ValueError when it is not sorted so: the rows of a segment must be contiguous.
     """
 
     def __init__(self, frame: pl.DataFrame, mapping_date: date) -> None:
         self._records = frame.select(RECORD_COLUMNS)
         self._date = mapping_date
         named = frame.select("exchange", "segment", name=pl.coalesce("symbol", "underlying_symbol"))
-        # A derivative's name stands once here, not once a contract.
+        # A derivative's name has one row here, not one row per contract.
         self._names = _runs(named, ["exchange", "segment", "name"])
         self._rows_of = _spans(named)
         self._names_of = _spans(self._names)
@@ -60,11 +60,11 @@ class Master:
 
     @property
     def segments(self) -> tuple[SegmentCount, ...]:
-        """Segments with instruments: in the fixed segment order, one segment's exchanges by name."""
+        """Segments that hold instruments: in the fixed segment order; within a segment, exchanges by name."""
         return self._segments
 
     def count(self, exchange: str | None, segment: str | None) -> int:
-        """Return how many records `pages` gives."""
+        """Return the number of records that `pages` yields."""
         return sum(span.count for span in self._chosen(exchange, segment))
 
     def pages(self, exchange: str | None, segment: str | None) -> Iterator[bytes]:
@@ -80,7 +80,7 @@ class Master:
                 yield page
 
     def ids(self, exchange: str | None, segment: str | None, names: Collection[str] = ()) -> list[str]:
-        """Return the instrument_ids of a filter in the order of the file: all, or those of these symbols and underlyings.
+        """Return the instrument_ids of a filter in the order of the file: all, or only those with these symbols and underlyings.
 
         Raises Refusal 503 when the file can no longer be read.
         """
@@ -94,7 +94,7 @@ class Master:
         return found
 
     def search(self, exchange: str, segment: str, term: str, limit: int) -> "Search":
-        """Search one segment (stored form) for an upper-case `term`; iterate over the result to have it done."""
+        """Return a search of one segment (stored form) for an upper-case `term`; iterating over the result runs the search."""
         span = self._names_of.get((exchange, segment), _Span(0, 0))
         return Search(self, self._names.slice(span.start, span.count), term, limit)
 
@@ -119,10 +119,10 @@ class Master:
 
 
 class Search:
-    """A search of one segment, done step by step by iterating over it once.
+    """A search of one segment; a single iteration over it runs the search step by step.
 
-    A name that equals the term comes before one that begins with it, and that before one that contains it; within each the
-    order is the file's: name, expiry, strike, option type.
+    Names equal to the term come first, then names that begin with it, then names that contain it. Within each group the file's order
+    counts: name, expiry, strike, option type.
     """
 
     def __init__(self, master: Master, names: pl.DataFrame, term: str, limit: int) -> None:
@@ -132,7 +132,7 @@ class Search:
         self._limit = limit
         self._found: tuple[list[int], ...] = ([], [], [])
         self.matched = 0
-        """Instruments whose name contains the term, also beyond the limit."""
+        """Number of instruments whose name contains the term, also beyond the limit."""
 
     def __iter__(self) -> Iterator[None]:
         for start in range(0, self._names.height, STEP_NAMES):
@@ -140,7 +140,7 @@ class Search:
             yield
 
     def records(self) -> bytes:
-        """Return the best `limit` records, as `Master.pages` gives them."""
+        """Return the best `limit` records, in the form of `Master.pages`."""
         rows = [row for rank in self._found for row in rank]
         return self._master.records(rows[: self._limit])
 
@@ -159,7 +159,7 @@ class Search:
 
 
 def _runs(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """Return the runs of rows that are equal in `columns`, with the row each starts at and how many it has."""
+    """Return the runs of rows with equal `columns`, each with its first row and its number of rows."""
     begins = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in columns)
     firsts = frame.select(columns).with_row_index("start").filter(begins | (pl.col("start") == 0))
     ends = pl.col("start").shift(-1, fill_value=frame.height)
@@ -167,7 +167,7 @@ def _runs(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
 
 
 def _spans(frame: pl.DataFrame) -> dict[tuple[str, str], _Span]:
-    """Return (exchange, segment) -> where it stands. Raises ValueError when one stands in several places."""
+    """Return (exchange, segment) -> its rows. Raises ValueError when the rows of one are in several places."""
     runs = _runs(frame, ["exchange", "segment"])
     spans = {(exchange, segment): _Span(start, count) for start, exchange, segment, count in runs.iter_rows()}
     if len(spans) != runs.height:
@@ -184,7 +184,7 @@ def _counted(spans: dict[tuple[str, str], _Span]) -> tuple[SegmentCount, ...]:
 
 
 def _encoded(records: pl.DataFrame) -> bytes:
-    """Return the rows as JSON objects joined by commas; a line's end never stands inside one."""
+    """Return the rows as JSON objects joined by commas; an object never contains a line break."""
     lines = io.BytesIO()
     records.write_ndjson(lines)
     return lines.getvalue().rstrip(b"\n").replace(b"\n", b",")

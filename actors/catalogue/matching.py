@@ -1,13 +1,13 @@
-"""Rows of ten brokers' files that are the same listing get the same symbol, underlying and segment. Pure; polars throughout.
+"""Gives rows of ten brokers' files that are the same listing the same symbol, underlying and segment. Pure; polars throughout.
 
-A natural key holds the segment, and files differ in what they say of one security: some carry its ISIN or series, others only
-a name. So what a row is, is decided by all files together, in this order: rows are told to be one listing by the exchange's
-own number (with the symbol or the ISIN as a second witness), else by the ISIN, else by the symbol; then the segment is voted
-on, and a vote on better grounds outweighs all votes on lesser ones (`listings.Basis`). What is contradicted with equal right is
-not decided: it stays as each file says it, or fits nothing, and is counted. What is contradicted by two brokers or more is
-left out. The rules in a table: docs/instrument-matching.md.
+A natural key contains the segment, and files differ on one security: some have its ISIN or series, others only a name. So all files
+together decide what a row is, in this order. Rows are recognised as one listing by the exchange's own number (with the symbol or the
+ISIN as a second witness), else by the ISIN, else by the symbol. Then the segment is voted on; a vote with a better basis outweighs all
+votes with a lesser basis (`listings.Basis`). A contradiction between equally good votes is not decided: the row stays as its file
+says, or fits nothing, and is counted. A row that two brokers or more contradict is left out. The rules in a table:
+docs/instrument-matching.md.
 
-Indices stand in `indices.py`, contracts in `contracts.py`; here are the securities, and what all three share.
+Indices are in `indices.py`, contracts in `contracts.py`; this module has the securities, and the parts that all three share.
 """
 
 import attrs
@@ -17,12 +17,12 @@ from onebroker.brokers.listings.frame import NSE_SHARE_SERIES
 from onebroker.config.instruments import UNCATEGORISED, Exchange
 
 TRUSTED_SHARE = 0.5
-"""A broker's numbers count as the exchange's while at least this part of those it shares with others names the same thing."""
+"""A broker's numbers count as the exchange's if at least this share of the numbers it has in common with others names the same listing."""
 VOTES = (0, 1, 100, 10_000, 1_000_000)
-"""Basis -> weight of a vote: more than all brokers together have on the next lower one."""
+"""Basis -> weight of a vote: more than the votes of all brokers together on the next lower basis."""
 
 DECIDED = ("bare", "symbol", "underlying_symbol")
-"""What other brokers' files can change in a row."""
+"""The columns of a row that other brokers' files can change."""
 
 _CASH_EXCHANGES = (Exchange.NSE.value, Exchange.BSE.value)
 _PLACE = ["exchange", "exchange_token"]
@@ -30,19 +30,21 @@ _PLACE = ["exchange", "exchange_token"]
 
 @attrs.frozen
 class Aligned:
-    """Rows with what others' files made of them."""
+    """The result of matching rows with other brokers' files."""
 
     moved: pl.DataFrame
-    """The rows of which others' files made something else, with `DECIDED` as it is now. `row` numbers the rows given, `rank`
-    is their broker's place in the registry."""
+    """The rows that other brokers' files changed, with the new values of `DECIDED`.
+
+    `row` numbers the given rows; `rank` is the place of their broker in the registry.
+    """
     contradicted: pl.DataFrame
-    """Columns `row` and `rank` of rows of which others' files say something else."""
+    """Columns `row` and `rank` of the rows that other brokers' files contradict."""
     left_out: pl.DataFrame
-    """Those of them that are not to go on, likewise."""
+    """The contradicted rows that must be left out; the same columns."""
 
 
 def changed(rows: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return `row`, `rank` and what was decided, of all rows, or of those that are other than `before`."""
+    """Return `row`, `rank` and the decided columns, of all rows or only of those that differ from `before`."""
     rows = rows.select("row", "rank", *DECIDED)
     if before is None:
         return rows
@@ -52,7 +54,7 @@ def changed(rows: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFr
 
 
 def patched(rows: pl.DataFrame, patch: pl.DataFrame) -> pl.DataFrame:
-    """Put the columns of `patch` in place of those of the rows it names by `row`."""
+    """Replace the columns of `patch` in the rows that it names by `row`."""
     if patch.is_empty():
         return rows
     names = [name for name in patch.columns if name != "row"]
@@ -72,14 +74,14 @@ def weight(basis: pl.Expr) -> pl.Expr:
 
 
 def spelling(column: str) -> pl.Expr:
-    """Return a name without blanks and signs, as files that spell it differently have in common."""
+    """Return a name without blanks and signs, so that different spellings of it are equal."""
     return pl.col(column).str.replace_all(r"[^A-Z0-9]", "")
 
 
 def most_voted(rows: pl.DataFrame, place: list[str], column: str, votes: pl.Expr) -> pl.DataFrame:
-    """Return of each place the value of `column` with most votes, their number, and whether another has as many (`tied`).
+    """Return for each place the most voted value of `column`, its number of votes, and whether another value has as many (`tied`).
 
-    Of several with equally many the first broker's counts. Nulls do not vote.
+    Of values with equally many votes the first broker's counts. Nulls do not vote.
     """
     counted = rows.drop_nulls([*place, column]).group_by([*place, column]).agg(votes=votes, rank=pl.col("rank").min())
     best = counted.sort([*place, "votes", "rank", column], descending=[*[False] * len(place), True, False, False])
@@ -91,14 +93,14 @@ def most_voted(rows: pl.DataFrame, place: list[str], column: str, votes: pl.Expr
 
 
 def is_security() -> pl.Expr:
-    """Rows of the cash markets: no index, and what fits nothing only where it stands there."""
+    """Select rows of the cash markets, without indices. An uncategorised row counts only if it has an exchange number."""
     cash = pl.col("exchange").is_in(_CASH_EXCHANGES) & pl.col("symbol").is_not_null()
     other = pl.col("bare").str.contains("_(indices|futures|options)$")
     return cash & ~other & ((pl.col("bare") != UNCATEGORISED) | pl.col("exchange_token").is_not_null())
 
 
 def align_securities(rows: pl.DataFrame) -> Aligned:
-    """Give the rows of one security one symbol and one segment. `rows` are those of `is_security`."""
+    """Give the rows of one security one symbol and one segment. `rows` must satisfy `is_security`."""
     before = rows
     rows = _with_numbers(rows.with_columns(spelled=spelling("symbol")))
     numbered = _witnessed(rows)
@@ -116,7 +118,7 @@ def align_securities(rows: pl.DataFrame) -> Aligned:
 
 
 def _with_numbers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Empty the numbers of brokers whose numbers are not the exchange's after all."""
+    """Empty the numbers of brokers whose numbers turn out not to be the exchange's."""
     shared = _witnessed(rows).filter(pl.col("exchange_token").is_not_null() & (pl.col("brokers") > 1))
     own = shared.group_by("rank", "exchange").agg(pl.col("agrees").mean()).filter(pl.col("agrees") < TRUSTED_SHARE)
     if own.is_empty():
@@ -126,9 +128,9 @@ def _with_numbers(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _witnessed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what most say of a row's number (`voted_symbol`, `votes`, `brokers`), and whether the row `agrees` with it.
+    """Add the majority view of a row's number (`voted_symbol`, `votes`, `brokers`), and whether the row `agrees` with it.
 
-    It does when it has the symbol or the ISIN of most: a renamed share keeps its ISIN, a split one its symbol.
+    A row agrees when it has the majority's symbol or ISIN: a renamed share keeps its ISIN, a split share keeps its symbol.
     """
     brokers = pl.col("rank").n_unique()
     spelled = most_voted(rows, _PLACE, "spelled", brokers).select(*_PLACE, "votes", voted_spelled="spelled")
@@ -137,7 +139,7 @@ def _witnessed(rows: pl.DataFrame) -> pl.DataFrame:
     joined = rows
     for votes in (spelled, isin, number):
         joined = joined.join(votes, on=_PLACE, how="left")
-    # The ISIN decides of several symbols; without one the symbol of most.
+    # With several symbols the ISIN decides; without an ISIN, the majority's symbol.
     leader = (pl.col("spelled") == pl.col("voted_spelled")).fill_null(False)
     same_paper = (pl.col("isin") == pl.col("voted_isin")).fill_null(False)
     paper_of_leader = joined.filter(leader).group_by(_PLACE).agg(leading=same_paper.any())
@@ -149,7 +151,7 @@ def _witnessed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_isin(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give a row without a number the symbol of the one numbered listing of its ISIN on its exchange."""
+    """Give a row without a number the symbol of the only numbered listing of its ISIN on its exchange."""
     known = rows.filter(pl.col("exchange_token").is_not_null()).drop_nulls("isin")
     known = known.group_by("exchange", "isin").agg(pl.col("symbol").unique()).filter(pl.col("symbol").list.len() == 1)
     known = known.with_columns(same_paper=pl.col("symbol").list.first()).drop("symbol")
@@ -161,10 +163,10 @@ def _by_isin(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _told_apart(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give a symbol that stands for two listings of an exchange to one of them; the other one's says more.
+    """Leave a symbol that two listings of an exchange share to one of them; the other listing's symbol gets an addition.
 
-    On NSE a share can be listed in two series at once: the ordinary one has the plain symbol, whichever brokers list it. On
-    BSE, where a broker has one symbol for two scrips, the lower scrip code keeps it.
+    On NSE a share can be listed in two series at once: the ordinary series keeps the plain symbol, whichever brokers list it. On BSE,
+    when a broker has one symbol for two scrips, the lower scrip code keeps it.
     """
     place = {name: rank for rank, name in enumerate(NSE_SHARE_SERIES)}
     rank = pl.when(pl.col("exchange") == Exchange.NSE.value).then(
@@ -188,7 +190,7 @@ def _told_apart(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _one_segment(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Vote on the segment of each symbol; with equally good votes for two it fits nothing."""
+    """Vote on the segment of each symbol; when two segments have equally good votes, the row becomes uncategorised."""
     place = ["exchange", "symbol"]
     votes = most_voted(rows.filter(pl.col("bare") != UNCATEGORISED), place, "bare", weight(pl.col("basis")).sum())
     rows = rows.join(votes.select(*place, "tied", voted="bare"), on=place, how="left")

@@ -1,17 +1,16 @@
-"""Ten brokers' normalized frames into one row per instrument. Pure; polars throughout, no row by row.
+"""Merges ten brokers' normalized frames into one row per instrument. Pure; polars throughout, never row by row.
 
-First the rows of all files that are the same thing get the same natural key (`matching.py`, `indices.py`, `contracts.py`, then
+First, rows of all files that are the same instrument get the same natural key (`matching.py`, `indices.py`, `contracts.py`, then
 `natural_keys.py`). Then a listing that cannot be trusted is left out and counted, never guessed (an order must not reach another
 instrument):
-
 - a row without a complete identity or without a token;
-- two tokens of one broker for one natural key: which of them is meant is not known;
+- two tokens of one broker for one natural key: it is unknown which token is meant;
 - one token of one broker for two natural keys: its ticks and fills could not be told apart.
+A row that fits no segment goes under the exchange `unknown` as `uncategorised`, separately for each broker, with the broker's own words.
+It is shown, nothing is merged with it, and no order can be sent to it (rules 2.2.1). The remaining rows make the instruments
+(`voting.py`).
 
-What fits no segment stands under the exchange `unknown` as `uncategorised`, each broker's own under its own words: it is shown,
-nothing is merged with it, and no order can be sent to it (rules 2.2.1). The rows that are left make the instruments (`voting.py`).
-
-The result depends neither on the order of rows nor on which broker a value came from, but for the documented ties.
+The result does not depend on the order of rows or on which broker gave a value, except for the documented ties.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +37,7 @@ INSTRUMENT_COLUMNS = (
     "option_type", "name", "isin", "lot_size", "tick_size", "freeze_quantity",
 )  # fmt: skip
 ATTRIBUTE_NAMES = "attribute_names"
-"""Column whose first cell holds what the listings' `attributes` are (`attributes.names_text`)."""
+"""Column whose first cell holds the names of the values in the listings' `attributes` (`attributes.names_text`)."""
 LISTING_FIELDS = (
     "broker", "broker_token", "tradingsymbol", "exchange", "lot_size", "tick_size", "freeze_quantity", "contract_units",
     "other_names", "attributes",
@@ -47,10 +46,10 @@ LISTING_FIELDS = (
 EXAMPLES = 5
 
 FEW = 1000
-"""Rows of which examples are looked for."""
+"""Most rows that are searched for examples."""
 
 _LISTED = tuple("broker_exchange" if name == "exchange" else name for name in LISTING_FIELDS)
-"""Columns of a listing's fields in the rows."""
+"""The rows' columns that become a listing's fields."""
 
 _NAMESPACE = uuid_utils.UUID(str(NAMESPACE))
 
@@ -64,14 +63,14 @@ _ALIGNED: Sequence[_Aligning] = (
 def merge(
     frames: Mapping[str, pl.DataFrame], before: Witness | None = None
 ) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
-    """Return what `merged` makes of the brokers' normalized frames."""
+    """Return `merged` for the brokers' normalized frames."""
     return merged({code: identified(frame) for code, frame in frames.items()}, before)
 
 
 def merged(
     brokers: Mapping[str, BrokerRows], before: Witness | None = None
 ) -> tuple[pl.DataFrame, dict[str, BrokerReport]]:
-    """Return the catalogue, sorted by exchange, segment and identity, and what each broker gave.
+    """Return the catalogue, sorted by exchange, segment and identity, and a report of each broker's files.
 
     The brokers are in the order of the registry, which decides ties of names and lot sizes. `before` is the mapping of the day before.
     """
@@ -79,7 +78,7 @@ def merged(
     ranked = list(reports.values())
     if not brokers:
         return pl.DataFrame(), reports
-    # A row's number is that of its place among all: frames stand behind each other in the order of their ranks.
+    # A row's number is its place among all rows: the frames follow each other in the order of their ranks.
     rows = pl.concat(
         broker.rows.with_columns(broker=pl.lit(code), rank=pl.lit(rank, pl.Int32))
         for rank, (code, broker) in enumerate(brokers.items())
@@ -110,7 +109,7 @@ def segment_counts(catalogue: pl.DataFrame) -> dict[str, int]:
 
 
 def _matched(rows: pl.DataFrame, reports: Sequence[BrokerReport], before: Witness | None) -> pl.DataFrame:
-    """Let all files decide what each row is, and count what they changed and what they contradict. Returns FACTS."""
+    """Let all files together decide what each row is; count changed and contradicted rows. Returns FACTS."""
     facts = rows.select(FACTS).rechunk()
     matched_by = facts.select(MATCHED_BY)
 
@@ -139,7 +138,7 @@ def _count(reports: Sequence[BrokerReport], field: str, rows: pl.DataFrame) -> N
 
 
 def _exemplify(reports: Sequence[BrokerReport], rows: pl.DataFrame) -> None:
-    """Add a few of the rows to their brokers' examples, as natural keys."""
+    """Add a few of the rows, as natural keys, to their brokers' examples."""
     for rank, key in rows.drop_nulls("key").select("rank", "key").unique().sort("rank", "key").iter_rows():
         examples = reports[rank].examples
         if len(examples) < EXAMPLES and key not in examples:
@@ -152,10 +151,10 @@ def _exemplify(reports: Sequence[BrokerReport], rows: pl.DataFrame) -> None:
 def _trusted(
     listed: pl.DataFrame, instruments: pl.DataFrame, rows: pl.DataFrame, reports: Sequence[BrokerReport]
 ) -> pl.DataFrame:
-    """Return the listed rows that can be trusted, and count what is left out."""
+    """Return the listed rows that can be trusted, and count the rows left out."""
     marked = listed.select(
         "row",
-        # Two tokens that make the same number are looked at again below.
+        # Different tokens with the same hash are checked again below.
         listed=pl.col("place").cast(pl.Int64) * len(reports) + pl.col("rank"),
         token=pl.struct("rank", "broker_token").hash(),
     )
@@ -163,7 +162,7 @@ def _trusted(
     if suspects.is_empty():
         return listed
     twins = listed.join(suspects.select("row"), on="row", how="semi")
-    # A row that is written twice counts once; of twins that differ elsewhere the first in the order of their values.
+    # A row that occurs twice counts once; of twins that differ in other columns, the first by their values counts.
     others = [name for name in (*LISTING_COLUMNS, "attributes") if name not in (*listed.columns, "segment")]
     twins = twins.with_columns(rows.select(others)[twins["row"]])
     once = twins.sort("rank", "place", "broker_token", "isin", *others)
@@ -195,15 +194,15 @@ def _describe(listed: pl.DataFrame, instruments: pl.DataFrame, reports: Sequence
 
 
 def _sized() -> pl.Expr:
-    """The lot: of MCX's contracts the exchange's own where it is known, for files give it in two units; else what most files say."""
+    """Return the lot: for MCX contracts the exchange's own where known, because files give it in two units; else what most files say."""
     known = units_of(pl.col("underlying_symbol"), pl.col("expiry_date"))
     return pl.coalesce(pl.when(pl.col("exchange") == "mcx").then(known), pl.col("lot_size")).alias("lot_size")
 
 
 def _instruments(listed: pl.DataFrame, instruments: pl.DataFrame, rows: pl.DataFrame, names: str) -> pl.DataFrame:
-    """Return the catalogue: the instruments that a listed row is left of, with `names` in the first one's row."""
+    """Return the catalogue: the instruments that still have a listed row; `names` is in the first instrument's row."""
     listed = listed.select("place", "row", "rank", "isin")
-    # Gathering from the brokers' frames where they lie takes five times as long.
+    # Gathering from the brokers' separate frames takes five times as long.
     payload = rows.select("name", *_LISTED).rechunk()
     found = one_row_each(listed.hstack(payload[listed["row"]]))
     found = found.join(instruments, on="place", how="left", maintain_order="left")

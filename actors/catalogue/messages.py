@@ -1,4 +1,4 @@
-"""What the catalogue actor may be asked, and what it tells itself."""
+"""The messages of the catalogue actor, including those it sends to itself."""
 
 from datetime import date
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from onebroker.actors.kernel.mailbox import Reply
 
 @attrs.frozen
 class BuildNow:
-    """Build today's mapping now; joins a build that runs. Refused with BuildFailed."""
+    """Build today's mapping now, or join the running build. Refused with BuildFailed."""
 
     reply: Reply[BuildReport]
 
@@ -34,12 +34,12 @@ class GetSnapshot:
 
 @attrs.frozen
 class Look:
-    """Time has passed: build when that is due, and publish what now holds."""
+    """Time has passed: build if a build is due, and publish the present state."""
 
 
 @attrs.frozen(kw_only=True)
 class BuildDone:
-    """A build ended: with a report, and the mapped file when it wrote one."""
+    """A build has ended: its report, and the mapped file if it wrote one."""
 
     day: date
     report: BuildReport | BuildFailed

@@ -1,7 +1,7 @@
-"""Which rows name the same instrument: natural keys, and the instruments they make in the catalogue's order. Pure.
+"""Finds the rows that name the same instrument: natural keys, and the resulting instruments in the catalogue's order. Pure.
 
-`rows` here are all brokers' rows as `identified.py` leaves them, a row's number being its place among them; `facts` are the few
-columns of them (`FACTS`) that matching may change. The wide rows are not touched before all is decided.
+`rows` here are all brokers' rows as `identified.py` returns them; a row's number is its place among them. `facts` are the few columns
+(`FACTS`) that matching may change. The wide rows are not touched until everything is decided.
 """
 
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ IDENTITY = ("symbol", "underlying_symbol", "expiry_date", "strike_price", "optio
 MATCHED_BY = (
     "row", "rank", "exchange", "bare", *IDENTITY, "isin", "basis", "series", "exchange_token", "short_name",
 )  # fmt: skip
-"""What rows are matched by."""
+"""Columns used for matching rows."""
 FACTS = (*MATCHED_BY, "words", "broker_token")
 
 _SHAPES = {name: shape.value for name, shape in SEGMENT_SHAPES.items()}
 
 
 def categorised(facts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Put what fits no segment of its exchange under `unknown`, with a symbol of its broker alone.
+    """Move rows that fit no segment of their exchange to `unknown`, with a symbol that only their broker has.
 
-    That symbol is broker, its word for the exchange and its trading symbol, with the token where several have it. It carries
-    no ISIN, so that no holding is taken for it.
+    That symbol is the broker, its word for the exchange and its trading symbol; the token is added if several rows share it. The row has no
+    ISIN, so that no holding is mistaken for it.
     """
     listed = pl.any_horizontal(
         (pl.col("exchange") == exchange.value) & pl.col("bare").is_in(segments_of(exchange)) for exchange in EXCHANGES
@@ -63,9 +63,9 @@ def categorised(facts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def keyed(facts: pl.DataFrame) -> pl.DataFrame:
-    """Add shape and stored segment, empty the fields of other shapes, and add `key`, as `Identity.natural_key` writes it.
+    """Add shape and stored segment, empty the fields of other shapes, and add `key` in the form of `Identity.natural_key`.
 
-    It is null where a field is missing.
+    The key is null when a field is missing.
     """
     facts = facts.with_columns(
         shape=pl.col("bare").replace_strict(_SHAPES, return_dtype=pl.String),
@@ -101,10 +101,10 @@ def _strike_texts(column: pl.Series) -> pl.Expr:
 
 
 def placed(facts: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the instruments by `place`, their order in the catalogue, and the rows that list them.
+    """Return the instruments by `place` (their order in the catalogue), and the rows that list them.
 
-    These are `place`, `row`, `rank`, `broker_token`, `isin` and `words` of rows with a key, in the order of the places, and of one
-    place in that of the rows.
+    These rows have `place`, `row`, `rank`, `broker_token`, `isin` and `words`. Only rows with a key are included, ordered by place, and within
+    a place by row.
     """
     listed = ["row", "rank", "broker_token", "isin", "words"]
     instruments = facts.group_by("key").agg(

@@ -1,6 +1,6 @@
-"""How far a build is, for who watches one: stage, and each broker's files as they come. Published by the catalogue actor.
+"""The progress of a build, for clients that watch it: its stage, and each broker's files as they arrive. Published by the catalogue actor.
 
-Kept apart from the catalogue's state, which changes seldom and wakes whoever rests on it.
+It is separate from the catalogue's state, which changes seldom and wakes all tasks that wait for its changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,16 +12,16 @@ from onebroker.actors.kernel.published import Published
 
 
 class Stage(StrEnum):
-    """What a build is doing."""
+    """The stage of a build."""
 
     IDLE = "idle"
     FETCHING = "fetching"
     BUILDING = "building"
-    """In the worker process, and then putting its files in place."""
+    """Work in the worker process, and after it putting the files in place."""
 
 
 class FetchState(StrEnum):
-    """How far one broker's files are."""
+    """The progress of one broker's files."""
 
     WAITING = "waiting"
     FETCHING = "fetching"
@@ -35,16 +35,16 @@ class BrokerFetch:
 
     state: FetchState = FetchState.WAITING
     files: int = 0
-    """How many have come whole."""
+    """Number of files that have arrived completely."""
     bytes_fetched: int = 0
-    """Decoded from their content encoding; of files under way too."""
+    """Bytes after decoding of the content encoding; includes files still arriving."""
     why: str = ""
-    """Why it failed, or what failed of it."""
+    """Why the fetch failed, or which files failed."""
 
 
 @attrs.frozen(kw_only=True)
 class BuildProgress:
-    """One moment of a build; between two builds that of the last one, with stage `idle`."""
+    """One moment of a build; between builds the last build's progress, with stage `idle`."""
 
     stage: Stage = Stage.IDLE
     brokers: Mapping[str, BrokerFetch] = attrs.field(factory=dict)
@@ -63,7 +63,7 @@ class ProgressKeeper:
         self._published.set(attrs.evolve(self._published.value, stage=stage))
 
     def arriving(self, code: str) -> Callable[[int], None]:
-        """Return what is to be told of the bytes of the broker's next file, counted from its beginning."""
+        """Return the function that reports the bytes of the broker's next file, counted from its beginning."""
         before = self._of(code).bytes_fetched
 
         def arrived(count: int) -> None:
@@ -74,7 +74,7 @@ class ProgressKeeper:
         return arrived
 
     def came(self, code: str) -> None:
-        """One more file of the broker has come whole."""
+        """Note that one more file of the broker has arrived completely."""
         self._change(code, attrs.evolve(self._of(code), files=self._of(code).files + 1))
 
     def done(self, code: str, why: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Reading one broker's downloaded files in the worker: what cannot be read is left out and named, the others are read again."""
+"""Reads one broker's downloaded files in the worker. Unreadable files are left out and named; then the others are read again."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,17 +12,17 @@ from onebroker.brokers.requests import BrokerError
 UNREADABLE = (
     BrokerError, PolarsError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
-"""What a file that is not what it should be can raise: it costs what it holds, never the build."""
+"""The errors that an invalid file can raise: its content is lost, the build never is."""
 
 
 def read_broker(
     broker: Broker, bodies: Sequence[bytes], names: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the normalized frame and, by file name, why some of its files gave nothing; `names` are those of the bodies.
+    """Return the normalized frame and, by file name, why some files gave nothing; `names` are the names of the bodies.
 
-    Raises what `UNREADABLE` lists when nothing can be read.
+    Raises the errors in `UNREADABLE` when nothing can be read.
     """
-    if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is no line
+    if not any(bodies):  # one file of several may be: Fyers' have no header, so a segment without contracts is empty
         raise ValueError("its file is empty")
     readable = list(bodies)
     missing: dict[str, str] = {}
@@ -40,7 +40,7 @@ def read_broker(
 
 
 def file_name_of(names: Sequence[str], place: int) -> str:
-    """Return the name of the file at a place among a broker's."""
+    """Return the name of the file at this place among a broker's files."""
     return names[place] if place < len(names) else f"file {place + 1}"
 
 

@@ -1,5 +1,6 @@
-"""Contracts that have another instrument_id because their strike was adjusted, as the durable store keeps them beside the renames of
-symbols (`durable_history.Rename`): history reads through them, and open plans follow those with the same lot."""
+"""Contracts whose instrument_id changed because their strike was adjusted. The durable store keeps them with the renames of symbols
+(`durable_history.Rename`): history reads through them, and open plans follow the contracts with the same lot.
+"""
 
 from collections.abc import Iterable
 from datetime import date
@@ -12,7 +13,7 @@ STRIKE_AND_LOT = "strike and lot adjusted"
 
 
 def renames_of(adjusted: Iterable[Adjusted], day: date) -> list[Rename]:
-    """Return what a build of `day` found, as it is kept."""
+    """Return the adjustments that a build of `day` found, as renames to store."""
     return [
         Rename(old_id=one.old_id, new_id=one.new_id, from_day=day, source=STRIKE if one.same_lot else STRIKE_AND_LOT)
         for one in adjusted
@@ -20,5 +21,5 @@ def renames_of(adjusted: Iterable[Adjusted], day: date) -> list[Rename]:
 
 
 def of_contracts(renames: Iterable[Rename]) -> tuple[Rename, ...]:
-    """Return those of stored renames that are of contracts."""
+    """Return the stored renames that are of contracts."""
     return tuple(one for one in renames if one.source in (STRIKE, STRIKE_AND_LOT))

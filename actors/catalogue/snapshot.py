@@ -1,6 +1,6 @@
-"""One mapping date's catalogue over its file (`table`): listings stay in the file until asked for, lookups are binary searches.
+"""One mapping date's catalogue over its file (`table`): listings stay in the file until requested, lookups are binary searches.
 
-Nothing here is written after it is made but the memos of what was once asked for, so any number of readers share it.
+After construction only the caches of requested instruments are written, so any number of readers can share a snapshot.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ LISTING_FIELDS = (
 
 
 class TableSnapshot:
-    """Implements `Snapshot` over a catalogue's table, or a merged frame. Raises ValueError for a frame of another kind."""
+    """Implements `Snapshot` over a catalogue's table, or a merged frame. Raises ValueError for any other frame."""
 
     def __init__(self, table: Table | pl.DataFrame, mapping_date: date) -> None:
         self._table = table if isinstance(table, Table) else held_table(table)
@@ -47,7 +47,7 @@ class TableSnapshot:
 
     @property
     def count(self) -> int:
-        """How many instruments there are."""
+        """The number of instruments."""
         return self._table.instruments.height
 
     def instrument(self, instrument_id: str) -> Instrument | None:
@@ -112,13 +112,13 @@ class TableSnapshot:
 
 
 class BrokerListings(Mapping[str, Listing]):
-    """A broker's listings by broker_token, read from the file when asked for. One object for the snapshot's life."""
+    """A broker's listings by broker_token, read from the file on request. One object for the snapshot's life."""
 
     def __init__(self, snapshot: TableSnapshot, broker: str, tokens: Tokens) -> None:
         self._snapshot = snapshot
         self._broker = broker
         self._tokens = tokens
-        self._known = lru_cache(MOST_REMEMBERED)(self._read)  # feeds ask at every tick
+        self._known = lru_cache(MOST_REMEMBERED)(self._read)  # feeds look up a listing at every tick
         self.row = tokens.row
 
     def __getitem__(self, broker_token: str) -> Listing:

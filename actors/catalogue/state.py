@@ -1,5 +1,6 @@
-"""When a build is due, when orders may rest on the mapping there is (architecture 8, today's catalogue), and how two builds
-compare. Pure."""
+"""Decides when a build is due, when orders may use the present mapping (architecture 8, today's catalogue), and how two builds
+compare. Pure.
+"""
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
@@ -13,19 +14,19 @@ from onebroker.config.instruments import TRADING_EXCHANGES
 
 BUILD_FROM = time(8, 30)
 PREVIOUS_UNTIL = time(9, 0)
-"""Until then the previous mapping counts while today's build runs."""
+"""Until this time the previous mapping counts while today's build runs."""
 FIRST_RETRY_SECONDS = 30.0
 MOST_RETRY_SECONDS = 300.0
-"""Between builds while orders wait for one."""
+"""Longest wait between builds while orders wait for a build."""
 MOST_LOST_RETRY_SECONDS = 3600.0
-"""Between builds that look for a lost broker only: each fetches every broker's files again."""
+"""Longest wait between builds that only look for a lost broker: each fetches every broker's files again."""
 SHRUNK = 0.5
-"""A broker's segment with less than this share of its listings before is said to have shrunk (lesson 15)."""
+"""A broker's segment with less than this share of its earlier listings counts as shrunk (lesson 15)."""
 
 
 @attrs.frozen(kw_only=True)
 class Mapped:
-    """The newest mapping there is."""
+    """The newest existing mapping."""
 
     day: date
     built_at: datetime
@@ -33,21 +34,21 @@ class Mapped:
 
 @attrs.frozen(kw_only=True)
 class Standing:
-    """Whether orders may be taken, and why not."""
+    """Whether orders may be taken; if not, why."""
 
     published_today: bool
     reason: str = ""
 
 
 def build_day(calendar: Calendar, day: date) -> bool:
-    """Tell whether anything trades anywhere on that day."""
+    """Tell whether any market trades on that day."""
     return any(calendar.is_session_day(exchange, name, day) for exchange in TRADING_EXCHANGES for name in CALENDARS)
 
 
 def build_due(newest: Mapped | None, now: datetime, calendar: Calendar) -> bool:
-    """Tell whether a build is due: nothing was ever mapped, or today's is missing on a session day from 08:30 on.
+    """Tell whether a build is due: nothing was ever mapped, or today's mapping is missing on a session day from 08:30 on.
 
-    A mapping made earlier on the same day (a first start at night) rests on yesterday's files: it is made again.
+    A mapping made earlier on the same day (a first start at night) is built from yesterday's files: it is built again.
     """
     if newest is None:
         return True
@@ -58,7 +59,7 @@ def build_due(newest: Mapped | None, now: datetime, calendar: Calendar) -> bool:
 def standing(
     newest: Mapped | None, now: datetime, calendar: Calendar, *, building: bool, failure: str | None
 ) -> Standing:
-    """Judge the newest mapping; `failure` is why the last build came to nothing."""
+    """Judge the newest mapping; `failure` is why the last build failed."""
     if newest is None:
         return Standing(published_today=False, reason=failure or "the first build is not done")
     local = now.astimezone(IST)
@@ -86,14 +87,14 @@ def seconds_to_next_look(now: datetime) -> float:
 
 
 def retry_seconds(failures: int, most_seconds: float) -> float:
-    """Return the wait after the n-th build in a row that failed or lost a broker."""
+    """Return the wait after n builds in a row that failed or lost a broker."""
     return float(min(FIRST_RETRY_SECONDS * 2.0 ** min(failures - 1, 10), most_seconds))
 
 
 def losses(built: BuildReport, mapped: BuildReport) -> dict[str, str]:
-    """Return what `mapped` holds and `built` would not, each with why: brokers, and single files of brokers.
+    """Return the brokers and single files that `mapped` holds and `built` would not, each with the reason.
 
-    What a broker gives counts as a gain over nothing, whichever of its files are missing.
+    If `mapped` holds nothing of a broker, whatever the broker now gives is a gain, whichever of its files are missing.
     """
     lost = {code: why for code, why in built.lost.items() if code not in mapped.lost}
     for code, missing in built.missing.items():

@@ -1,8 +1,8 @@
-"""One mapping's file as lookups need it: its instruments and tokens in memory, the listings read from the file when asked for.
+"""One mapping's file for lookups: its instruments and tokens are in memory, the listings are read from the file on request.
 
-Beside the instruments with their listings the file holds orders, columns of row numbers sorted by what is looked up: by id, by
-ISIN and, for every broker, by token. So a lookup is a binary search, and opening a file of 1.5 million listings sorts nothing
-and costs the memory of its instruments and tokens, some 80 MB of 600.
+In addition to the instruments and their listings the file holds orders: columns of row numbers, sorted by id, by ISIN and, for each
+broker, by token. So a lookup is a binary search. Opening a file of 1.5 million listings sorts nothing and takes only the memory of its
+instruments and tokens, some 80 MB of 600.
 """
 
 import io
@@ -32,7 +32,7 @@ from onebroker.config.instruments import Exchange
 
 TABLE_COLUMNS = (*INSTRUMENT_COLUMNS, ATTRIBUTE_NAMES, "listings")
 ID_ORDER, ISIN_ORDER, TOKEN_ORDER = "order.id", "order.isin", "order.token."
-"""Orders hold row numbers, or for a broker's tokens the places of its listings among all; nulls behind the last."""
+"""Orders hold row numbers; a broker's token order holds the places of its listings among all listings. Nulls follow the last number."""
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> str:
@@ -41,7 +41,7 @@ def write_table(frame: pl.DataFrame, path: Path) -> str:
 
 
 def with_orders(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a merged catalogue with its orders behind its own columns; it may hold orders already."""
+    """Return a merged catalogue with its orders after its own columns; the given frame may hold orders already."""
     frame = frame.select(TABLE_COLUMNS)
     numbered = frame.select("instrument_id", "isin", "exchange").with_row_index("row")
     isins = numbered.drop_nulls("isin").sort("isin", pl.col("exchange") != Exchange.NSE.value, "row")
@@ -61,12 +61,12 @@ def with_orders(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def open_table(path: Path) -> "Table":
-    """Open a catalogue file. Raises OSError, polars' PolarsError or ValueError when it is missing or no such file."""
+    """Open a catalogue file. Raises OSError, polars' PolarsError or ValueError when it is missing or not a catalogue file."""
     return Table(OpenFile(path), pl.read_ipc_schema(path), map_columns(path, INSTRUMENT_COLUMNS))
 
 
 def held_table(frame: pl.DataFrame) -> "Table":
-    """Return a merged catalogue as a table in memory. Raises ValueError when the frame is of another kind."""
+    """Return a merged catalogue as a table in memory. Raises ValueError for any other frame."""
     if not set(TABLE_COLUMNS) <= set(frame.columns):
         raise ValueError("not a catalogue file")
     ordered = with_orders(frame)
@@ -76,7 +76,7 @@ def held_table(frame: pl.DataFrame) -> "Table":
 
 
 class Table:
-    """The instruments, by row, and how each broker lists them. Raises ValueError for a file of another kind."""
+    """The instruments by row, and each broker's listings of them. Raises ValueError for any other file."""
 
     def __init__(self, source: Source, schema: Mapping[str, pl.DataType], instruments: pl.DataFrame) -> None:
         if tuple(schema)[: len(TABLE_COLUMNS)] != TABLE_COLUMNS or ID_ORDER not in schema or ISIN_ORDER not in schema:
@@ -85,7 +85,7 @@ class Table:
         if rows != instruments.height:
             raise ValueError("not a catalogue file")
         self.instruments = instruments
-        """Its INSTRUMENT_COLUMNS, in memory."""
+        """INSTRUMENT_COLUMNS of the file, in memory."""
         self._listings = of_kind(cells["listings"], Lists)
         self._attribute_names = of_kind(cells[ATTRIBUTE_NAMES], Texts)
         self._ids = _Order(cells[ID_ORDER], of_kind(cells["instrument_id"], Texts).held())
@@ -96,24 +96,24 @@ class Table:
             for name, order in cells.items()
             if name.startswith(TOKEN_ORDER)
         }
-        """By broker code."""
+        """Broker code -> its tokens."""
 
     def row(self, instrument_id: str) -> int | None:
         return next(self._ids.places(instrument_id), None)
 
     def rows_of_isin(self, isin: str) -> tuple[int, ...]:
-        """Return the rows of an ISIN, NSE's first."""
+        """Return the rows with this ISIN, NSE's first."""
         return tuple(self._isins.places(isin))
 
     def attribute_names(self) -> Mapping[str, Sequence[str]]:
-        """Return, by broker code, what the values in its listings' `attributes` are, in their order.
+        """Return, by broker code, the names of the values in its listings' `attributes`, in order.
 
-        Raises OSError when the file can no longer be read, ValueError when it says something else there.
+        Raises OSError when the file can no longer be read, ValueError when the cell holds anything else.
         """
         return read_names(self._attribute_names.part(0, 1)[0] if self.instruments.height else None)
 
     def listings(self, row: int, fields: Sequence[str]) -> list[dict[str, Any]]:
-        """Return some fields of a row's listings, in the brokers' order; one the file does not have is None.
+        """Return some fields of a row's listings, in the brokers' order; a field that the file does not have is None.
 
         Raises OSError when the file can no longer be read.
         """
@@ -124,19 +124,19 @@ class Table:
 
 
 class Tokens:
-    """One broker's tokens."""
+    """The tokens of one broker."""
 
     def __init__(self, order: "_Order", offsets: memoryview) -> None:
         self._order = order
         self._offsets = offsets
 
     def row(self, broker_token: str) -> int | None:
-        """Return the row of the instrument a token names."""
+        """Return the row of the instrument that a token names."""
         place = next(self._order.places(broker_token), None)
         return None if place is None else bisect_right(self._offsets, place) - 1
 
     def __iter__(self) -> Iterator[str]:
-        """In the order of the texts."""
+        """Iterate over the tokens, sorted as texts."""
         return iter(self._order)
 
     def __len__(self) -> int:
@@ -144,7 +144,7 @@ class Tokens:
 
 
 class _Order:
-    """Places of a column's cells, sorted by their texts."""
+    """The places of a column's cells, sorted by the cells' texts."""
 
     def __init__(self, places: Column, texts: HeldTexts) -> None:
         numbers = of_kind(places, Numbers)

@@ -1,8 +1,8 @@
-"""Instruments that are no longer listed (expired contracts, delisted shares): one file beside the dates', for the history routes.
+"""Instruments that are no longer listed (expired contracts, delisted shares): one file beside the dates' files, for the history routes.
 
-Grown in the worker by each build: what a mapping before held and this one does not, with the last mapping date that held it;
-what is listed again goes out. Rows carry the instrument but not how brokers named it: their tokens are given to other
-instruments in time. Sorted by id, so that a lookup is a binary search in the file and costs no memory.
+The worker updates it in each build. It adds the instruments that an earlier mapping held and this one does not, with the last mapping
+date that held them; instruments that are listed again are removed. Rows have no broker listings, because brokers give old tokens to
+other instruments in time. The file is sorted by id, so a lookup is a binary search in the file and takes no memory.
 """
 
 from bisect import bisect_left
@@ -23,16 +23,16 @@ from onebroker.config.instruments import identity_from_fields
 
 UNLISTED_COLUMNS = (*INSTRUMENT_COLUMNS, "last_mapping_date")
 _NUMBERS = {"strike_price": pl.Float64, "lot_size": pl.Int64, "tick_size": pl.Float64, "freeze_quantity": pl.Int64}
-"""Columns that are no texts."""
+"""Columns that are not texts."""
 MOST_LOOKED_THROUGH = 260
-"""Mappings read when the file is lost: those of about a year."""
+"""Most mappings read when the file is lost: about a year of mappings."""
 
 _UNREADABLE = (OSError, ValueError, PolarsError)
 _Dated = tuple[date, Path]
 
 
 class UnlistedTable:
-    """Implements `Unlisted` over the file. Raises ValueError for a file of another kind."""
+    """Implements `Unlisted` over the file. Raises ValueError for any other file."""
 
     def __init__(self, source: OpenFile, schema: Mapping[str, pl.DataType]) -> None:
         if tuple(schema) != UNLISTED_COLUMNS:
@@ -66,14 +66,14 @@ class UnlistedTable:
 
 
 def map_unlisted(path: Path) -> UnlistedTable:
-    """Map the file. Raises OSError, PolarsError or ValueError when it is missing or no such file."""
+    """Map the file. Raises OSError, PolarsError or ValueError when it is missing or not a file of unlisted instruments."""
     return UnlistedTable(OpenFile(path), pl.read_ipc_schema(path))
 
 
 def grow_unlisted(job: UnlistedJob, catalogue: Path, day: date) -> UnlistedReport:
-    """Write the file as the mapping `catalogue` of `day` leaves it. Never raises for what it reads or cannot write: says so.
+    """Write the file of unlisted instruments after the mapping `catalogue` of `day`. Never raises for read or write errors: reports them.
 
-    With the same inputs it writes the same bytes; what it wrote as base of the same mapping comes out unchanged.
+    The same inputs give the same bytes. A base that an earlier build of the same mapping wrote comes out unchanged.
     """
     troubles: list[str] = []
     base = _base(job, troubles)
@@ -112,7 +112,7 @@ def _base(job: UnlistedJob, troubles: list[str]) -> pl.DataFrame | None:
 
 
 def _newest_and_before(earlier: Sequence[_Dated], day: date) -> list[_Dated]:
-    """Return the mappings that the base has not taken in: the newest, and when that is of today the one before too."""
+    """Return the mappings that the base does not include yet: the newest and, if that is today's, also the one before it."""
     own = [dated for dated in earlier[:1] if dated[0] >= day]
     return [*own, *earlier[len(own) : len(own) + 1]]
 
@@ -120,7 +120,7 @@ def _newest_and_before(earlier: Sequence[_Dated], day: date) -> list[_Dated]:
 def _grown(
     base: pl.DataFrame | None, earlier: Sequence[_Dated], listed: pl.DataFrame, day: date, troubles: list[str]
 ) -> pl.DataFrame:
-    """Take each instrument from the newest mapping before `day` that held it, else from the base, else from `day`'s own."""
+    """Take each instrument from the newest mapping before `day` that held it, else from the base, else from `day`'s own mapping."""
     parts: list[pl.DataFrame] = []
     known = listed
 

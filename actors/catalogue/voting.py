@@ -1,4 +1,4 @@
-"""One row per natural key: what its listings say together. Pure; polars throughout, no row by row."""
+"""One row per natural key: the combined values of its listings. Pure; polars throughout, never row by row."""
 
 import polars as pl
 
@@ -6,9 +6,9 @@ from onebroker.actors.catalogue.matching import patched
 
 
 def one_row_each(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, by `place` and in its order, name, ISIN, sizes and the `listings`.
+    """Return name, ISIN, sizes and the `listings` for each `place`, in the order of places.
 
-    `rows` are in the order of their places, of one place in that of their brokers (`rank`).
+    `rows` are ordered by place, and within a place by broker (`rank`).
     """
     rows = _with_agreed_lots(rows)
     listing = pl.struct(
@@ -16,7 +16,7 @@ def one_row_each(rows: pl.DataFrame) -> pl.DataFrame:
         "freeze_quantity", "contract_units", "other_names", "attributes",
     )  # fmt: skip
     by_place = rows.group_by("place", maintain_order=True).agg(pl.col("name").drop_nulls().first(), listings=listing)
-    said = by_place.drop("listings")  # which are large: no join shall copy them
+    said = by_place.drop("listings")  # the listings are large: no join may copy them
     for votes in (
         _voted(rows, "isin", pl.col("isin").first()),
         _voted(rows, "lot_size", pl.col("lot_size").first()),
@@ -28,11 +28,11 @@ def one_row_each(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_agreed_lots(rows: pl.DataFrame) -> pl.DataFrame:
-    """Fill the units per lot of brokers that speak lots of a size their files do not say, where the others agree on it.
+    """Fill the units per lot of brokers that count in lots but whose files do not say the size, if the other brokers agree on it.
 
-    Agreement is one size above 1 among all brokers that do say: a wrong size would send an order of another size, so with
-    two sizes, or none, it stays unknown and no such order is sent. Their `lot_size` is left empty: whoever counts how many brokers
-    tell the size must not count those that took it from the others (order-engine 4.3).
+    Agreement means one size above 1 among all brokers that do say it. A wrong size would send an order of another size; so with two sizes,
+    or none, it stays unknown and no such order is sent. The `lot_size` of the filled brokers is left empty: a count of the brokers that
+    say the size must not include brokers that took it from others (order-engine 4.3).
     """
     unknown = rows.filter(pl.col("contract_units").is_null()).select("row", "place", "lot_size")
     said = rows.select("place", "lot_size", "contract_units").join(unknown, on="place", how="semi")
@@ -44,9 +44,9 @@ def _with_agreed_lots(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _voted(rows: pl.DataFrame, column: str, tied: pl.Expr) -> pl.DataFrame:
-    """Return place and the value most brokers give; of several with equally many votes, what `tied` makes of them.
+    """Return place and the value most brokers give; when several values have equally many votes, the result of `tied`.
 
-    `tied` sees the values by votes, then by the brokers' order.
+    `tied` gets the values ordered by votes, then by the brokers' order.
     """
     given = rows.select("place", "rank", column).drop_nulls(column)
     spread = given.group_by("place").agg(pl.col(column).min(), largest=pl.col(column).max())
