@@ -1,4 +1,4 @@
-"""Changes of many things told to one reader that looks when it comes round: newest per key, never a queue that grows."""
+"""Collects changes of many things for one reader that looks from time to time: newest value per key, never a queue that grows."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -14,16 +14,16 @@ MOST_KEYS = 50_000
 
 @attrs.frozen
 class Taken(Generic[K, V]):
-    """What has changed since the last look."""
+    """The changes since the last look."""
 
     newest: dict[K, V]
-    """In the order in which the keys changed first."""
+    """In the order in which the keys first changed."""
     overflowed: bool
-    """Whether more keys changed than are kept, so that `newest` is not all: read everything again."""
+    """Whether more keys changed than are kept, so that `newest` is incomplete: read everything again."""
 
 
 class Changes(Generic[K, V]):
-    """Written by the owner of the things, without waiting; read by one other task. Nothing grows while nobody reads."""
+    """Written without waiting by the owner of the things; read by one other task. It stays bounded while nobody reads."""
 
     def __init__(self, most_keys: int = MOST_KEYS) -> None:
         self._most_keys = most_keys
@@ -48,7 +48,7 @@ class Changes(Generic[K, V]):
             await trio.lowlevel.checkpoint()
 
     def take(self) -> Taken[K, V]:
-        """Return what has changed since the last call."""
+        """Return the changes since the last call."""
         taken = Taken(self._newest, self._overflowed)
         self._newest, self._overflowed = {}, False
         return taken

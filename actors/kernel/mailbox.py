@@ -1,15 +1,14 @@
-"""Mailboxes and addresses: how one actor hears from the others, with back-pressure chosen by name.
+"""Mailboxes and addresses: the way actors send each other messages, with the kind of back-pressure chosen by method.
 
-A mailbox has one reader (its actor) and outlives the actor's restarts; what others hold is its `Address`:
-
+A mailbox has one reader (its actor) and outlives the actor's restarts. Other actors hold its `Address`:
 - `tell`: the sender waits for room; nothing is ever dropped (orders, fills, intents).
-- `replace`: newest wins per key; never waits, never grows beyond the number of keys (slices, quotes). A message may take along what it
-  needs of the one whose place it takes (`Following`).
+- `replace`: the newest message wins per key; never waits, never grows beyond the number of keys (slices, quotes). A message can take
+  over what it needs from the message it replaces (`Following`).
 - `ask`: `tell` with a one-shot `Reply` and a deadline.
 
-When the actor stops (crash or shutdown) every ask that is not answered fails at once with `ActorNotRunning`, and asks still
-queued are taken out, so that nothing is done later for a caller who was told it failed. Messages told or replaced stay for
-the restarted actor.
+When the actor stops (crash or shutdown), every unanswered ask fails at once with `ActorNotRunning`. Asks that are still queued are
+removed, so that nothing is done later for a caller who was told it failed. Messages of `tell` and `replace` stay for the restarted
+actor.
 """
 
 from collections import deque
@@ -26,16 +25,16 @@ R = TypeVar("R")
 
 @runtime_checkable
 class Following(Protocol):
-    """A message of `replace` of which something must reach the reader although a newer one takes its place."""
+    """A message of `replace` that takes over part of the message it replaces, so that this part still reaches the reader."""
 
     def after(self, waiting: Any) -> Self:
-        """Return this message with what it keeps of the waiting one, which is of the same key."""
+        """Return this message with the parts it keeps of the waiting message, which has the same key."""
 
 
 class ActorNotRunning(Exception):
-    """The actor asked is dead, restarting, or died before it answered.
+    """The asked actor is dead, restarting, or died before it answered.
 
-    `taken` is True when it had already taken the message up: what it did with it is not known.
+    `taken` is True when the actor had already taken the message: it is unknown what it did with the message.
     """
 
     def __init__(self, name: str, *, taken: bool) -> None:
@@ -45,7 +44,7 @@ class ActorNotRunning(Exception):
 
 
 class AskTimedOut(Exception):
-    """No answer in time. `queued` tells whether the message got into the mailbox, where it may still be worked."""
+    """No answer in time. `queued` tells whether the message got into the mailbox, where the actor may still process it."""
 
     def __init__(self, name: str, timeout_seconds: float, *, queued: bool) -> None:
         super().__init__(f"{name} did not answer within {timeout_seconds:g} s")
@@ -54,7 +53,7 @@ class AskTimedOut(Exception):
 
 
 class Reply(Generic[R]):
-    """The one-shot way back of an ask. The first answer counts, later ones are ignored."""
+    """The one-shot answer channel of an ask. The first answer counts, later answers are ignored."""
 
     __slots__ = ("_answer", "_done", "_refusal", "sending", "taken")
 
@@ -65,7 +64,7 @@ class Reply(Generic[R]):
         self.sending: trio.CancelScope | None = None
         """Set while the asker still waits for room."""
         self.taken = False
-        """Whether the actor took the message out of its mailbox."""
+        """Whether the actor has taken the message out of its mailbox."""
 
     @property
     def done(self) -> bool:
@@ -91,25 +90,25 @@ class Reply(Generic[R]):
 
 @attrs.frozen
 class MailboxFigures:
-    """What `/metrics` shows of a mailbox."""
+    """The figures of a mailbox for `/metrics`."""
 
     depth: int
     capacity: int
     full_waits: int
     """How often a sender had to wait for room."""
     replaced: int
-    """How many messages a newer one of the same key replaced."""
+    """Number of messages replaced by a newer message of the same key."""
 
 
 class Mailbox(Generic[M]):
-    """The reader's end. Iterate over it in the actor's run loop."""
+    """The reader's end of a mailbox. The actor's run loop iterates over it."""
 
     def __init__(self, name: str, capacity: int) -> None:
         if capacity < 1:
             raise ValueError("a mailbox holds at least one message")
         self.name = name
         self.running = False
-        """Kept by the supervisor: whether the actor has started and not stopped."""
+        """Set by the supervisor: whether the actor has started and not stopped."""
         self.last_message_type: str | None = None
         self._capacity = capacity
         self._room = trio.Semaphore(capacity)
@@ -134,7 +133,7 @@ class Mailbox(Generic[M]):
         return await self.receive()
 
     async def receive(self) -> M:
-        """Return the next message: told ones first, in order, then the newest of each key. A checkpoint always."""
+        """Return the next message: first messages of `tell` and `ask`, in order, then the newest of each key. Always a checkpoint."""
         await trio.lowlevel.checkpoint()
         while True:
             message = self._take()
@@ -157,17 +156,19 @@ class Mailbox(Generic[M]):
         return None
 
     def holds(self, wanted: Callable[[M], bool]) -> bool:
-        """Tell whether a told or asked message for which `wanted` waits to be taken out."""
+        """Tell whether a waiting message of `tell` or `ask` satisfies `wanted`."""
         return any(wanted(message) for message, _ in self._queue)
 
     def take_replaced(self) -> list[M]:
-        """Return what waits of `replace`, all of it at once, without waiting: for a reader of thousands a second, to which
-        `receive` would cost a trip through the scheduler for each."""
+        """Return all waiting messages of `replace` at once, without waiting.
+
+        This is for a reader of thousands of messages a second: `receive` would cost it a trip through the scheduler for each message.
+        """
         latest, self._latest = self._latest, {}
         return list(latest.values())
 
     def stopped(self) -> None:
-        """Fail every unanswered ask (supervisor only); see the module's first lines."""
+        """Fail every unanswered ask (supervisor only); see the module docstring."""
         self.running = False
         kept = deque(entry for entry in self._queue if entry[1] is None)
         for _ in range(len(self._queue) - len(kept)):
@@ -186,7 +187,7 @@ class Mailbox(Generic[M]):
             self._full_waits += 1
             await self._room.acquire()
         if reply is not None and reply.done:
-            self._room.release()  # the actor stopped between giving us room and our turn; the asker was told it failed
+            self._room.release()  # the actor stopped after it gave us room and before our turn; the asker was told that the ask failed
             return
         self._queue.append((message, reply))
         self._arrived.set()
@@ -221,7 +222,7 @@ class Mailbox(Generic[M]):
 
 
 class Address(Generic[M_contra]):
-    """The sender's end: what others hold. Stays valid over restarts of the actor."""
+    """The sender's end of a mailbox, held by other actors. It stays valid over restarts of the actor."""
 
     __slots__ = ("_mailbox",)
 
@@ -237,18 +238,18 @@ class Address(Generic[M_contra]):
         return self._mailbox.running
 
     async def tell(self, message: M_contra) -> None:
-        """Put `message` into the mailbox, waiting for room as long as it takes."""
+        """Put `message` into the mailbox; wait for room as long as necessary."""
         await self._mailbox.put(message, None)
 
     def replace(self, key: Hashable, message: M_contra) -> None:
-        """Put `message` in the place of the waiting one of the same `key`; never waits."""
+        """Replace the waiting message of the same `key` by `message`; never waits."""
         self._mailbox.put_latest(key, message)
 
     async def ask(self, make: Callable[[Reply[R]], M_contra], timeout_seconds: float) -> R:
         """Send `make(reply)` and return the answer; the deadline covers waiting for room and for the answer.
 
-        Raises ActorNotRunning at once when the actor is down or goes down, AskTimedOut at the deadline, and whatever the
-        actor refuses the reply with.
+        Raises ActorNotRunning at once when the actor is down or goes down, AskTimedOut at the deadline, and any error with which the actor
+        refuses the reply.
         """
         return await self._mailbox.put_ask(make, timeout_seconds)
 

@@ -8,9 +8,9 @@ T = TypeVar("T")
 
 
 class Published(Generic[T]):
-    """A value its owner replaces and everybody else reads.
+    """A value that its owner replaces and all others read.
 
-    `version` counts replacements, so that a watcher can wait for the next one without missing any in between.
+    `version` counts replacements, so that a watcher never misses a replacement made between its read and its wait.
     """
 
     def __init__(self, value: T) -> None:

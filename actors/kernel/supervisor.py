@@ -1,7 +1,7 @@
-"""Supervision: starts children in order, restarts the crashed, keeps them apart, stops them in reverse order.
+"""Supervision: starts children in order, restarts crashed children, isolates them from each other, stops them in reverse order.
 
-A child is built afresh at every (re)start and rebuilds its state from the store; its mailbox stays. A child that crashes
-more often than its policy allows ends the supervisor with `GaveUp`, which is its parent's to handle.
+A child is built new at every (re)start and rebuilds its state from the store; its mailbox stays. A child that crashes more often than
+its policy allows ends the supervisor with `GaveUp`, which the supervisor's parent must handle.
 """
 
 import logging
@@ -22,7 +22,7 @@ _log = logging.getLogger("onebroker.supervisor")
 
 class Actor(Protocol):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Run until cancelled or done; call `task_status.started()` once others may ask."""
+        """Run until cancelled or done; call `task_status.started()` when other actors may ask."""
 
 
 @attrs.frozen(kw_only=True)
@@ -30,11 +30,11 @@ class RestartPolicy:
     """How often a child may crash, and how long to wait before the next start."""
 
     restarts: int | None
-    """Most restarts within `within_seconds`; None = for ever."""
+    """Most restarts within `within_seconds`; None = no limit."""
     within_seconds: float = 30.0
     first_delay_seconds: float = 0.1
     most_delay_seconds: float = 30.0
-    """The delay doubles with each crash within the window up to this, and is spread by up to a quarter each way."""
+    """The delay doubles up to this with each crash within the window, and varies randomly by up to a quarter in both directions."""
 
     def delay_seconds(self, recent_crashes: int, spread: float) -> float:
         """Return the delay after the n-th recent crash; `spread` is in [-1, 1]."""
@@ -48,7 +48,7 @@ NEVER = RestartPolicy(restarts=0)
 
 @attrs.frozen(kw_only=True)
 class Child:
-    """One line of the tree: a name, how to build it, its mailbox if it has one, and its policy."""
+    """One line of the tree: a name, the function that builds the actor, its mailbox if it has one, and its policy."""
 
     name: str
     build: Callable[[], Actor]
@@ -58,14 +58,14 @@ class Child:
 
 @attrs.frozen(kw_only=True)
 class CrashRecord:
-    """What is kept of the crashes of one actor, for `/api/health` and the logs."""
+    """The record of one actor's crashes, for `/api/health` and the logs."""
 
     actor: str
     error: str
-    """Exception type and text of the latest."""
+    """Exception type and text of the latest crash."""
     count: int
     at: float
-    """Epoch seconds of the latest."""
+    """Epoch seconds of the latest crash."""
     last_message_type: str | None
 
 
@@ -78,14 +78,14 @@ class GaveUp(Exception):
 
 
 def describe(error: BaseException) -> str:
-    """Return type and text of an exception, of every leaf of a group."""
+    """Return type and text of an exception; for a group, those of every leaf."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(dict.fromkeys(describe(leaf) for leaf in error.exceptions))
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 class CrashLog:
-    """The crashes of all actors, newest per actor, with counts. One for the whole tree."""
+    """The crashes of all actors: the latest per actor, with counts. There is one log for the whole tree."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -109,7 +109,7 @@ class CrashLog:
 
 
 class _Running:
-    """One child's task: its cancel scope and the sign that it has ended."""
+    """One child's task: its cancel scope, and the event of its end."""
 
     def __init__(self, child: Child) -> None:
         self.child = child
@@ -132,17 +132,17 @@ class Supervisor:
         return {running.child.name: running.up for running in self._children}
 
     async def start(self, child: Child) -> None:
-        """Start `child` and wait until it has started (over restarts, if it must)."""
+        """Start `child` and wait until it has started (after restarts, if necessary)."""
         running = _Running(child)
         self._children.append(running)
         await self._nursery.start(self._keep, running)
-        # From here on only its supervisor ends this child: were a cancellation from outside to reach all children at once,
-        # the store would be gone before the engine has written its last outcome. Not earlier: a start that was cancelled
-        # waits for its child to end.
+        # From here on only the supervisor ends this child. If a cancellation from outside reached all children at once, the store would be
+        # gone before the engine has written its last outcome. The shield is not set earlier, because a cancelled start waits for its child
+        # to end.
         running.scope.shield = True
 
     async def stop(self) -> None:
-        """Stop all children, the last started first, each fully ended before the next is stopped."""
+        """Stop all children, the last started first; each child has fully ended before the next is stopped."""
         while self._children:
             await self._end(self._children.pop())
 
@@ -182,7 +182,7 @@ class Supervisor:
         return child.policy.delay_seconds(len(recent), self._spread.uniform(-1, 1))
 
     async def _run_once(self, running: _Running, on_first: Callable[[], None]) -> Exception | None:
-        """Run a fresh actor to its end; return its crash, or None when it ended by itself."""
+        """Run a new actor to its end; return its crash, or None when it ended without one."""
         mailbox = running.child.mailbox
 
         async def run_marked(*, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -211,7 +211,7 @@ class Supervisor:
 
 
 class _Once:
-    """Calls `task_status.started()` at the first start only."""
+    """Calls `task_status.started()` only at the first start."""
 
     def __init__(self, task_status: trio.TaskStatus[None]) -> None:
         self._task_status: trio.TaskStatus[None] | None = task_status
@@ -243,7 +243,7 @@ Flush = Callable[[], Awaitable[None]]
 async def flush_shielded(flush: Flush, *, deadline_seconds: float) -> bool:
     """Run `flush` even under cancellation, for at most `deadline_seconds`; tell whether it finished.
 
-    The only shield an actor may use, for its last write (architecture 3).
+    This is the only shield an actor may use, for its last write (architecture 3).
     """
     with trio.move_on_after(deadline_seconds, shield=True) as scope:
         await flush()
