@@ -1,1 +1,1 @@
-"""What outlives the process: Redis behind the store actor (and its twin in memory), SQLite for documents, the lock."""
+"""Everything that outlives the process: Redis behind the store actor (and its twin in memory), SQLite for documents, the lock."""

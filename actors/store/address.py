@@ -1,8 +1,8 @@
-"""Where the Redis server is (URL forms), and what must be true of it before it is used. Blocking: runs in worker threads.
+"""The address of the Redis server (URL forms), and the checks before the server is used. Blocking: runs in worker threads.
 
 URL forms: `redis://[user:password@]host:port/db`, `rediss://…` (TLS), `unix:///path?db=0`, and
 `redis+sentinel://[user:password@]host:port,host:port/service[/db][?sentinel_username=…&sentinel_password=…]`, or
-`rediss+sentinel://…` where servers and sentinels speak TLS; user and password are the server's.
+`rediss+sentinel://…` when servers and sentinels use TLS; user and password are for the server.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from onebroker.actors.store.interface import StoreError
 SCHEMA_VERSION = b"1"
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 5.0
-"""Longest silence of a server within an answer; past it the connection is given up."""
+"""Longest silence of a server within an answer; after it the connection is given up."""
 WAITAOF_MILLISECONDS = 3000
 
 CLUSTER_REFUSED = "this Redis is a Cluster, which is not supported: use one server, a sentinel URL, or a managed server with one shard"
@@ -45,17 +45,17 @@ EVERY_WRITE = "every write on disk"
 
 
 class StoreRefused(Exception):
-    """The server must not be used as it is, or the URL is wrong; one sentence for the log and `check`."""
+    """The server must not be used in its present state, or the URL is wrong; the text is one sentence for the log and `check`."""
 
 
 @attrs.frozen(kw_only=True)
 class Durability:
-    """What an acknowledged write is worth."""
+    """The guarantee of an acknowledged write."""
 
     every_write: bool
     """Whether an acknowledged engine write is on disk."""
     text: str
-    """EVERY_WRITE, or what can be lost."""
+    """EVERY_WRITE, or a text about what can be lost."""
     wait_for_disk: bool
     """Whether each engine batch ends with WAITAOF."""
 
@@ -64,10 +64,10 @@ Connect = Callable[[], "redis.Redis"]
 
 
 class ServerAddress(Protocol):
-    """Finds the server to talk to now."""
+    """Finds the present server."""
 
     def resolve(self) -> Connect:
-        """Return what opens a client of the present server (blocking). Raises redis.RedisError, OSError."""
+        """Return a function that opens a client of the present server (blocking). Raises redis.RedisError, OSError."""
 
 
 @attrs.frozen
@@ -151,7 +151,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
 
 
 def _options() -> dict[str, Any]:
-    # No retries below us: a write is sent once, and what became of it is said to the one who asked.
+    # redis-py must not retry: a write is sent once, and its caller learns the result.
     return {
         "socket_connect_timeout": CONNECT_SECONDS,
         "socket_timeout": ANSWER_SECONDS,
@@ -162,9 +162,9 @@ def _options() -> dict[str, Any]:
 
 
 def probe(client: "redis.Redis") -> Durability:
-    """Check the server and make it ready (scripts, schema key); say what an acknowledged write is worth.
+    """Check the server and make it ready (scripts, schema key); return the guarantee of an acknowledged write.
 
-    Raises StoreRefused when it must not be used, StoreError when it cannot be used now, redis.RedisError on a lost contact.
+    Raises StoreRefused when the server must not be used, StoreError when it cannot be used now, redis.RedisError when contact is lost.
     """
     info: Mapping[str, object] = client.info()
     _refuse_unfit(info)
@@ -203,7 +203,7 @@ def _durability(client: "redis.Redis", info: Mapping[str, object]) -> Durability
     fsync = _fsync_setting(client)
     if fsync == "always":
         return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=False)
-    # Without any sync WAITAOF waits for what never comes: every commit would fail.
+    # If the server never syncs, WAITAOF waits in vain: every commit would fail.
     if fsync != "no" and _version(info) >= _WAITAOF_SINCE and _may_wait(client):
         return Durability(every_write=True, text=EVERY_WRITE, wait_for_disk=True)
     return Durability(every_write=False, text=_LOSS_BY_FSYNC.get(fsync, _LOSS_UNKNOWN), wait_for_disk=False)
@@ -212,7 +212,7 @@ def _durability(client: "redis.Redis", info: Mapping[str, object]) -> Durability
 def _fsync_setting(client: "redis.Redis") -> str:
     try:
         settings = client.config_get("appendfsync")
-    except redis.ResponseError:  # managed servers do not let CONFIG be read
+    except redis.ResponseError:  # managed servers do not let clients read CONFIG
         return ""
     return str(settings.get("appendfsync", ""))
 

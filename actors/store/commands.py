@@ -1,7 +1,7 @@
-"""Ops as Redis commands, and the two scripts of the engine lane. Pure. Only commands of Redis 6.2.
+"""Turns ops into Redis commands, with the two scripts of the engine lane. Pure. Only commands of Redis 6.2.
 
-A commit is one call of one script: fence and absent checks, then a look at the type of every key, then the writes. All that
-can refuse is looked at before the first write, because Redis takes nothing back of a script that fails half way.
+A commit is one call of one script: the fence and absent checks, then a type check of every key, then the writes. The script checks
+everything that can refuse before the first write, because Redis undoes nothing of a script that fails half way.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from onebroker.actors.store.interface import Delete, Expire, Fence, HashSet, Op,
 Command = tuple[str | bytes | int, ...]
 
 _MOST_FIELDS = 500
-"""Fields of one HSET or HDEL: Lua unpacks at most about 8,000 arguments, and a batch is filled by pieces."""
+"""Most fields of one HSET or HDEL: Lua unpacks at most about 8,000 arguments, and a batch is filled piece by piece."""
 _PIECE_BYTES = 64 * 1024
 
 FENCED = b"fenced"
@@ -58,7 +58,7 @@ return ours and 1 or 0
 
 
 def script_sha(script: str) -> str:
-    """Return the name Redis gives a loaded script."""
+    """Return the name that Redis gives a loaded script."""
     return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -70,7 +70,7 @@ _TYPE_OF_OP: dict[type[Op], str] = {HashSet: "hash", SetAdd: "set", SetRemove: "
 
 
 def op_commands(op: Op) -> Iterator[Command]:
-    """Yield the commands that do `op`."""
+    """Yield the commands that perform `op`."""
     match op:
         case Set(expire_seconds=None):
             yield ("SET", op.key, op.value)
@@ -95,7 +95,10 @@ def op_commands(op: Op) -> Iterator[Command]:
 
 
 def commit_command(ops: Sequence[Op], fence: Fence | None, absent: str | None, count: str | None = None) -> Command:
-    """Return the one script call that does `ops` and adds one to the number under `count`; it answers `done`, FENCED or THERE, or an error."""
+    """Return the single script call that applies `ops` and adds one to the number under `count`.
+
+    The call answers `done`, FENCED or THERE, or an error.
+    """
     arguments: list[str | bytes | int] = []
     replaced: set[str] = set()
     for op in ops:
@@ -124,12 +127,12 @@ def lock_command(key: str, value: bytes, expire_seconds: int, may_replace: bytes
 
 
 def command_bytes(command: Command) -> int:
-    """Return about how many bytes `command` takes on the wire."""
+    """Return the approximate size of `command` on the wire, in bytes."""
     return sum(len(part) + 8 if isinstance(part, str | bytes) else 12 for part in command)
 
 
 def pieces(ops: Iterable[Op]) -> Iterator[Op]:
-    """Cut large hash writes, so that batches of the rest lane can be kept small."""
+    """Split large hash writes, so that batches of the rest lane stay small."""
     for op in ops:
         if isinstance(op, HashSet) and op_bytes(op) > _PIECE_BYTES:
             yield from _cut(op)

@@ -1,4 +1,4 @@
-"""The data directory: made private, held by one service at a time, and the owner id that names it in the engine's lock."""
+"""The data directory: private, held by one service at a time, with the owner id that names it in the engine's lock."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ _OWNER_NAME = "engine-owner"
 
 
 class DataDirectoryBusy(Exception):
-    """Another service holds the data directory; the text says who."""
+    """Another service holds the data directory; the text names its process if known."""
 
     def __init__(self, directory: Path, holder: int | None) -> None:
         who = f"process {holder}" if holder is not None else "another process"
@@ -20,16 +20,16 @@ class DataDirectoryBusy(Exception):
 
 
 class DataDirectory:
-    """A data directory held by an exclusive lock from the moment it is made until `close` (or the process's end).
+    """A data directory under an exclusive lock, from construction until `close` (or the process's end).
 
-    Raises DataDirectoryBusy, and OSError when the directory cannot be made or written.
+    Raises DataDirectoryBusy, and OSError when the directory cannot be created or written.
     """
 
     def __init__(self, path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = path.resolve()
         self.path.chmod(0o700)
-        # Not inherited by child processes: an orphaned embedded server must not hold the service's lock.
+        # Child processes do not inherit it: an orphaned embedded server must not hold the service's lock.
         self._lock = os.open(self.path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -41,7 +41,7 @@ class DataDirectory:
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
 
     def close(self) -> None:
-        """Let the directory go. The lock file stays: removing it would let two services hold two files of one name."""
+        """Release the directory. The lock file stays: if it were removed, two services could each lock a different file of that name."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -55,7 +55,7 @@ class DataDirectory:
         self.close()
 
     def engine_owner(self) -> str:
-        """Return the random id of this directory, made at its first use (order-engine 2.4)."""
+        """Return the random id of this directory, created at its first use (order-engine 2.4)."""
         path = self.path / _OWNER_NAME
         if path.exists() and (owner := path.read_text(encoding="ascii").strip()):
             return owner
@@ -70,7 +70,7 @@ def _read_holder(lock: int) -> int | None:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that after a power loss it is either whole or not there."""
+    """Write a file so that after a power loss it is either complete or absent."""
     draft = path.with_name(f"{path.name}.new")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

@@ -1,9 +1,10 @@
-"""The durable store: one SQLite file for what must outlive Redis, written also by the command line while the service runs.
+"""The durable store: one SQLite file for data that must outlive Redis. The command line also writes it while the service runs.
 
-Small and transactional: the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
-adjustment factors, the instruments entered by hand, how far the order engine has written to Redis, and how far loads of candles have come (`durable_history`).
-Every call opens its own connection in a worker thread: calls are rare, and nothing is shared between threads or processes
-but the file. `MemoryDurable` is its twin under the same contract suite.
+It is small and transactional. It holds the access token, the reference documents (users, brokers, exchanges), the list of catalogue files,
+adjustment factors, and the instruments entered by hand. It also holds how far the order engine has written to Redis, and how far loads of
+candles have come (`durable_history`).
+Every call opens its own connection in a worker thread: calls are rare, and threads or processes share nothing but the file.
+`MemoryDurable` is its twin under the same contract suite.
 """
 
 import sqlite3
@@ -30,7 +31,7 @@ Collection = Literal["users", "brokers", "exchanges"]
 _THREADS = 2
 _BUSY_SECONDS = 5.0
 _BUSY_STEP_SECONDS = 0.01
-"""How long a call waits for another writer (the command line) to finish."""
+"""Pause between two tries while another writer (the command line) holds the file; a call waits `_BUSY_SECONDS` in all."""
 
 
 class DurableError(Exception):
@@ -43,14 +44,14 @@ class DurableBusy(DurableError):
 
 @attrs.frozen(kw_only=True)
 class AccessToken:
-    """The one access token of the application (rules 1.3.1)."""
+    """The only access token of the application (rules 1.3.1)."""
 
     token: str | None = attrs.field(repr=False)
     """None after a disconnect."""
     last_login: str | None
-    """As written by the token actor."""
+    """In the form written by the token actor."""
     expires_at: str | None
-    """As written by the token actor; None after a disconnect."""
+    """In the form written by the token actor; None after a disconnect."""
 
 
 @attrs.frozen(kw_only=True)
@@ -59,10 +60,10 @@ class CatalogueFile:
 
     mapping_date: date
     file: str
-    """Name inside the catalogue folder; a day equal to the one before names the same file."""
+    """Name inside the catalogue folder; a day with the same mapping as the day before names the same file."""
     rows: int
     counts: Mapping[str, int]
-    """Broker code -> rows it gave."""
+    """Broker code -> number of its rows."""
     content_hash: str
     report: bytes
     """The build's report, JSON."""
@@ -70,14 +71,14 @@ class CatalogueFile:
 
 @attrs.frozen(kw_only=True)
 class EngineCount:
-    """How far the order engine has come: what it wrote to Redis can be held against it (order-engine 2.5, K19)."""
+    """How far the order engine has come, for comparison with what Redis holds of its writes (order-engine 2.5, K19)."""
 
     run: int
     """How often the engine was started: no two runs make the same leg token."""
     writes: int
-    """How many of its writes Redis has acknowledged, since the first start."""
+    """Number of engine writes that Redis has acknowledged since the first start."""
     lost: bool = False
-    """Whether Redis came back with fewer, and not all brokers' books were read since."""
+    """Whether Redis came back with fewer writes, and not all brokers' books have been read since."""
 
 
 class Durable(Protocol):
@@ -89,7 +90,7 @@ class Durable(Protocol):
         """Replace the access token."""
 
     async def documents(self, collection: Collection) -> tuple[bytes, ...]:
-        """Return the documents of a collection (each a JSON object), in the order they were imported."""
+        """Return the documents of a collection (each a JSON object), in the order of their import."""
 
     async def replace_documents(self, collection: Collection, documents: Sequence[bytes]) -> None:
         """Replace the whole collection in one transaction."""
@@ -104,19 +105,19 @@ class Durable(Protocol):
         """Return the adjustment factors of an instrument, or of all (None), by instrument and ex-date."""
 
     async def put_factors(self, factors: Sequence[Factor]) -> Merged:
-        """Add factors in one transaction; one of the same instrument, ex-date and kind is replaced."""
+        """Add factors in one transaction; a factor of the same instrument, ex-date and kind is replaced."""
 
     async def renames(self) -> tuple[Rename, ...]:
-        """Return what instruments were called before, all of it, by day."""
+        """Return all renames of instruments, by day."""
 
     async def put_renames(self, renames: Sequence[Rename]) -> None:
-        """Add renames in one transaction; one of the same old id and day is replaced."""
+        """Add renames in one transaction; a rename of the same old id and day is replaced."""
 
     async def forget_rename(self, old_id: str, from_day: date) -> bool:
-        """Remove a rename; tell whether there was one."""
+        """Remove a rename; tell whether it existed."""
 
     async def history_instrument(self, instrument_id: str) -> Identity | None:
-        """Return an instrument that was entered by hand with its history."""
+        """Return an instrument that was entered by hand with its history; None when there is none."""
 
     async def put_history_instruments(self, identities: Sequence[Identity]) -> None:
         """Enter instruments in one transaction."""
@@ -125,22 +126,22 @@ class Durable(Protocol):
         """Return how far the daily load has come, by market."""
 
     async def put_daily_load(self, load: DailyLoad) -> None:
-        """Replace what stands of that market."""
+        """Replace the stored load of that market."""
 
     async def engine_count(self) -> EngineCount | None:
-        """Return what was put last."""
+        """Return the last stored count."""
 
     async def put_engine_count(self, count: EngineCount) -> None:
-        """Replace it."""
+        """Replace the stored count."""
 
     async def backfill_parts(self, backfill: str) -> tuple[bytes, ...]:
-        """Return what an unfinished backfill has done, in the order in which it was added."""
+        """Return the finished parts of an unfinished backfill, in the order they were added."""
 
     async def add_backfill_part(self, backfill: str, put_at: float, body: bytes) -> None:
-        """Add what it has done since; `put_at` in epoch seconds."""
+        """Add a finished part; `put_at` in epoch seconds."""
 
     async def forget_backfill(self, backfill: str, before: float) -> None:
-        """Remove what stands of that backfill, and what any other put before that moment."""
+        """Remove all parts of this backfill, and the parts of other backfills stored before that moment."""
 
 
 MIGRATIONS: tuple[str, ...] = (
@@ -168,11 +169,11 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     """,
 )
-"""What takes the file from version n to n + 1 (`PRAGMA user_version`), applied in order. Only ever appended to."""
+"""The scripts that take the file from version n to n + 1 (`PRAGMA user_version`), applied in order. New ones are only appended."""
 
 
 class SqliteDurable:
-    """Implements `Durable` over the SQLite file at `path`; the file is made at the first call."""
+    """Implements `Durable` over the SQLite file at `path`; the first call creates the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -281,7 +282,7 @@ class SqliteDurable:
             return
         self._path.chmod(0o600)
         with _transaction(connection):
-            version = _version(connection)  # read again: another process may have been faster
+            version = _version(connection)  # read again: another process may have migrated meanwhile
             if version > len(MIGRATIONS):
                 raise DurableError(f"{self._path.name} was written by a newer version of onebroker")
             for script in MIGRATIONS[version:]:
@@ -291,7 +292,7 @@ class SqliteDurable:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Have the file keep a write-ahead log. SQLite waits for a lock everywhere but here: of two first starts one would be refused."""
+    """Switch the file to a write-ahead log. Here alone SQLite does not wait for a lock: without a retry, one of two first starts would fail."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -316,7 +317,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
-    # The low byte is the plain code; an error of Python's own has none.
+    # The low byte is the plain code; an error raised by Python itself has none.
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 

@@ -1,8 +1,7 @@
-"""What the durable store holds beside candles and ticks: adjustment factors, instruments entered by hand (architecture 4), what
-instruments were called before, how far
-the daily load has come with each market, and what backfills that are not finished have done.
+"""The history data of the durable store, next to the candles and ticks: adjustment factors, and instruments entered by hand (architecture 4).
 
-Statements over one SQLite connection; `durable.py` runs them.
+It also holds the earlier names of instruments, how far each market's daily load has come, and the finished work of unfinished backfills.
+The functions run statements over one SQLite connection; `durable.py` calls them.
 """
 
 import sqlite3
@@ -50,19 +49,19 @@ RENAME_TABLES = """
 
 @attrs.frozen(kw_only=True)
 class Rename:
-    """From a day on an instrument has another instrument_id: another symbol, or another strike of the same contract."""
+    """From a day on, an instrument has another instrument_id: another symbol, or another strike of the same contract."""
 
     old_id: str
     new_id: str
     from_day: date
     """The first day under the new id."""
     source: str
-    """Who says so, for people."""
+    """The source of the rename, for people."""
 
 
 @attrs.frozen(kw_only=True)
 class DailyLoad:
-    """How far the daily load of day candles has come with one market."""
+    """How far the daily load of day candles of one market has come."""
 
     market: str
     """Exchange and calendar: `nse equity`."""
@@ -71,25 +70,25 @@ class DailyLoad:
     loaded_at: float
     """Epoch seconds."""
     instruments: int
-    """How many were read for the last load."""
+    """Number of instruments read for the last load."""
     failed: int
-    """Those of them of which no broker had readable candles."""
+    """How many of these instruments had no readable candles at any broker."""
 
 
 @attrs.frozen(kw_only=True)
 class Factor:
-    """One corporate action of one instrument: what prices and volumes of the days before `ex_date` are multiplied by."""
+    """One corporate action of one instrument: the factors for the prices and volumes of the days before `ex_date`."""
 
     instrument_id: str
     ex_date: date
     kind: str
     """One of KINDS."""
     price_factor: Decimal
-    """Above 0; as it was written."""
+    """Above 0; with the digits as given."""
     volume_factor: Decimal
     """Above 0."""
     source: str
-    """Where the figures are from, for people."""
+    """The source of the figures, for people."""
 
     @property
     def key(self) -> tuple[str, date, str]:
@@ -97,7 +96,7 @@ class Factor:
 
 
 def merged_counts(found: Iterable[Factor | None], given: Iterable[Factor]) -> Merged:
-    """Return what becomes of `given`, each beside what stands under its key."""
+    """Return the counts for `given`; `found` has, for each factor, the stored factor with its key."""
     pairs = list(zip(found, given, strict=True))
     equal = sum(1 for old, new in pairs if old == new)
     return Merged(
@@ -129,7 +128,7 @@ def read_factors(connection: sqlite3.Connection, instrument_id: str | None) -> t
 
 
 def write_factors(connection: sqlite3.Connection, factors: Sequence[Factor]) -> Merged:
-    """Write factors inside the caller's transaction and return what became of each."""
+    """Write factors inside the caller's transaction, and return the counts of added, replaced and equal ones."""
     known: dict[str, dict[tuple[str, date, str], Factor]] = {}
     found: list[Factor | None] = []
     for factor in factors:
@@ -179,13 +178,13 @@ def write_renames(connection: sqlite3.Connection, renames: Iterable[Rename]) -> 
 
 
 def forget_rename(connection: sqlite3.Connection, old_id: str, from_day: date) -> bool:
-    """Remove a rename; tell whether there was one."""
+    """Remove a rename; tell whether it existed."""
     done = connection.execute("DELETE FROM renames WHERE old_id = ? AND from_day = ?", (old_id, from_day.isoformat()))
     return done.rowcount > 0
 
 
 def read_daily_loads(connection: sqlite3.Connection) -> tuple[DailyLoad, ...]:
-    """Return the markets' loads, by market."""
+    """Return the daily loads, by market."""
     rows = connection.execute(
         "SELECT market, last_day, loaded_at, instruments, failed FROM daily_loads ORDER BY market"
     )

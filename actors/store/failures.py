@@ -1,4 +1,4 @@
-"""Why the store cannot be used, in words for callers: without the socket's path or the files of this machine, which the log has."""
+"""Explains why the store cannot be used, in words for callers: without the socket's path or local file names, which only the log has."""
 
 import errno
 import os
@@ -12,12 +12,12 @@ NO_FILE_LEFT = "this process may open no more files"
 
 
 def is_out_of_files(error: BaseException) -> bool:
-    """Whether a connection failed because this process has no file for it, which says nothing about the server."""
+    """Tell whether a connection failed because this process can open no more files, which says nothing about the server."""
     return any(isinstance(cause, OSError) and cause.errno in _OUT_OF_FILES for cause in _causes(error))
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a command or connection failed."""
+    """Return why a command or a connection failed."""
     if is_out_of_files(error):
         return NO_FILE_LEFT
     number = next((cause.errno for cause in _causes(error) if isinstance(cause, OSError) and cause.errno), None)
@@ -27,7 +27,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and what it was made from; redis-py wraps the system's errors."""
+    """Yield the error and its causes; redis-py wraps the system's errors."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

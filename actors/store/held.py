@@ -1,7 +1,7 @@
-"""Writes that wait while the store is away or busy, conflated: of each key, hash field and set member only the newest.
+"""Writes that wait while the store is away or busy, conflated: only the newest of each key, hash field and set member is kept.
 
-Pure: no waiting, no connection. What is held stays bounded in bytes; past the bound the key that has waited longest is
-given up, because what is posted is read again from a broker anyway (architecture 4).
+Pure: no waiting, no connection. The size of the waiting writes is bounded in bytes. Past the bound the key that has waited longest is
+dropped, because posted data is read again from a broker anyway (architecture 4).
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ _OVERHEAD_BYTES = 48
 
 
 class _KeyPlan:
-    """What is to be done with one key: first the whole value, then its parts, then its life."""
+    """The pending work of one key: first the whole value, then its parts, then its expiry."""
 
     __slots__ = ("entries", "expire", "fields", "members", "size_bytes", "whole")
 
@@ -22,7 +22,7 @@ class _KeyPlan:
         self.fields: dict[str, bytes | None] = {}
         """Field -> new value, None = remove."""
         self.members: dict[str, bool] = {}
-        """Set member -> whether it is to be in."""
+        """Set member -> whether it is to be in the set."""
         self.entries: deque[StreamAdd] = deque()
         self.expire: Expire | None = None
         self.size_bytes = _OVERHEAD_BYTES if whole is None else op_bytes(whole)
@@ -71,7 +71,7 @@ class _KeyPlan:
 
 
 class Held:
-    """Posted writes in waiting, by key, the key that came first in front."""
+    """Waiting posted writes by key; the key that came first is in front."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -86,13 +86,13 @@ class Held:
         return self._bytes
 
     def fold(self, op: Op) -> int:
-        """Take `op` in; return how many keys had to be given up for room."""
+        """Add `op`; return the number of keys that were dropped to make room."""
         if isinstance(op, HashSet) and not op.values and not op.remove:
-            return 0  # changes nothing; every plan has something to do
+            return 0  # changes nothing; every plan must have work to do
         plan = self._plans.get(op.key)
         self._bytes -= plan.size_bytes if plan is not None else 0
         if isinstance(op, Set | Delete):
-            plan = _KeyPlan(op)  # everything before is overwritten
+            plan = _KeyPlan(op)  # overwrites everything before
         else:
             plan = plan or _KeyPlan(None)
             plan.fold(op)
@@ -101,7 +101,7 @@ class Held:
         return self._make_room()
 
     def take(self) -> list[Op]:
-        """Take out everything that is to be done with the key in front, in order. Nothing held: an empty list."""
+        """Take out all pending ops of the key in front, in order; an empty list when nothing is held."""
         if not self._plans:
             return []
         key = next(iter(self._plans))
@@ -118,7 +118,7 @@ class Held:
 
 
 def op_bytes(op: Op) -> int:
-    """Return about how many bytes `op` takes on the wire."""
+    """Return the approximate size of `op` on the wire, in bytes."""
     match op:
         case Set():
             return len(op.key) + len(op.value) + _OVERHEAD_BYTES

@@ -1,4 +1,4 @@
-"""The store as every other actor sees it: reads, and writes in two lanes. Two implementations, one contract suite:
+"""The store's interface for all other actors: reads, and writes in two lanes. Two implementations, one contract suite:
 `redis.py` over a server, `memory.py` for tests.
 
 A write is a tuple of `Op`, applied in order. Values are bytes (JSON by msgspec, or plain text); keys come from `keys.py`.
@@ -45,7 +45,7 @@ class SetRemove:
 
 @attrs.frozen
 class StreamAdd:
-    """XADD with about `most` entries kept."""
+    """XADD that keeps about `most` entries."""
 
     key: str
     fields: Mapping[str, bytes]
@@ -63,7 +63,7 @@ Op = Set | Delete | HashSet | SetAdd | SetRemove | StreamAdd | Expire
 
 @attrs.frozen
 class Fence:
-    """Write only if `key` holds `value`: the engine's lock (order-engine 2.4)."""
+    """Condition of a write: `key` holds `value`, the engine's lock (order-engine 2.4)."""
 
     key: str
     value: bytes
@@ -74,12 +74,12 @@ class StoreError(Exception):
 
     @property
     def not_sent(self) -> bool:
-        """Whether it is certain that a write took no effect; otherwise it is not known."""
+        """Whether a write certainly took no effect; if False, it is unknown whether it did."""
         return str(self).startswith("not sent")
 
 
 def why_away(error: Exception, seconds: float) -> str:
-    """Return why the store gave nothing: its own words, or that it did not answer within `seconds` (trio's error has no text)."""
+    """Return why the store did not answer: the error's text, or no answer within `seconds` (trio's error has no text)."""
     return str(error) or f"no answer within {seconds:g} s"
 
 
@@ -92,8 +92,10 @@ class AlreadyThere(Exception):
 
 
 class Store(Protocol):
-    """Reads raise StoreError; so do acknowledged writes, and then it is not known whether they took effect unless the error
-    says `not sent`."""
+    """The calls of a store. Reads and acknowledged writes raise StoreError.
+
+    After a failed write it is unknown whether the write took effect, unless the error says `not sent`.
+    """
 
     async def get(self, key: str) -> bytes | None: ...
 
@@ -107,18 +109,23 @@ class Store(Protocol):
     async def commit(
         self, *ops: Op, fence: Fence | None = None, absent: str | None = None, count: str | None = None
     ) -> None:
-        """Add one to the number under `count`, and apply `ops` as one atomic script in the engine lane and return when that is acknowledged (on disk as far as the
-        server can say). Raises FencedOut, AlreadyThere, StoreError."""
+        """Add one to the number under `count` and apply `ops`, as one atomic script in the engine lane.
+
+        Returns when the write is acknowledged (on disk, as far as the server can confirm). Raises FencedOut, AlreadyThere, StoreError.
+        """
 
     async def take_lock(self, key: str, value: bytes, expire_seconds: int, *, may_replace: bytes | None) -> bool:
-        """Take or refresh a lock: set it when absent, when it already holds `value`, or when it holds a value ending in
-        `may_replace` (a lock left by our own data directory). Tell whether it is ours now."""
+        """Take or refresh a lock; tell whether the lock is ours now.
+
+        The lock is set when it is absent, when it already holds `value`, or when it holds a value ending in `may_replace` (a lock left by our
+        own data directory).
+        """
 
     async def write(self, *ops: Op) -> None:
-        """Apply `ops` in the rest lane, in order with other rest writes, and return when acknowledged."""
+        """Apply `ops` in the rest lane, in order with other rest writes; return when they are acknowledged."""
 
     def post(self, *ops: Op) -> None:
-        """Like `write` without waiting; while the store is away the newest value per key (or hash field) waits."""
+        """Like `write`, but without waiting; while the store is away, the newest value per key (or hash field) waits."""
 
     @property
     def reachable(self) -> bool:

@@ -96,7 +96,7 @@ def parent(parent_id: str) -> str:
 
 
 def leg(broker: str, day: str, order_id: str) -> str:
-    """`day` is the leg's session day, YYYY-MM-DD: brokers use order ids again."""
+    """`day` is the leg's session day, YYYY-MM-DD: brokers reuse order ids."""
     return f"orders:leg:{broker}:{day}:{order_id}"
 
 

@@ -1,7 +1,7 @@
 """The lanes to the server: each has its own connection, and at most one pipeline in flight (group commit).
 
-Whatever is asked of a lane while its pipeline is in flight leaves as the next one, with one hop into a worker thread for
-the whole batch. `RequestLane` carries reads and engine commits, `RestLane` everything that may wait.
+Commands that arrive while a lane's pipeline is in flight leave together as the next pipeline, with one hop into a worker thread for the
+whole batch. `RequestLane` carries reads and engine commits, `RestLane` carries everything that may wait.
 """
 
 import logging
@@ -22,21 +22,21 @@ from onebroker.actors.store.interface import Op, StoreError
 _log = logging.getLogger("onebroker.store")
 
 _CANNOT_SERVE = re.compile(r"\b(READONLY|LOADING|MASTERDOWN|MISCONF|OOM|NOREPLICAS|BUSY|UNKILLABLE|NOAUTH)\b")
-"""Refusals that speak of the server, not of the command: taken as a lost store until a check succeeds again."""
+"""Refusals that are about the server, not about the command: the store counts as lost until a check succeeds again."""
 
 NEVER_CONNECTED = "not connected yet"
 _NOT_ON_DISK = "written, but the server did not confirm in time that it is on disk"
 
 
 class Link:
-    """Whether the server can be used now, shared by all lanes; kept by the store actor."""
+    """Whether the server can be used now. All lanes share this object; the store actor updates it."""
 
     def __init__(self) -> None:
         self.reachable = False
         self.reason = NEVER_CONNECTED
-        """Why not reachable."""
+        """Why the server is not reachable."""
         self.generation = 0
-        """Counts the times contact was made; a connection of an older one is not used again."""
+        """Counts the contacts made; a connection of an older generation is not used again."""
         self.connect: Connect | None = None
         self.durability: Durability | None = None
         self.up = trio.Event()
@@ -51,13 +51,13 @@ class Link:
         self.up.set()
 
     def lose(self, reason: str, detail: object = "") -> None:
-        """The server went away: say so, once, with what callers need not know, and take it as away."""
+        """Mark the server as away, and log it once, with the details that callers need not know."""
         if self.reachable:
             _log.warning("Redis cannot be used: %s", detail or reason)
         self.end(reason)
 
     def end(self, reason: str) -> None:
-        """Take the server as away; everything queued fails, what was posted is kept."""
+        """Mark the server as away. Everything queued fails; posted writes are kept."""
         self.reason = reason
         if not self.reachable:
             return
@@ -76,15 +76,15 @@ class Line:
         self._limiter = limiter
         self._client: redis.Redis | None = None
         self._connection: AbstractConnection | None = None
-        """The client's only one, held as long as the client."""
+        """The only connection of the client, held as long as the client."""
         self._generation = 0
         self.batches = 0
-        """Pipelines sent, each one round trip."""
+        """Number of pipelines sent; each is one round trip."""
 
     async def run(self, commands: Sequence[Command]) -> list[object]:
-        """Send `commands` as one pipeline; return their answers, a refusal as redis.ResponseError in its place.
+        """Send `commands` as one pipeline; return their answers, with a redis.ResponseError in the place of a refused one.
 
-        Raises StoreError and takes the server as lost when contact breaks; `not sent` when nothing left.
+        Raises StoreError and marks the server as lost when contact breaks; the error says `not sent` when nothing was sent.
         """
         if self._client is None or self._generation != self._link.generation:
             await self._renew()
@@ -134,14 +134,14 @@ class Line:
     def _send(self, commands: Sequence[Command]) -> list[object]:
         answers = self._pipeline(commands)
         missing = [place for place, answer in enumerate(answers) if isinstance(answer, redis.exceptions.NoScriptError)]
-        if missing:  # the server was restarted, or somebody flushed its scripts
+        if missing:  # the server was restarted, or its scripts were flushed
             self._pipeline([("SCRIPT LOAD", script) for script in SCRIPTS.values()])
             for place, answer in zip(missing, self._pipeline([commands[place] for place in missing]), strict=True):
                 answers[place] = answer
         return answers
 
     def _pipeline(self, commands: Sequence[Command]) -> list[object]:
-        # Not by redis-py's pipeline: what it does besides takes longer than the server does over a commit.
+        # redis-py's own pipeline is not used: its extra work takes longer than the server's work for a commit.
         client, connection = self._client, self._connection
         if client is None or connection is None:
             raise redis.ConnectionError("no connection")
@@ -151,9 +151,9 @@ class Line:
 
 
 def _make_fresh(connection: AbstractConnection) -> None:
-    """Connect again where the server closed the connection while it was idle, before anything is sent over it."""
+    """Reconnect if the server closed the idle connection, before anything is sent over it."""
     try:
-        usable = not connection.can_read()  # nobody waits for an answer
+        usable = not connection.can_read()  # no command is waiting for an answer
     except (redis.RedisError, OSError):
         usable = False
     if not usable:
@@ -169,7 +169,7 @@ def _answer(client: "redis.Redis", connection: AbstractConnection, command: Comm
 
 
 class _Request:
-    """One command under way, and its answer."""
+    """One command on its way, and its answer."""
 
     __slots__ = ("answer", "command", "done", "error")
 
@@ -192,7 +192,7 @@ class _Request:
 
 
 class RequestLane:
-    """Commands that somebody waits for; each gets its own answer."""
+    """Commands that a caller waits for; each gets its own answer."""
 
     def __init__(self, link: Link, line: Line, *, most_bytes: int, wait_for_disk: bool) -> None:
         self._link = link
@@ -204,7 +204,7 @@ class RequestLane:
         link.on_lost.append(self.fail_queued)
 
     async def ask(self, command: Command) -> object:
-        """Return the server's answer. Raises StoreError. Cancelled before it left, the command never leaves."""
+        """Return the server's answer. Raises StoreError. A command that is cancelled before it leaves is never sent."""
         if not self._link.reachable:
             raise StoreError(f"not sent: {self._link.reason}")
         request = _Request(command)
@@ -268,7 +268,7 @@ def _confirmed(answer: object) -> bool:
 
 
 class _Write:
-    """An acknowledged write in the rest lane, cut into pieces."""
+    """An acknowledged write in the rest lane, split into pieces."""
 
     __slots__ = ("done", "error", "left", "under_way")
 
@@ -290,7 +290,7 @@ _Piece = tuple[Op, _Write | None]
 
 
 class RestLane:
-    """Writes that may wait: acknowledged ones in order, posted ones conflated while they wait."""
+    """Writes that may wait: acknowledged writes in order; posted writes conflated while they wait."""
 
     def __init__(self, link: Link, line: Line, *, most_bytes: int, most_held_bytes: int) -> None:
         self._link = link
@@ -299,10 +299,10 @@ class RestLane:
         self._most_held_bytes = most_held_bytes
         self._queue: deque[Held | _Write] = deque()
         self._ready: deque[Op] = deque()
-        """What was taken out of the Held in front and has not left yet."""
+        """Ops taken out of the front Held that have not left yet."""
         self._arrived = trio.Event()
         self.given_up = 0
-        """Keys whose posted writes were dropped for want of room while the store was away."""
+        """Number of keys whose posted writes were dropped because there was no room while the store was away."""
         link.on_lost.append(self.fail_queued)
 
     @property
@@ -332,7 +332,7 @@ class RestLane:
             raise write.error
 
     def fail_queued(self, reason: str) -> None:
-        """Fail the writes that wait; keep what was posted."""
+        """Fail the waiting writes; keep the posted ones."""
         self._keep((), StoreError(reason))
 
     async def run(self) -> None:
@@ -344,7 +344,7 @@ class RestLane:
             await self._carry_one()
 
     async def flush(self) -> None:
-        """Write everything that waits (while `run` does not run); end early when the server is away."""
+        """Write everything that waits (only while `run` does not run); end early when the server is away."""
         while (self._queue or self._ready) and self._link.reachable:
             await self._carry_one()
 
@@ -409,7 +409,7 @@ class RestLane:
             self._keep(unserved, StoreError(self._link.reason))
 
     def _keep(self, batch: Iterable[_Piece], failure: StoreError) -> None:
-        """Fail every write under way or waiting; put what was posted back, older below newer."""
+        """Fail every write under way or waiting; put posted ops back, with newer ops over older ones."""
         held = Held(self._most_held_bytes)
         for op, write in batch:
             if write is None:

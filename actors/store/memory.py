@@ -1,6 +1,6 @@
-"""The store in memory: same contract as the one over Redis, without threads, so that it works under a mocked clock.
+"""The store in memory: the same contract as the store over Redis, without threads, so that it works under a mocked clock.
 
-For tests, and honest as a fake: it can be away (`fail_with`), be refused one answer after the write took effect
+It is for tests and behaves like a real store: it can be away (`fail_with`), it can lose one answer after the write took effect
 (`lose_next_answer`), and it keeps the commits that took effect. Keys expire by the Clock.
 """
 
@@ -49,16 +49,16 @@ class MemoryStore:
         self._held = Held(32 * 1024 * 1024)
         self._stream_number = 0
         self.commits: list[tuple[Op, ...]] = []
-        """Every commit that took effect, in order (tests look at it)."""
+        """Every commit that took effect, in order; read by tests."""
 
-    # What tests do to it.
+    # Controls for tests.
 
     def fail_with(self, error: StoreError) -> None:
         """Be away: every read and acknowledged write fails with `error` until `come_back`; nothing is applied meanwhile."""
         self._away = error
 
     def come_back(self) -> None:
-        """Be reachable again, and write what was posted meanwhile."""
+        """Be reachable again, and apply the writes posted meanwhile."""
         self._away = None
         while ops := self._held.take():
             self._apply(tuple(ops))
@@ -68,7 +68,7 @@ class MemoryStore:
         self._lose_next_answer = True
 
     def keys(self) -> frozenset[str]:
-        """Return every key that is there now."""
+        """Return every key that exists now."""
         return frozenset(key for key in list(self._entries) if self._live(key) is not None)
 
     # Store

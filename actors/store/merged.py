@@ -1,4 +1,4 @@
-"""What became of rows that were given to a store that already held some (architecture 11)."""
+"""The result of giving rows to a store that already held some (architecture 11)."""
 
 import attrs
 
@@ -9,9 +9,9 @@ class Merged:
 
     added: int = 0
     replaced: int = 0
-    """Another row stood under the same key."""
+    """A different row had the same key."""
     equal: int = 0
-    """The same row was there already."""
+    """The same row was already stored."""
 
     def plus(self, other: "Merged") -> "Merged":
         return Merged(

@@ -1,10 +1,9 @@
-"""The store over a Redis server: `RedisStore` is what others hold, `RedisStoreActor` is what the supervisor runs.
+"""The store over a Redis server: other actors hold `RedisStore`, the supervisor runs `RedisStoreActor`.
 
-Blocking connections in worker threads, because redis-py cannot run under trio. Three lanes, each with its own connection:
-engine (acknowledged commits, never behind anything else), rest (at most 256 KB a batch), reads. See `lanes.py`.
-
-While the server is away reads and acknowledged writes fail at once, posts wait (newest per key or field), and the actor
-tries again by itself with back-off until contact is made. The handle outlives restarts of the actor.
+Connections block and run in worker threads, because redis-py cannot run under trio. There are three lanes, each with its own connection:
+engine (acknowledged commits, never behind other work), rest (at most 256 KB a batch), reads. See `lanes.py`.
+While the server is away, reads and acknowledged writes fail at once, and posted writes wait (newest per key or field). The actor retries
+by itself, with back-off, until contact is made. The `RedisStore` outlives restarts of the actor.
 """
 
 import logging
@@ -26,7 +25,7 @@ from onebroker.actors.store.lanes import Line, Link, RequestLane, RestLane
 _log = logging.getLogger("onebroker.store")
 
 _THREADS = 4
-"""One for each lane and one to look after the server."""
+"""One thread for each lane, and one for checking the server."""
 _ENGINE_BATCH_BYTES = 1024 * 1024
 _READ_BATCH_BYTES = 64 * 1024
 REST_BATCH_BYTES = 256 * 1024
@@ -35,21 +34,21 @@ _FIRST_RETRY_SECONDS = 0.05
 _MOST_RETRY_SECONDS = 2.0
 _PING_SECONDS = 2.0
 _FIRST_CONTACT_SECONDS = 5.0
-"""How long a start waits for the server before it goes on without."""
+"""How long a start waits for the server before it continues without it."""
 _FLUSH_SECONDS = 10.0
 
 
 @attrs.frozen(kw_only=True)
 class StoreFigures:
-    """What `/metrics` shows of the store; batches are round trips."""
+    """The store's figures for `/metrics`; batches are round trips."""
 
     engine_batches: int
     rest_batches: int
     read_batches: int
     waiting_bytes: int
-    """Posted and not written yet."""
+    """Bytes posted and not written yet."""
     given_up: int
-    """Keys whose posted writes were dropped while the store was away for long."""
+    """Number of keys whose posted writes were dropped because the store was away for long."""
 
 
 class RedisStore:
@@ -76,7 +75,7 @@ class RedisStore:
 
     @property
     def durability(self) -> Durability | None:
-        """What an acknowledged write is worth; None before the first contact."""
+        """The guarantee of an acknowledged write; None before the first contact."""
         return self._link.durability
 
     def figures(self) -> StoreFigures:
@@ -90,7 +89,7 @@ class RedisStore:
         )
 
     async def check(self) -> Durability:
-        """Look whether the server can be used, without running the store (`check`, and before the start).
+        """Check whether the server can be used, without running the store (`check`, and before the start).
 
         Raises StoreRefused with the sentence to show, StoreError when the server cannot be reached.
         """
@@ -132,10 +131,10 @@ class RedisStore:
     def post(self, *ops: Op) -> None:
         self._rest.post(ops)
 
-    # What the actor does to it.
+    # Controls for the actor.
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        """Keep contact and carry the lanes until cancelled; `started` at the first contact, or without it after a while."""
+        """Keep contact and run the lanes until cancelled; calls `started` at the first contact, or without contact after a while."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._keep_contact)
@@ -145,16 +144,16 @@ class RedisStore:
                     await self._link.up.wait()
                 task_status.started()
         finally:
-            # Whoever still waits in a lane would wait for ever: the lanes run no more.
+            # The lanes no longer run, so callers that still wait in them would wait for ever.
             self._engine.fail_queued("the store is stopping")
             self._reads.fail_queued("the store is stopping")
 
     async def flush(self) -> None:
-        """Write what was posted; after `run` has ended."""
+        """Write the posted ops; call it after `run` has ended."""
         await self._rest.flush()
 
     def close(self) -> None:
-        """Take the store as away and close its connections."""
+        """Mark the store as away and close its connections."""
         self._link.end("the store is stopped")
         for line in self._lines:
             line.close()
@@ -175,14 +174,14 @@ class RedisStore:
             await self._watch()
 
     async def _watch(self) -> None:
-        """Return when contact is lost; ask the server for a sign of life now and then, so that a quiet store notices too."""
+        """Return when contact is lost; ping the server from time to time, so that a loss is noticed even without traffic."""
         lost = self._link.lost
         while not lost.is_set():
             with trio.move_on_after(_PING_SECONDS):
                 await lost.wait()
                 return
-            # Over a lane's own connection: a new one could fail for want of a file while the server is well. A lane that
-            # loses contact says so itself.
+            # Ping over a lane's own connection: opening a new one could fail for lack of a file while the server is well. A lane that
+            # loses contact reports it itself.
             with suppress(StoreError):
                 await self._reads.ask(("PING",))
 
@@ -195,10 +194,10 @@ class RedisStore:
 
 
 class RedisStoreActor:
-    """Runs the store, and the embedded server when there is one, until cancelled.
+    """Runs the store, and the embedded server if there is one, until cancelled.
 
-    An orderly stop writes what was posted and then ends the embedded server; a crash leaves the server running, and the
-    next start adopts it.
+    An orderly stop writes the posted ops and then ends the embedded server; a crash leaves the server running, and the next start
+    adopts it.
     """
 
     def __init__(self, store: RedisStore, server: EmbeddedServer | None = None) -> None:
