@@ -1,11 +1,10 @@
 """The reference actor: keeps the users', brokers' and exchanges' documents ready to be served (rules 1.4.3).
 
-Once a minute, and when the command line says that it has imported, the durable store is read, copied to the fast store
-(`reference:<collection>`) and published. Where the durable store cannot be read, what is known stays; at the start that is
-the fast copy. Nothing is read while a request waits.
-
-The brokers' own profiles are kept in the fast store by the sessions, nowhere else: they are gathered every few seconds, and
-are unavailable as a whole while that store is (rules 1.2.6).
+Once a minute, and after an import by the command line, it reads the durable store, copies it to the fast store
+(`reference:<collection>`) and publishes the documents. When the durable store cannot be read, the known documents stay; at the start
+these are the fast copy. No request ever waits for a read.
+The sessions keep the brokers' own profiles in the fast store and nowhere else. The actor gathers them every few seconds; all profiles are
+unavailable while that store is (rules 1.2.6).
 """
 
 import logging
@@ -36,11 +35,11 @@ from onebroker.config.exchange_documents import exchange_documents
 from onebroker.config.refusal import Refusal
 
 COPY_SECONDS = 60.0
-"""Between two copies of the durable documents (rules 1.4.3)."""
+"""Seconds between two copies of the durable documents (rules 1.4.3)."""
 PROFILE_SECONDS = 5.0
-"""Between two looks at the stored profiles; the brokers are asked at their own cadence."""
+"""Seconds between two reads of the stored profiles; the sessions ask the brokers at their own pace."""
 AWAITED_SECONDS = 1.0
-"""The same while a broker in service has no profile yet: a first login shows soon."""
+"""Seconds between two reads while a broker in service has no profile yet, so that a first login shows soon."""
 FAST_SECONDS = 2.0
 """How long the fast store may take before it counts as away."""
 
@@ -48,7 +47,7 @@ _log = logging.getLogger("onebroker.reference")
 
 
 class ReferenceActor:
-    """Owns the published documents. `codes` are the keys of `broker_profiles`; `in_service` those that may have a profile."""
+    """Owns the published documents. `codes` are the keys of `broker_profiles`; `in_service` are the codes that may have a profile."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class ReferenceActor:
         published: Published[ReferenceState],
         calendar: DocumentCalendar | None = None,
     ) -> None:
-        """`calendar` follows the exchange documents from now on; None where they are not its source."""
+        """`calendar` follows the exchange documents from now on; None when they are not its source."""
         self._mailbox = mailbox
         self._store = store
         self._durable = durable
@@ -76,7 +75,7 @@ class ReferenceActor:
         self._awaited = True
         """Whether a broker in service has no profile yet."""
         self._troubles: dict[str, str] = {}
-        """What cannot be read now -> why."""
+        """Source that cannot be read or used now -> why."""
         self._copied = 0.0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -122,7 +121,7 @@ class ReferenceActor:
         self._settle("durable", next((trouble for trouble in troubles if trouble is not None), None))
 
     async def _read_collection(self, collection: Collection) -> str | None:
-        """Take up what is stored; return why the durable store could not be read, None when it was."""
+        """Take over the stored documents; return why the durable store could not be read, None when it was."""
         found, trouble = await self._from_durable(collection)
         if found is not None:
             await self._copy(collection, found)
@@ -151,18 +150,18 @@ class ReferenceActor:
         return None if body is None else read_array(body)
 
     async def _copy(self, collection: Collection, found: Documents) -> None:
-        """Bring the fast copy in line; one that is already is not written again."""
+        """Update the fast copy; a copy that is already equal is not written again."""
         key = keys.reference(collection)
         try:
             with trio.fail_after(FAST_SECONDS):
                 if await self._store.get(key) != found.body:
                     await self._store.write(Set(key, found.body))
         except (StoreError, trio.TooSlowError) as error:
-            # The next minute's copy writes it; until then whoever misses it reads the durable store.
+            # The next minute's copy writes it; until then the caller that misses it reads the durable store.
             _log.warning("the fast copy of the %s could not be written: %s", collection, why_away(error, FAST_SECONDS))
 
     def _follow(self, exchanges: Documents) -> None:
-        """Let the calendar follow the imported documents; where there are none, those that come with onebroker."""
+        """Make the calendar follow the imported documents; when there are none, the documents that come with onebroker."""
         if self._calendar is None:
             return
         documents: list[Mapping[str, Any]] = msgspec.json.decode(exchanges.body)
@@ -191,7 +190,7 @@ class ReferenceActor:
         self._awaited = any(stored[code] is None for code in self._in_service)
 
     def _settle(self, what: str, trouble: str | None) -> None:
-        """Note a trouble, or that there is none; said in the log when it begins."""
+        """Note a trouble, or that there is none; log it when it begins or changes."""
         if trouble is None:
             self._troubles.pop(what, None)
             return

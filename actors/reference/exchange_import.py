@@ -1,7 +1,7 @@
-"""The checks of imported exchange documents (structure of rules 1.4.3, architecture 11), and what the import adds to them.
+"""Checks imported exchange documents (structure of rules 1.4.3, architecture 11), and adds the import's own fields to them.
 
-`config.timetables` reads the hours of one document; here stands what a document must hold besides, so that no market is
-taken to be open because a list was left out, and what concerns several documents.
+`config.timetables` reads the hours of one document. This module checks what else a document must hold, so that no market counts as open
+because a list was left out. It also makes the checks that concern several documents.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +19,10 @@ Document = dict[str, Any]
 
 
 def checked_exchanges(documents: list[Document], now: datetime) -> list[Document]:
-    """Return the documents with `calendar_years` (from the holidays), and `calendar_copied_at` and `short_name` where they
-    are absent. Raises StructureError naming document and field."""
+    """Return the documents with `calendar_years` (from the holidays), and with `calendar_copied_at` and `short_name` if they lack them.
+
+    Raises StructureError naming document and field.
+    """
     problems: list[str] = []
     first: dict[str, int] = {}
     for number, document in enumerate(documents, start=1):
@@ -52,7 +54,7 @@ def _problems(document: Document) -> list[str]:
         read_timetables(document)
     except StructureError as error:
         return [*problems, *error.lines]
-    # From here on every field has its type.
+    # Every field below this line has its type.
     hours = {name: entry for name, entry in document["trading_hours"].items() if name != _TIMEZONE}
     return [
         *problems,
@@ -93,7 +95,7 @@ def _hours_problems(exchange: str, hours: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _holiday_problems(exchange: str, hours: Mapping[str, Any], holidays: Mapping[str, Any]) -> Iterable[str]:
-    # A missing list would mean that the market never rests: it is written as an empty one where that is meant.
+    # A missing list would mean that the market never rests: if that is meant, the list must be written as empty.
     yield from (f"{exchange}.holidays.{calendar} is required" for calendar in hours if calendar not in holidays)
     for calendar, rows in holidays.items():
         path = f"{exchange}.holidays.{calendar}"
@@ -125,5 +127,5 @@ def _special_problems(exchange: str, hours: Mapping[str, Any], specials: list[di
 
 def _overlap(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     shared = set(one["calendars"]) & set(other["calendars"])
-    # HH:MM sorts as the times do.
+    # Texts HH:MM sort like the times.
     return bool(shared) and one["opens"] < other["closes"] and other["opens"] < one["closes"]

@@ -1,8 +1,7 @@
-"""What `onebroker import` takes in (architecture 11): a JSON array of documents, checked as a whole before anything is
-written. Plain functions; the command reads the file and writes the store.
+"""Checks the input of `onebroker import` (architecture 11): a JSON array of documents, checked as a whole before anything is written.
 
-Every refusal is a StructureError with one line for each thing that is wrong, naming the document by its place (from 1) and
-the field by its path. A line quotes nothing of a user's document.
+Plain functions; the command reads the file and writes the store. Every refusal is a StructureError with one line for each error. A
+line names the document by its place (from 1) and the field by its path. It quotes nothing from a user's document.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,11 +16,11 @@ from onebroker.config.converters import StructureError, nearest
 
 MOST_FILE_BYTES = 16 * 1024 * 1024
 MOST_DOCUMENT_BYTES = 1024 * 1024
-"""Of one document as it is stored: all of them are held in memory and sent with every answer."""
+"""Limit for one stored document: all documents are held in memory and sent with every answer."""
 MOST_DOCUMENTS = 1000
 
 INTERNAL_ID = "_id"
-"""A document store's own id, in exported files; never served (rules 1.2.6), so not stored either."""
+"""A document store's own id, in exported files; it is never served (rules 1.2.6), so it is not stored either."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -31,9 +30,9 @@ Document = dict[str, Any]
 def prepare(
     collection: Collection, body: bytes, *, codes_by_name: Mapping[str, str], now: datetime
 ) -> tuple[Document, ...]:
-    """Return the documents of a file's `body` as they are to be stored.
+    """Return the documents of a file's `body` in their stored form.
 
-    `codes_by_name`: display name -> broker code. `now` is when the file was copied, for exchange documents that do not say.
+    `codes_by_name`: display name -> broker code. `now` is the copy time for exchange documents that do not give one.
     Raises StructureError.
     """
     documents = [_without_internal_ids(document) for document in _read(body)]
@@ -46,7 +45,7 @@ def prepare(
 
 
 def encode(documents: Iterable[Document]) -> tuple[bytes, ...]:
-    """Return each document as it is stored. Raises StructureError when one is too large."""
+    """Return each document in its stored form. Raises StructureError when a document is too large."""
     encoded = tuple(msgspec.json.encode(document) for document in documents)
     problems = [
         f"document {number} has {len(body)} bytes; at most {MOST_DOCUMENT_BYTES} are taken"
@@ -66,7 +65,7 @@ def _read(body: bytes) -> list[Document]:
     except UnicodeDecodeError:
         raise StructureError(["the file is not UTF-8 text"]) from None
     except msgspec.MsgspecError as error:
-        # The parser names the place, never the text there.
+        # The parser's error names the place, never the text there.
         raise StructureError([f"the file is not JSON: {error}"]) from None
     except RecursionError:
         raise StructureError(["the file is nested too deeply"]) from None
@@ -93,7 +92,7 @@ def _without_internal_ids(value: Any) -> Any:
 
 
 def _with_codes(documents: list[Document], codes_by_name: Mapping[str, str]) -> list[Document]:
-    """Return broker documents with `broker_name`, the code its display name stands for; one unknown name stops the import."""
+    """Return broker documents with `broker_name`, the code for their display name; one unknown name stops the import."""
     codes = {name.casefold(): code for name, code in codes_by_name.items()}
     first: dict[str, int] = {}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""What may be asked of the reference actor."""
+"""The messages of the reference actor."""
 
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ class Reload:
     """Read the durable store now: the command line has just written it."""
 
     reply: Reply[None]
-    """Answered when what is there is published; or Refusal 503 when the durable store cannot be read."""
+    """Answered when the stored documents are published; refused with Refusal 503 when the durable store cannot be read."""
 
 
 ReferenceMessage: TypeAlias = Reload

@@ -1,4 +1,4 @@
-"""What the reference actor publishes, and what the routes answer from it (rules 1.2.6, 1.4.3). Plain values and functions."""
+"""The published state of the reference actor, and the routes' answers from it (rules 1.2.6, 1.4.3). Plain values and functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ COLLECTIONS: tuple[Collection, ...] = ("users", "brokers", "exchanges")
 
 @attrs.frozen(kw_only=True)
 class Documents:
-    """One collection as it is served."""
+    """One collection in the form in which it is served."""
 
     count: int
     body: bytes = attrs.field(repr=False)
@@ -26,12 +26,14 @@ class Documents:
 @attrs.frozen(kw_only=True)
 class ReferenceState:
     documents: Mapping[Collection, Documents] = attrs.field(factory=dict)
-    """A collection is absent while neither store could be read for it since the start."""
+    """A collection is absent if neither store could be read for it since the start."""
     profiles: bytes | None = attrs.field(default=None, repr=False)
-    """JSON object with every broker's code: its profile body or null. None = unavailable: the store that holds them cannot
-    be read, or holds none."""
+    """JSON object with every broker's code: its profile body or null.
+
+    None = unavailable: the store that holds the profiles cannot be read, or holds none.
+    """
     trouble: str | None = None
-    """Why the last reading was not whole, in a sentence without contents."""
+    """Why the last reading was incomplete, in a sentence without contents."""
 
 
 def join_documents(documents: Sequence[bytes]) -> Documents | None:
@@ -49,7 +51,7 @@ def read_array(body: bytes) -> Documents | None:
 
 
 def join_profiles(stored: Mapping[str, bytes | None]) -> bytes | None:
-    """Return `broker_profiles` of code -> stored body; a body that is no JSON object counts as none.
+    """Return `broker_profiles` from code -> stored body; a body that is not a JSON object counts as no profile.
 
     None when no broker has a profile: then the value as a whole is unavailable (rules 1.2.6).
     """
