@@ -1,6 +1,6 @@
-"""What the brokers' clocks say of this machine's wall clock. Pure; a warning only, nothing acts by it.
+"""Compares the brokers' clocks with this machine's wall clock. Pure; the result is only a warning, nothing acts on it.
 
-Brokers whose clocks agree with each other and not with ours say that ours is wrong. One broker alone may be wrong itself.
+If brokers' clocks agree with each other and not with ours, then ours is wrong. A single broker's clock may itself be wrong.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 FAR_SECONDS = 2.0
-"""Closer clocks count as equal; exchanges' own times and square-offs are to the second."""
+"""Clocks closer than this count as equal; the exchanges' own times and square-offs are to the second."""
 
 
 @attrs.frozen(kw_only=True)
@@ -16,14 +16,14 @@ class ClockDoubt:
     """Why the wall clock may be wrong."""
 
     brokers: tuple[str, ...]
-    """Whose clocks are far off it."""
+    """Brokers whose clocks are far off the wall clock."""
     ours_is_wrong: bool
-    """Whether two of them agree."""
+    """Whether at least two of these brokers agree with each other."""
     text: str
 
 
 def clock_doubt(ahead: Mapping[str, float | None]) -> ClockDoubt | None:
-    """Return what there is to say; `ahead` is by how many seconds each broker's clock is ahead of ours (None = not told)."""
+    """Return the doubt about our clock, or None. `ahead`: seconds by which each broker's clock is ahead of ours (None = unknown)."""
     far = {
         code: seconds for code, seconds in sorted(ahead.items()) if seconds is not None and abs(seconds) > FAR_SECONDS
     }

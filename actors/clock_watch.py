@@ -1,7 +1,7 @@
-"""Watches the wall clock against the monotonic one: when it was put, or the machine slept, whoever waits for a time of day looks again.
+"""Compares the wall clock with the monotonic clock. After a clock step or a machine sleep, tasks that wait for a time of day look again.
 
-The monotonic clock, on which everything sleeps, knows neither: a square-off due at 15:15 would act late by just as much. A wall
-clock that is wrong all the time shows in the brokers' own (`clock_doubt.py`), which is said.
+Every sleep in this program uses the monotonic clock, which notices neither: a square-off due at 15:15 would act late by the same
+amount. A wall clock that is wrong all the time shows against the brokers' clocks (`clock_doubt.py`); this actor logs that.
 """
 
 import logging
@@ -14,14 +14,14 @@ from onebroker.config.clock import Clock
 
 LOOK_SECONDS = 1.0
 STEP_SECONDS = 2.0
-"""Less is the clock being kept right, a little at a time: what sums up to more is a step all the same."""
+"""A smaller difference is the normal correction of the clock. Small corrections that add up to more also count as a step."""
 
 _log = logging.getLogger("onebroker.clock")
 
 
 class ClockWatch:
     def __init__(self, clock: Clock, doubt: Callable[[], ClockDoubt | None] = lambda: None) -> None:
-        """`doubt` says what the brokers' clocks say now."""
+        """`doubt` returns the present result of the comparison with the brokers' clocks."""
         self._clock = clock
         self._doubt = doubt
         self._said: ClockDoubt | None = None
@@ -42,7 +42,7 @@ class ClockWatch:
             self._clock.has_stepped()
 
     def _say_doubt(self) -> None:
-        """Write what the brokers' clocks say into the log, when it is about others than before."""
+        """Log the doubt about the clock, when its brokers or its verdict differ from the last logged doubt."""
         doubt, said = self._doubt(), self._said
         self._said = doubt
         if doubt is not None and (said is None or _about(doubt) != _about(said)):
@@ -51,7 +51,7 @@ class ClockWatch:
             _log.info("the clocks of the brokers agree with this machine's again")
 
     def _ahead(self) -> float:
-        """Return by how much the wall clock is ahead of the monotonic one; only differences mean anything."""
+        """Return by how many seconds the wall clock is ahead of the monotonic clock; only differences of this value mean anything."""
         return self._clock.epoch() - self._clock.monotonic()
 
 

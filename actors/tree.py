@@ -1,9 +1,12 @@
-"""Who is started, in what order, under which policy. The one place where actors meet; all children but the listener.
+"""Defines which actors start, in what order, under which policy. Actors meet only here; the listener is the only actor started elsewhere.
 
-Start order is top to bottom, stop order the reverse. The reference documents come before whatever asks the calendar, which
-follows them; the catalogue with its last file before the documents that name instruments by it, the order book before the
-trade book, which follows it; both before the sessions that feed them, the engine after the sessions it sends through, the
-desk after it; the candle collector, which asks the sessions too and can wait, last. Everything restarts for ever (style 4).
+Start order is top to bottom, stop order is the reverse. The reasons for the order:
+- The reference documents come before everything that asks the calendar, because the calendar follows them.
+- The catalogue loads its last file before the documents that name instruments by it.
+- The order book comes before the trade book, which follows it. Both come before the sessions that feed them.
+- The engine comes after the sessions it sends through; the desk comes after the engine.
+- The candle collector comes last: it also asks the sessions, and it can wait.
+Everything restarts for ever (style 4).
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -95,25 +98,25 @@ from onebroker.config.settings import Settings
 
 DOCUMENT_POLICY = RestartPolicy(restarts=None, within_seconds=30.0, most_delay_seconds=5.0)
 SESSION_MAILBOX = 512
-"""A list of 500 orders asks for room at once; senders of more wait."""
+"""A list of 500 orders asks for room all at once; senders of more messages wait."""
 ENGINE_MAILBOX = 512
 DESK_MAILBOX = 512
 SMALL_MAILBOX = 64
 QUOTE_MAILBOX = 256
 HISTORY_MAILBOX = 512
-"""Answered at once or in tasks of their own: it fills only while the loop is held."""
+"""The actor answers at once or in separate tasks: the mailbox fills only while the event loop is blocked."""
 
 
 @attrs.frozen(kw_only=True)
 class TreeInputs:
-    """What the composition brings along."""
+    """The inputs that the composition passes to the tree."""
 
     settings: Settings
     brokers: Mapping[str, InService]
     clock: Clock
     calendar: Calendar
     transports: Mapping[str, Transport]
-    """Broker code -> what its calls and sockets leave by."""
+    """Broker code -> the transport for its calls and sockets."""
     store: Store
     durable: Durable
     data_dir: Path
@@ -121,23 +124,23 @@ class TreeInputs:
     """The random id kept in the data directory."""
     catalogue_builder: Builder
     charges: Charges = attrs.field(factory=built_in_charges)
-    """What orders cost."""
+    """The charges of orders."""
     history: HistoryStore = attrs.field(factory=MemoryHistory)
-    """Candles and ticks; in memory where none is given (tests)."""
+    """Store of candles and ticks; in memory when no store is given (tests)."""
     record_ticks: bool = False
-    """Whether the ticks that the settings choose are put into it; it takes threads."""
+    """Whether the ticks that the settings choose are recorded in `history`; recording uses threads."""
     document_calendar: DocumentCalendar | None = None
-    """`calendar` itself, where the exchange documents are its source: the reference actor keeps it in line with them."""
+    """The same object as `calendar`, when the exchange documents are its source. The reference actor keeps it in line with the documents."""
     known_codes: tuple[str, ...] = ()
-    """Codes of brokers that need not be in service: keys of `broker_profiles` besides those of `brokers`."""
+    """Codes of brokers that need not be in service: the keys of `broker_profiles`, in addition to those of `brokers`."""
     store_child: Child | None = None
-    """Runs the store, where it needs running (Redis)."""
+    """Child that runs the store, when the store needs a process (Redis)."""
     seed: int | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Tree:
-    """What others read and ask of a running tree."""
+    """Everything that other parts read or ask of a running tree."""
 
     supervisor: Supervisor
     crashes: CrashLog
@@ -157,7 +160,7 @@ class Tree:
     room: Published[Room]
     """Whether the disk has room for candles and ticks."""
     dropped_ticks: Callable[[], int]
-    """How many ticks were to be recorded and were not."""
+    """Returns the number of ticks that should have been recorded and were not."""
     collector: Address[CollectorMessage]
     collected: Published[CollectorView]
     """How far the daily loads of candles have come."""
@@ -167,23 +170,23 @@ class Tree:
     sessions: Mapping[str, SessionDoor]
     engine_status: Published[EngineStatus]
     legs: Legs
-    """Whose an order is."""
+    """Tells which parent an order belongs to."""
     troubles: Troubles
-    """What is wrong with parents now."""
+    """The present troubles of parents."""
     loss: Published[DayLoss]
-    """The day's loss and whether new orders are refused for it."""
+    """The day's loss, and whether new orders are refused because of it."""
     engine: Address[EngineMessage]
     intent_waits: Callable[[str], bool]
-    """Whether an intent lies in the engine's mailbox, or is in its hands and neither journaled nor answered."""
+    """Tells whether an intent waits in the engine's mailbox, or the engine holds it and has neither journaled nor answered it."""
     parents: Changes[str, ParentRecord]
-    """The engine's parents as they change; for one reader."""
+    """The engine's parents as they change; for a single reader."""
     desk: Address[DeskMessage]
     calendar: Calendar
     charges: Charges
 
 
 class _Planting:
-    """Makes every mailbox and published value first, then the children, each with what it needs of the others."""
+    """Makes every mailbox and published value first, then the children. Each child gets what it needs of the others."""
 
     def __init__(self, inputs: TreeInputs, crashes: CrashLog) -> None:
         self._inputs = inputs
@@ -367,7 +370,7 @@ class _Planting:
         return Child(name=name, build=build, policy=DOCUMENT_POLICY, mailbox=self._document_boxes[resource])
 
     def _assembler(self, resource: Resource) -> Assembler:
-        """Return a fresh assembler: what it remembers must not outlive a crash."""
+        """Return a new assembler: its memory must not outlive a crash."""
         make: dict[Resource, Callable[[], Assembler]] = {
             "funds": FundsAssembler,
             "holdings": lambda: HoldingsAssembler(
